@@ -13,7 +13,7 @@
 #define COLUMNS_MOST 100
 #define COLUMNS_LEAST 80
 #define LABEL_MOST 36
-#define NUMBERS 53 /* what stands right of the label */
+#define NUMBERS 54 /* what stands right of the label */
 #define FINDINGS 3
 #define OUTSIDE 5 /* parts named outside the generations */
 #define NAME_MOST 40 /* columns of a name in the title */

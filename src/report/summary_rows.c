@@ -40,6 +40,44 @@ static int larger_first(const void *a, const void *b)
 	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
 }
 
+static void add_stage(struct sb_summary_row *row, const struct sb_stage *s)
+{
+	if (!row->stage)
+		*row = (struct sb_summary_row){
+			.stage = s, .gpu_span_s = NAN, .frames = NAN, .tiles = NAN, .steps = NAN, .bytes = NAN
+		};
+	row->total_s += s->covered_s;
+	row->called_s += s->total_s;
+	row->count += sb_stage_calls(s);
+	row->open_count += s->open_count;
+	add(&row->gpu_span_s, s->gpu_span_s);
+	row->gpu_partial |= sb_stage_gpu_partial(s);
+	add(&row->frames, attr_sum(s, "frames"));
+	add(&row->tiles, attr_sum(s, "tiles"));
+	add(&row->steps, attr_sum(s, "steps"));
+	add(&row->bytes, attr_sum(s, "bytes"));
+}
+
+struct sb_summary_row sb_summary_row_of(const struct sb_stage *stage)
+{
+	struct sb_summary_row row = { 0 };
+
+	add_stage(&row, stage);
+	return row;
+}
+
+size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb_stages_panel *stages,
+	const struct sb_stage *stage)
+{
+	size_t i = 0;
+
+	while (!stage->side_by_side && stage->parent >= 0)
+		stage = &stages->stages[stage->parent];
+	while (i < rows->count && !(stage->side_by_side && is_of(&rows->all[i], stage)))
+		i++;
+	return i;
+}
+
 /* Adds what a stage of the start-up is for to its name, once. */
 static void name_startup(struct sb_summary_rows *rows, const struct sb_stage *s)
 {
@@ -78,25 +116,8 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		}
 		while (row->stage && !is_of(row, s))
 			row++;
-		if (!row->stage) {
-			*row = (struct sb_summary_row){ .stage = s,
-				.gpu_span_s = NAN,
-				.frames = NAN,
-				.tiles = NAN,
-				.steps = NAN,
-				.bytes = NAN };
-			rows.count++;
-		}
-		row->total_s += s->covered_s;
-		row->called_s += s->total_s;
-		row->count += sb_stage_calls(s);
-		row->open_count += s->open_count;
-		add(&row->gpu_span_s, s->gpu_span_s);
-		row->gpu_partial |= sb_stage_gpu_partial(s);
-		add(&row->frames, attr_sum(s, "frames"));
-		add(&row->tiles, attr_sum(s, "tiles"));
-		add(&row->steps, attr_sum(s, "steps"));
-		add(&row->bytes, attr_sum(s, "bytes"));
+		rows.count += !row->stage;
+		add_stage(row, s);
 	}
 	if (startup) {
 		if (!*rows.startup_name)

@@ -29,4 +29,11 @@ struct sb_summary_rows {
 /* Stages of one name and code are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */
 int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows);
 
+/* A row of one stage alone. */
+struct sb_summary_row sb_summary_row_of(const struct sb_stage *stage);
+
+/* The number of the row that a stage is part of, or that the stage around it is part of; rows->count: none. */
+size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb_stages_panel *stages,
+	const struct sb_stage *stage);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/role.h"
 #include "report/panels/panel.h"
+#include "report/panels/stages.h"
 #include "report/place.h"
 #include "report/summary_rows.h"
 
@@ -11,10 +12,10 @@
 #include <string.h>
 
 #define SHORT_RUN_S 10.0 /* below that milliseconds matter */
-#define WORTH_MARKING 0.05 /* of the time, to be called a bottleneck */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 #define SAMPLES_LEAST 5 /* fewer say nothing about shares */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
+#define INSIDE 2 /* columns that a stage inside a row's is indented */
 
 static enum strobe_role work_of(const struct sb_summary_row *row)
 {
@@ -109,28 +110,31 @@ static void row_gpu(struct sb_screen *s, const struct sb_summary_row *row, doubl
 	sb_screen_say(s, " %10s", isnan(row->gpu_span_s) ? "n/a" : text);
 }
 
-static void row_name(struct sb_screen *s, const struct sb_summary_row *row)
+static void row_name(struct sb_screen *s, const struct sb_summary_row *row, int indent)
 {
-	char detail[64], state[64], name[300];
+	char detail[64] = "", state[64], name[300];
 
-	row_detail(s->model, row, detail, sizeof detail);
+	if (!indent)
+		row_detail(s->model, row, detail, sizeof detail);
 	snprintf(state, sizeof state, "%s", row->open_count ? " (open)" : "");
 	if (sb_stage_at_once(row->stage))
 		snprintf(state + strlen(state), sizeof state - strlen(state), " (%.1f at once)",
 			row->stage->at_once_mean);
 	if (row->stage->code && *row->stage->code)
-		snprintf(name, sizeof name, "[%s] %s", row->stage->code, row->stage->name);
+		snprintf(name, sizeof name, "%*s[%s] %s", indent, "", row->stage->code, row->stage->name);
 	else
-		snprintf(name, sizeof name, "%s", row->stage->name);
+		snprintf(name, sizeof name, "%*s%s", indent, "", row->stage->name);
 	row_label(s, name, detail, state);
 }
 
-static void one_row(struct sb_screen *s, const struct sb_summary_row *row, double wall_s, bool bottleneck)
+/* marked: the stage whose mark the row has; NULL: none. */
+static void one_row(struct sb_screen *s, const struct sb_summary_row *row, double wall_s,
+	const struct sb_stage *marked, int indent)
 {
-	const char *mark = bottleneck ? "  <- BOTTLENECK" : "";
+	const char *mark = marked ? sb_stage_mark(&s->model->stages, marked) : "";
 	char rate[32] = "";
 
-	row_name(s, row);
+	row_name(s, row, indent);
 	row_numbers(s, row->total_s, wall_s);
 	row_gpu(s, row, wall_s);
 	sb_screen_say(s, " %6lld", (long long)row->count);
@@ -138,8 +142,10 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 		snprintf(rate, sizeof rate, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
 	if (sb_screen_fits(s, strlen(rate) + strlen(mark)))
 		sb_screen_say(s, "%s", rate);
+	if (!sb_screen_fits(s, strlen(mark)) && marked->bottleneck)
+		mark = "  <- BOTTLENECK"; /* without MAJOR */
 	sb_screen_say(s, "%s", mark);
-	sb_screen_end(s, bottleneck ? "33" : NULL);
+	sb_screen_end(s, marked && marked->bottleneck ? "33" : NULL);
 }
 
 static bool only_imports(const struct sb_summary_rows *rows)
@@ -150,18 +156,51 @@ static bool only_imports(const struct sb_summary_rows *rows)
 	return true;
 }
 
-/* The largest row that belongs to the pipeline itself; the largest of all where the
- * pipeline is next to nothing. rows->count: none, as nothing but imports ran, or no stage takes much
- * of what follows the start-up. */
-static size_t bottleneck_of(const struct sb_summary_rows *rows, double judged_s)
+/* The stage of a row that the stage tree marks; NULL: none. */
+static const struct sb_stage *marked_in(
+	const struct sb_screen *s, const struct sb_summary_rows *rows, size_t row)
 {
-	if (only_imports(rows))
-		return rows->count;
-	for (size_t i = 0; i < rows->count; i++) {
-		if (!rows->all[i].stage->setup && rows->all[i].total_s >= judged_s * WORTH_MARKING)
-			return i;
+	const struct sb_stages_panel *stages = &s->model->stages;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *stage = &stages->stages[i];
+
+		if (stage->bottleneck_level && stage->side_by_side &&
+			sb_summary_row_around(rows, stages, stage) == row)
+			return stage;
 	}
-	return rows->startup_s > 0 ? rows->count : 0;
+	return NULL;
+}
+
+/* A marked one inside another stands below it. */
+static int indent_of(const struct sb_stages_panel *stages, const struct sb_stage *stage)
+{
+	int indent = INSIDE;
+
+	for (int64_t p = stage->parent; p >= 0 && !stages->stages[p].side_by_side;
+		p = stages->stages[p].parent)
+		indent += stages->stages[p].bottleneck_level ? INSIDE : 0;
+	return indent;
+}
+
+/* What the stage tree marks inside the stages of rows from to to - 1. */
+static void marked_inside(struct sb_screen *s, const struct sb_summary_rows *rows, size_t from, size_t to)
+{
+	const struct sb_stages_panel *stages = &s->model->stages;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *stage = &stages->stages[i];
+		struct sb_summary_row row;
+		size_t around;
+
+		if (!stage->bottleneck_level || (stage->side_by_side && from < SB_SUMMARY_ROWS))
+			continue;
+		around = sb_summary_row_around(rows, stages, stage);
+		if (around < from || around >= to)
+			continue;
+		row = sb_summary_row_of(stage);
+		one_row(s, &row, rows->wall_s, stage, indent_of(stages, stage));
+	}
 }
 
 static void startup_row(struct sb_screen *s, const struct sb_summary_rows *rows)
@@ -217,6 +256,7 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	plain_label(s, more);
 	row_numbers(s, rest_s, rows->wall_s);
 	sb_screen_end(s, NULL);
+	marked_inside(s, rows, SB_SUMMARY_ROWS, rows->count);
 }
 
 /* The two functions that ran most of it. */
@@ -250,7 +290,6 @@ static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 int sb_screen_table(struct sb_screen *s)
 {
 	struct sb_summary_rows rows;
-	size_t bottleneck;
 	bool warm_said = false;
 	int err = sb_summary_rows_of(s->model, &rows);
 
@@ -268,13 +307,13 @@ int sb_screen_table(struct sb_screen *s)
 		s->model->generations.whole_run ? "Run" : "Generation", "wall", "share", "GPU span", "calls");
 	sb_screen_end(s, "1");
 	startup_row(s, &rows);
-	bottleneck = bottleneck_of(&rows, s->model->summary.judged_s);
 	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
-		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
+		one_row(s, &rows.all[i], rows.wall_s, marked_in(s, &rows, i), 0);
 		if (!warm_said && work_of(&rows.all[i]) == STROBE_ROLE_DENOISE) {
 			warm_line(s);
 			warm_said = true;
 		}
+		marked_inside(s, &rows, i, i + 1);
 	}
 	rest_row(s, &rows);
 	imports_line(s, &rows);

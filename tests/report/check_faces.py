@@ -159,11 +159,16 @@ def is_time(number, unit, exact):
     return is_as_printed(seconds(number, unit), exact)
 
 
+MARK = r"  <- (MAJOR BOTTLENECK|BOTTLENECK|MAIN MODEL)"
+LEVELS = {"MAJOR BOTTLENECK": ("major",), "BOTTLENECK": ("major", "other"), "MAIN MODEL": ("model",)}
+
+
 def screen_lines(screen):
     """What was broken into two lines is one again."""
     lines = []
     for line in screen.splitlines():
-        broken = line.startswith("    ") and not re.match(r"    (warm step|[ \d]\d % of )", line)
+        inside = re.search(rf" % .* \d+{MARK}$", line)  # a marked stage inside the one above
+        broken = line.startswith("    ") and not inside and not re.match(r"    (warm step|[ \d]\d % of )", line)
         if broken:
             lines[-1] += " " + line.strip()
         else:
@@ -219,7 +224,7 @@ def screen_row(m, exact):
     wall_s = exact["summary"]["generation_s"]
     name = re.sub(r" \((?:\d+ steps?|[\d.]+ at once|open|\d+ frames[^)]*|[^)]*CFG[^)]*)\)", "", name)
     same = [s for s in exact["stage_analysis"]["stages"] if s["name"] == name]
-    if not same:
+    if not same or m[7] and not any(s.get("bottleneck_level") in LEVELS[m[7]] for s in same):
         return False
     for some in subsets(same):  # those that stand side by side; the others are inside another stage
         if sum(s["count"] + s.get("open_count", 0) for s in some) != int(calls):
@@ -304,7 +309,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r".*(?:frames/s|per video|first block|GPU energy|cost).*$", screen_speed),
     (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),
     (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
-    (rf"  (\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:  <- BOTTLENECK)?$", screen_row),
+    (rf" {{2,}}(\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:{MARK})?$", screen_row),
     (rf"    warm step {TIME}  p95 {TIME}; first {TIME}(?: \(warm-up\))?$", screen_warm),
     (r"No stage was recorded.*\.$", None),
     (r"Outside: (.*)$", screen_outside),

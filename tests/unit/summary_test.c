@@ -299,8 +299,8 @@ static void without_generations_the_run_is_the_table(void **state)
 	text = summary_of(&s, synthetic_model(&s, 12 * SECOND), &options);
 	assert_width(text, 80);
 	assert_has(text, "Run ");
-	assert_has(text, "4 more stages                  2.00 s   16.7 %");
-	assert_has(text, "unattributed                   6.00 s   50.0 %");
+	assert_has(text, "4 more stages                 2.00 s   16.7 %");
+	assert_has(text, "unattributed                  6.00 s   50.0 %");
 	assert_null(strstr(text, "Outside"));
 	assert_null(strstr(text, "frames/s"));
 	assert_null(strstr(text, "VRAM"));
@@ -482,12 +482,15 @@ static void a_failure_during_the_imports_has_no_bottleneck(void **state)
 {
 	const struct strobe_attr failed = { .key = SB_RUN_EXIT_CODE, .type = STROBE_TYPE_INT, .value.i = 1 };
 	struct synthetic s;
+	struct sb_model *m;
 	char *text;
 
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, 20 * SECOND, "import torch", STROBE_ROLE_IMPORT);
 	sb_builder_meta(s.b, SB_META_RUN, &failed);
-	text = summary_of(&s, synthetic_model(&s, 21 * SECOND), NULL);
+	m = synthetic_model(&s, 21 * SECOND);
+	assert_int_equal(m->stages.bottleneck_count, 0);
+	text = summary_of(&s, m, NULL);
 	assert_null(strstr(text, "BOTTLENECK"));
 	assert_has(text, "  import torch  ");
 	assert_has(text, "The program failed before any stage: only imports ran.");
@@ -495,9 +498,114 @@ static void a_failure_during_the_imports_has_no_bottleneck(void **state)
 	synthetic_done(&s);
 }
 
+static void iterations(struct synthetic *s)
+{
+	for (uint64_t t = 0; t < 3 * SECOND; t += SECOND) {
+		synthetic_begin(s, t, "iteration", 0);
+		synthetic_stage(s, t, t + 550 * MS, "vae_decode", 0);
+		synthetic_stage(s, t + 550 * MS, t + 950 * MS, "transformer_forward", 0);
+		synthetic_end(s, t + SECOND);
+	}
+}
+
+static const char *line_end(const char *line)
+{
+	return line + strcspn(line, "\n");
+}
+
+static void the_stage_inside_is_marked_as_in_the_stage_tree(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char *text, *row;
+
+	synthetic_open(&s);
+	iterations(&s);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_true(sb_model_stage(m, "vae_decode")->bottleneck);
+	text = summary_of(&s, m, &(struct sb_summary_options){ .columns = 100 });
+	row = strstr(text, "\n  iteration  ");
+	assert_non_null(row);
+	assert_true(strstr(row, "<-") > line_end(row + 1)); /* the wrapper has no mark */
+	assert_has(text, "\n    vae_decode                           1.650 s   55.0 %        n/a      3"
+			 "  <- MAJOR BOTTLENECK\n");
+	assert_has(text, "\n    transformer_forward                  1.200 s   40.0 %        n/a      3"
+			 "  <- BOTTLENECK\n");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void a_model_and_the_stage_inside_it_are_marked_at_both_levels(void **state)
+{
+	struct synthetic s;
+	char *text, *model;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "inpainting", 0);
+	synthetic_stage(&s, 0, 2 * SECOND, "ProPainter", 0);
+	synthetic_begin(&s, 2 * SECOND, "DiffuEraser", 0);
+	synthetic_stage(&s, 2 * SECOND, 3 * SECOND, "encode", 0);
+	synthetic_stage(&s, 3 * SECOND, 10 * SECOND, "unet", 0);
+	synthetic_end(&s, 10 * SECOND);
+	synthetic_end(&s, 10 * SECOND);
+	text = summary_of(
+		&s, synthetic_model(&s, 10 * SECOND), &(struct sb_summary_options){ .columns = 100 });
+	model = strstr(text, "\n    DiffuEraser  ");
+	assert_non_null(model);
+	assert_has(model, "<- MAIN MODEL\n      unet  ");
+	assert_has(model, "<- MAJOR BOTTLENECK\n");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void a_marked_stage_beyond_the_shown_rows_is_shown(void **state)
+{
+	char name[16], part[16];
+	uint64_t t = 0;
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 9; i++) { /* larger, but made of parts */
+		snprintf(name, sizeof name, "loop %c", 'a' + i);
+		synthetic_begin(&s, t, name, 0);
+		for (int k = 0; k < 2; k++, t += SECOND) {
+			snprintf(part, sizeof part, "part %c", 'a' + 2 * i + k);
+			synthetic_stage(&s, t, t + SECOND, part, 0);
+		}
+		synthetic_end(&s, t);
+	}
+	synthetic_stage(&s, t, t + 1500 * MS, "encode", 0);
+	text = summary_of(&s, synthetic_model(&s, t + 1500 * MS), NULL);
+	assert_has(text, "  2 more stages ");
+	assert_has(text, "\n    encode  ");
+	assert_has(strstr(text, "\n    encode  "), "<- BOTTLENECK");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void marks_fit_eighty_columns(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	iterations(&s);
+	text = summary_of(&s, synthetic_model(&s, 3 * SECOND), &(struct sb_summary_options){ .columns = 80 });
+	assert_has(text, " 3  <- BOTTLENECK\n");
+	assert_null(strstr(text, "\n    BOTTLENECK"));
+	assert_width(text, 80);
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stage_inside_is_marked_as_in_the_stage_tree),
+		cmocka_unit_test(a_model_and_the_stage_inside_it_are_marked_at_both_levels),
+		cmocka_unit_test(a_marked_stage_beyond_the_shown_rows_is_shown),
+		cmocka_unit_test(marks_fit_eighty_columns),
 		cmocka_unit_test(a_zone_still_open_is_in_the_total_but_not_in_the_statistics),
 		cmocka_unit_test(generations_at_the_same_time_take_their_union),
 		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),

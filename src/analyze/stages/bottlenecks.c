@@ -67,6 +67,15 @@ static bool has_generation(const struct sb_stages_panel *s)
 	return false;
 }
 
+static bool only_imports(const struct sb_stages_panel *s)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		if (sb_role_work(s->stages[i].name, s->stages[i].role) != STROBE_ROLE_IMPORT)
+			return false;
+	}
+	return true;
+}
+
 /* Where there are no generations: the share of the wall time between the start-up and the last stage's end. */
 static double judged_ratio(const struct sb_stages_panel *s)
 {
@@ -167,7 +176,7 @@ void sb_stages_rank(struct sb_model *model)
 	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
 	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
 	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
-	if (!s->bottleneck_count && isnan(s->startup_end_s))
+	if (!s->bottleneck_count && isnan(s->startup_end_s) && !only_imports(s))
 		name_largest(s, order, true, 0);
 	name_model(s);
 }
