@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import _faults
+from . import _faults, _held
 from ._native import native
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
@@ -205,11 +205,11 @@ def module_weights(torch):
             continue
         sizes = {}
         for tensor in list(module.parameters()) + list(module.buffers()):
-            kind, at = tensor.device.type, _address(tensor)
+            kind, at = tensor.device.type, _address(_held.parts(tensor)[0])
             if kind in ("cuda", "cpu") and at not in seen_already:
                 seen_already.add(at)
-                key = str(tensor.dtype).replace("torch.", ""), None if kind == "cpu" else tensor.device.index or 0
-                sizes[key] = sizes.get(key, 0) + tensor.numel() * tensor.element_size()
+                key = _held.dtype_name(tensor), None if kind == "cpu" else tensor.device.index or 0
+                sizes[key] = sizes.get(key, 0) + _held.size_bytes(tensor)
         rows += [("weights of %s" % component_name(module), size, *key) for key, size in sizes.items() if size]
     return sorted(rows, key=lambda row: -row[1])
 

@@ -3,7 +3,7 @@ import math
 import os
 import sys
 
-from . import _growth, _sampling
+from . import _growth, _held, _sampling
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
@@ -151,7 +151,7 @@ def model(name, parameters=None, type="", size_bytes=None):
     if hasattr(parameters, "parameters"):
         tensors = list(parameters.parameters())
         type = type or parameters.__class__.__name__
-        size_bytes = sum(t.numel() * t.element_size() for t in tensors) if size_bytes is None else size_bytes
+        size_bytes = sum(map(_held.size_bytes, tensors)) if size_bytes is None else size_bytes
         parameters = sum(t.numel() for t in tensors)
     native.model(name, int(parameters or 0), type, -1 if size_bytes is None else int(size_bytes))
 

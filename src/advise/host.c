@@ -31,12 +31,12 @@ static bool waits_at_every_launch(const struct sb_model *model)
 }
 
 /* Two threads that both compute in Python take turns: what the pipeline does in Python takes twice as long. Where it
- * waits at every launch, all is lost that the other one computes while the GPU idles. */
+ * waits at every launch, the GPU idles for nothing else. */
 static double gil_cost_s(const struct sb_model *model, double other_s)
 {
 	if (waits_at_every_launch(model))
-		return fmin(other_s, sb_weigh_idle_s(model));
-	return fmin(sb_weigh_work_s(model), other_s) / 2;
+		return fmin(sb_weigh_work_s(model), sb_weigh_idle_s(model));
+	return other_s / 2;
 }
 
 void sb_rule_gil_contention(struct sb_advisor *a)

@@ -4,6 +4,7 @@
 
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
+extern const struct sb_analysis sb_analysis_idle_functions;
 extern const struct sb_analysis sb_analysis_cut_trace;
 extern const struct sb_analysis sb_analysis_slow_moments;
 extern const struct sb_analysis sb_analysis_counters;
@@ -41,6 +42,7 @@ extern const struct sb_analysis sb_analysis_unattributed;
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
+	&sb_analysis_idle_functions, /* it asks the trace when it saw the GPU */
 	&sb_analysis_cut_trace,
 	&sb_analysis_slow_moments,
 	&sb_analysis_counters, /* the same for their counters */

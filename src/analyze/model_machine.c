@@ -382,6 +382,19 @@ static const struct sb_field gap_rows[] = {
 };
 static SB_FIELDS(gap, sb_gpu_gap, "GpuGap", "A time in which a GPU had nothing to do.");
 
+static const struct sb_field idle_function_rows[] = {
+	SB_FIELD(sb_place, function, "function", SB_ALWAYS, "module and name"),
+	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
+	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
+	SB_FIELD(sb_place, inside, "inside", SB_KNOWN,
+		"the function of a library that it was in most; absent: in itself"),
+	SB_FIELD(sb_place, estimate_s, "estimate_s", SB_ALWAYS, "share_ratio x idle_s: a sampled estimate"),
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the time of the samples in gaps",
+		.range = SB_SHARE),
+};
+static SB_FIELDS(idle_function, sb_place, "GpuIdleFunction",
+	"A Python function that ran while a traced GPU had nothing to do.");
+
 static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, kernel_count, "kernel_count", SB_ALWAYS, "kernels"),
 	SB_FIELD(sb_gpu_panel, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
@@ -429,6 +442,10 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"copies from and to the host, by zone"),
 	SB_FIELD_LIST(sb_gpu_panel, idle_zones, idle_zone_count, "idle_zones", SB_KNOWN, row,
 		"where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there"),
+	SB_FIELD(sb_gpu_panel, idle_sample_count, "idle_sample_count", SB_SET,
+		"samples of Python stacks in gaps"),
+	SB_FIELD_LIST(sb_gpu_panel, idle_functions, idle_function_count, "idle_functions", SB_KNOWN,
+		idle_function, "the Python functions in these gaps, by samples; largest first, at most 8"),
 	SB_FIELD(sb_gpu_panel, gap_total, "gap_count", SB_ALWAYS, "gaps, listed or not"),
 	SB_FIELD_LIST(sb_gpu_panel, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest"),
 };

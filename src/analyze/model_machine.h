@@ -5,6 +5,7 @@
 
 #include "analyze/model_growth.h"
 #include "analyze/model_kernels.h"
+#include "analyze/model_python.h"
 #include "stats/fields.h"
 
 #include <stdbool.h>
@@ -175,6 +176,10 @@ struct sb_gpu_panel {
 	} * top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
 	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
 	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */
+	struct sb_place *
+		idle_functions; /* the Python functions there, by samples; largest first, at most SB_PLACES_MAX */
+	size_t idle_function_count;
+	int64_t idle_sample_count;
 	struct sb_gpu_gap {
 		double t_s, duration_s;
 		const char *cpu_did; /* the zone the CPU was in */

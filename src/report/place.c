@@ -1,6 +1,8 @@
 /* A place in a Python program, in words. */
 #include "report/place.h"
 
+#include "report/text.h"
+
 #include <string.h>
 
 static const char *base_name(const char *file)
@@ -35,4 +37,21 @@ const struct sb_place_list *sb_place_list_of(const struct sb_model *model)
 		return &model->unattributed.generations;
 	return model->generations.whole_run && model->unattributed.run.count ? &model->unattributed.run
 									     : NULL;
+}
+
+void sb_place_row(const struct sb_place *p, struct sb_buf *out)
+{
+	struct sb_buf place = { 0 };
+	char took[32];
+
+	sb_place_text(p, &place);
+	sb_text_seconds(took, sizeof took, p->estimate_s);
+	sb_buf_printf(out, "  %6.1f %% %10s  ", 100 * p->ratio, took);
+	sb_text_name(out, sb_buf_text(&place), 60);
+	if (p->inside) {
+		sb_buf_puts(out, ", in ");
+		sb_text_name(out, p->inside, 40);
+	}
+	sb_buf_putc(out, '\n');
+	sb_buf_done(&place);
 }

@@ -412,7 +412,7 @@ def a_thread_holds_the_gil(fixed):
 
     if not fixed:
         threading.Thread(target=watch, daemon=True).start()
-    Pipeline(Size(CUDA, dim=1024, tokens=1024, blocks=4, steps=4, videos=4)).run()
+    Pipeline(Size(CUDA, dim=1024, tokens=1024, blocks=2, steps=3, videos=3)).run()
     done.set()
 
 

@@ -30,6 +30,8 @@ ROWS = [
     ("loading", ["diffusers", "transformers", "torch", "safetensors"], ["test_variants", "test_torch"], "",
      "`from_pretrained`, `torch.load`, `safetensors.torch.load_file` with the bytes of their files; `.to()` of models over 100 MiB",
      "weights read lazily later on; the files of a model named by its hub id (its parameters' bytes are taken)"),
+    ("quantised weights", ["torchao"], ["test_torchao"], "int8 weights",
+     "dtype and bytes as they lie in memory: model headers, loads and offloads, what holds memory, `torch.asked`", ""),
     ("torch.compile", ["torch"], ["test_torch", "test_variants"], "",
      "compilations as zones; the graphs are the ones you get without strobe", "sections inside a graph (counted as left out)"),
     ("plain torch", ["torch"], ["test_torch", "test_ddp", "test_sequence_parallel"], "",

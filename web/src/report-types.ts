@@ -1040,6 +1040,8 @@ export type GpuTrace = {
   collectives?: GpuRow[]; // kernels of collectives by kind
   offload?: GpuRow[]; // copies from and to the host, by zone
   idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there
+  idle_sample_count?: number; // samples of Python stacks in gaps
+  idle_functions?: GpuIdleFunction[]; // the Python functions in these gaps, by samples; largest first, at most 8
   gap_count: number; // gaps, listed or not
   gaps?: GpuGap[]; // the longest
 };
@@ -1092,6 +1094,16 @@ export type GpuRow = {
   family?: string; // what a kernel does, by its name: "GEMM"
   kind?: string; // how it does it: "flash 2"
   precision?: string; // in which numbers: "bf16"
+};
+
+// A Python function that ran while a traced GPU had nothing to do.
+export type GpuIdleFunction = {
+  function: string; // module and name
+  file?: string; // where it is written
+  line: number; // that most of it was in
+  inside?: string; // the function of a library that it was in most; absent: in itself
+  estimate_s: number; // share_ratio x idle_s: a sampled estimate
+  share_ratio: number; // of the time of the samples in gaps
 };
 
 // A time in which a GPU had nothing to do.

@@ -1,7 +1,9 @@
 """What a program asked its models to be: dtype, device, memory format, attention backend, compilation, cache and
 offload. Read from the modules when a pipeline is called, and told once; the kernels and steps say what ran."""
 import sys
+import weakref
 
+from .. import _held
 from .._native import native
 from .._torch import uncompiled
 
@@ -12,6 +14,7 @@ LOOKED_AT_MOST = 4000  # modules, for the first convolution
 TOLD_MOST = 1000       # pipelines that are made anew for each video tell no more
 
 _told = set()
+_convolutions = weakref.WeakKeyDictionary()  # module -> its first convolution, or None: looking for it goes through all of them
 
 
 def tell(components):
@@ -46,13 +49,14 @@ def _facts(module):
     parameter = next(module.parameters(), None)
     facts = {"kind": type(module).__name__}
     if parameter is not None:
-        facts["dtype"] = str(parameter.dtype).replace("torch.", "")
+        facts["dtype"] = _held.dtype_name(parameter)
         facts["device"] = parameter.device.type
     convolution = _first_convolution(module)
     if convolution is not None:
         facts["convolution"] = type(convolution).__name__
         facts["memory_format"] = _memory_format(convolution.weight)
     blocks = _first_blocks(module)
+    facts["quantised"] = _quantised(blocks)
     facts["attention"] = _attention(blocks)
     facts["cache"], facts["threshold"] = _cache(module, blocks)
     facts["offload"] = _offload(module, blocks)
@@ -61,6 +65,15 @@ def _facts(module):
 
 
 def _first_convolution(module):
+    """Looked for once for each module: a pipeline is called for every video."""
+    if module not in _convolutions:
+        found = _look_for_convolution(module)
+        _convolutions[module] = None if found is None else weakref.ref(found)
+    known = _convolutions[module]
+    return None if known is None else known()
+
+
+def _look_for_convolution(module):
     for index, inner in enumerate(module.modules()):
         if index == LOOKED_AT_MOST:
             return None
@@ -117,6 +130,15 @@ def _attention(blocks):
         backend = getattr(getattr(block, "processor", None), "_attention_backend", None)
         if backend is not None:
             return str(getattr(backend, "value", backend))
+    return None
+
+
+def _quantised(blocks):
+    """"int8 (Int8Tensor)": what weights are kept as that say they are something else."""
+    for block in blocks:
+        for parameter in getattr(block, "_parameters", {}).values():
+            if parameter is not None and _held.is_wrapped(parameter):
+                return "%s (%s)" % (_held.dtype_name(parameter), type(parameter).__name__)
     return None
 
 

@@ -1,5 +1,6 @@
 /* gpu_trace: what the GPU did, kernel by kernel. */
 #include "report/panels/panel.h"
+#include "report/place.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -280,6 +281,16 @@ static void stages_families_text(
 	}
 }
 
+/* "GPU idle while Python was in" functions of the program, by samples. */
+static void idle_functions_text(const struct sb_gpu_panel *g, struct sb_buf *out)
+{
+	if (g->idle_function_count)
+		sb_buf_printf(out, "  GPU idle while Python was in (%lld samples)\n",
+			(long long)g->idle_sample_count);
+	for (size_t i = 0; i < g->idle_function_count && i < 5; i++)
+		sb_place_row(&g->idle_functions[i], out);
+}
+
 static void gpu_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_gpu_panel *g = &model->gpu;
@@ -302,6 +313,7 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 		g->device_count > 1 ? "GPU idle while the CPU was in (all GPUs added up)"
 				    : "GPU idle while the CPU was in",
 		"gaps", g->idle_zones, g->idle_zone_count);
+	idle_functions_text(g, out);
 	for (size_t i = 0; i < g->gap_count && i < 3; i++) {
 		char duration[24];
 

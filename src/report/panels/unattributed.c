@@ -11,21 +11,8 @@ static void put_list(const struct sb_place_list *list, const char *where, struct
 	sb_text_seconds(took, sizeof took, list->unattributed_s);
 	sb_buf_printf(
 		out, "  %s: %s (%.1f %%) belong to no stage; there ran\n", where, took, 100 * list->ratio);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct sb_place *p = &list->all[i];
-		struct sb_buf place = { 0 };
-
-		sb_place_text(p, &place);
-		sb_text_seconds(took, sizeof took, p->estimate_s);
-		sb_buf_printf(out, "  %6.1f %% %10s  ", 100 * p->ratio, took);
-		sb_text_name(out, sb_buf_text(&place), 60);
-		if (p->inside) {
-			sb_buf_puts(out, ", in ");
-			sb_text_name(out, p->inside, 40);
-		}
-		sb_buf_putc(out, '\n');
-		sb_buf_done(&place);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		sb_place_row(&list->all[i], out);
 }
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)

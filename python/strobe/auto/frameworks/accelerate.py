@@ -1,5 +1,6 @@
 """Weights that move between CPU and GPU, as stages of their own: offload:<module>
 with bytes. By the hooks of accelerate and diffusers, without any kernel trace."""
+from ... import _held
 from .. import modules, vocabulary, wrapping
 from ..wrapping import guard, wrap, wrap_method
 
@@ -29,7 +30,7 @@ def _own_tensors(hook, module):
 
 
 def _bytes(tensors):
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    return sum(map(_held.size_bytes, tensors))
 
 
 def _is_elsewhere(hook, tensors):

@@ -3,6 +3,7 @@ loader, waiting for other ranks."""
 import os
 import sys
 
+from ... import _held
 from ..._native import native
 from .. import collectives, functional, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
@@ -72,7 +73,7 @@ def _move(torch, module, method, args, kwargs):
     if target is None:
         return None
     away = [tensor for tensor in module.parameters() if tensor.device.type != target and tensor.device.type != "meta"]
-    size = sum(tensor.numel() * tensor.element_size() for tensor in away)
+    size = sum(map(_held.size_bytes, away))
     if size < BIG_BYTES:
         return None
     name = modules.component_name(module)

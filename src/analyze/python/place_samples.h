@@ -1,0 +1,47 @@
+/* Stack samples, each at the function of the program it was in, and the functions that some of them were in most. */
+#ifndef SB_ANALYZE_PYTHON_PLACE_SAMPLES_H
+#define SB_ANALYZE_PYTHON_PLACE_SAMPLES_H
+
+#include "analyze/analysis.h"
+#include "base/map.h"
+
+enum { SB_PLACE_COVERS = 2 };
+
+struct sb_place_sample {
+	int64_t t_ns, weight_ns;
+	uint32_t process, track;
+	uint32_t function, line; /* the program's or the pipeline's */
+	uint32_t leaf; /* of a library: what it had called; 0: none */
+	bool in_generation;
+	bool covered[SB_PLACE_COVERS]; /* by what the owner asks about */
+	uint32_t next[SB_PLACE_COVERS]; /* nearest sample from here on that is not covered */
+};
+
+struct sb_place_samples {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_place_sample *all;
+	uint32_t count, capacity;
+	struct sb_map files; /* function -> index of texts, + 1 */
+	const char **texts;
+	uint32_t text_count, text_room;
+	struct sb_map generation_tracks; /* track -> 1 */
+	bool no_memory;
+};
+
+enum { SB_PLACE_KINDS = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE }; /* what to hand to the next */
+void sb_places_see(struct sb_place_samples *p, const struct sb_event *e);
+/* Sorts the samples, and none is covered. */
+void sb_places_sort(struct sb_place_samples *p, int (*order)(const void *, const void *));
+/* Samples from i on that are not covered yet: covers them as long as `is_inside` says so. */
+void sb_places_cover(struct sb_place_samples *p, uint32_t i, int which,
+	bool (*is_inside)(const struct sb_place_sample *s, const void *of), const void *of);
+
+typedef bool (*sb_place_wanted)(const struct sb_place_samples *p, const struct sb_place_sample *s, int which);
+/* The functions of the wanted samples; their estimates share out `seconds`. Threads that neither are the main one nor
+ * generate are left out: a pool's thread that waits says nothing. */
+void sb_places_list(struct sb_place_samples *p, sb_place_wanted wanted, int which, double seconds,
+	struct sb_place_list *to);
+void sb_places_done(struct sb_place_samples *p);
+
+#endif
