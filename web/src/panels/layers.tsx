@@ -11,7 +11,8 @@ const SHOWN = 6; // as many as there are colours
 const nameOf = (l: MemoryLayer): string => (l.dtype ? `${l.component} (${l.dtype})` : l.component);
 const heldAt = (l: MemoryLayer, i: number): number => l.held_mb[i] ?? 0;
 const most = (l: MemoryLayer): number => l.held_mb.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
-const placeOf = (p: MemoryPicture): string => (p.device_index === undefined ? 'Host memory' : `Memory of GPU ${p.device_index}`);
+const placeOf = (p: MemoryPicture): string =>
+  (p.device_index === undefined ? 'Host memory' : `Memory of GPU ${p.device_index}`) + (p.by_line ? ' by line of the program' : '');
 
 const times = (p: MemoryPicture): number[] => p.t_s.map((t) => t ?? 0);
 
@@ -53,7 +54,7 @@ export function Layers({ pictures }: { pictures: MemoryPicture[] }) {
   return (
     <>
       {pictures.map((p) => (
-        <div class="layers" key={p.device_index ?? 'host'}>
+        <div class="layers" key={`${p.device_index ?? 'host'}${p.by_line ? ' by line' : ''}`}>
           <TimeChart chart={chartOnce(p)} height={170} axis />
           <Moment picture={p} at={momentOf(p, s ? s.to / 1e9 : undefined)} />
         </div>
