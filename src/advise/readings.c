@@ -50,7 +50,7 @@ static void read_offloading(struct sb_model *m)
 	const struct sb_memory_snapshot *peak = peak_snapshot(&m->memory), *last;
 	double left;
 
-	if (!peak || m->memory.snapshot_count < 3 || peak->peak_bytes < GB)
+	if (!peak || peak->device < 0 || m->memory.snapshot_count < 3 || peak->peak_bytes < GB)
 		return;
 	last = &m->memory.snapshots[m->memory.snapshot_count - 1];
 	left = last->allocated_bytes / peak->peak_bytes;
@@ -75,8 +75,9 @@ static void read_reserved(struct sb_model *m)
 	for (size_t i = 1; i < p->snapshot_count; i++) {
 		const struct sb_memory_snapshot *from = &p->snapshots[i - 1], *to = &p->snapshots[i];
 
-		if (to->reserved_bytes - from->reserved_bytes >
-			(high ? high->reserved_bytes - low->reserved_bytes : 0)) {
+		if (from->device == to->device && to->device >= 0 &&
+			to->reserved_bytes - from->reserved_bytes >
+				(high ? high->reserved_bytes - low->reserved_bytes : 0)) {
 			low = from;
 			high = to;
 		}

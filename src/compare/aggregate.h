@@ -46,6 +46,7 @@ struct sb_aggregate_stage {
 	const char *name, *code; /* code NULL: none */
 	const char *key;
 	const char *parent_key; /* NULL: top level */
+	int64_t parent; /* index, in the finished order; -1: top level */
 	size_t order; /* of appearance: parents come before their children */
 	uint32_t depth, role;
 	uint64_t call_count;
@@ -189,6 +190,9 @@ int sb_aggregate_add_stage(
 /* Everything is in: extents, stragglers, alignment, scaling. Where several world
  * sizes were given, the report is on the largest; the others scale. */
 int sb_aggregate_finish(struct sb_aggregate *a);
+
+/* Finds every stage's parent by its key, for those who change order or keys. */
+void sb_aggregate_nest(struct sb_aggregate *a);
 
 /* The heat map and the lanes. Finishing draws them; again for those who change ranks afterwards. */
 int sb_aggregate_draw(struct sb_aggregate *a);

@@ -110,6 +110,8 @@ static SB_FIELDS(rank, sb_aggregate_rank, "AggregateRank", "One rank.");
 static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_aggregate_stage, name, "name", SB_ALWAYS, "of the stage"),
 	SB_FIELD(sb_aggregate_stage, code, "code", SB_KNOWN, "the program's own number of the stage"),
+	SB_FIELD(sb_aggregate_stage, parent, "parent_index", SB_KNOWN,
+		"place in the list, from 0, of the stage that it is inside"),
 	SB_FIELD(sb_aggregate_stage, call_count, "count", SB_ALWAYS, "calls of all ranks"),
 	SB_FIELD_STRUCT(
 		sb_aggregate_stage, total_s, "total_s", SB_KNOWN, extent, "time of its calls, over ranks"),

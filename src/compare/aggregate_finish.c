@@ -375,6 +375,20 @@ static int by_imbalance(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
+static int64_t index_of(const struct sb_aggregate *a, const char *key)
+{
+	for (size_t i = 0; key && i < a->stage_count; i++)
+		if (!strcmp(a->stages[i].key, key))
+			return (int64_t)i;
+	return -1;
+}
+
+void sb_aggregate_nest(struct sb_aggregate *a)
+{
+	for (size_t i = 0; i < a->stage_count; i++)
+		a->stages[i].parent = index_of(a, a->stages[i].parent_key);
+}
+
 static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 {
 	double *values = malloc((a->rank_count + 1) * sizeof *values);
@@ -403,6 +417,7 @@ static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 		a->stage_count = count;
 		if (count)
 			qsort(a->stages, count, sizeof *a->stages, by_imbalance);
+		sb_aggregate_nest(a);
 	}
 	free(values);
 	free(ranks);

@@ -206,9 +206,9 @@ static int64_t number_of_step(struct sb_chrome *c, const struct sb_zone *z)
 	return n >= 0 && n < 9e15 ? (int64_t)n : c->step_count;
 }
 
-/* HTA finds its iterations by these. */
+/* HTA finds its iterations by these. Beside the zone itself it is a marker, which no import takes for another zone. */
 static void put_profiler_step(
-	struct sb_chrome *c, const struct sb_zone *z, const struct sb_chrome_fragment *track)
+	struct sb_chrome *c, const struct sb_zone *z, const struct sb_chrome_fragment *track, bool marker)
 {
 	char *at = sb_out_room(c->out, 1024);
 
@@ -219,6 +219,8 @@ static void put_profiler_step(
 	at = sb_put_us(at, z->begin_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, z->end_ns - z->begin_ns);
+	if (marker)
+		at = SB_PUT(at, ",\"args\":{\"strobe.marker\":true}");
 	at = SB_PUT(at, "},\n");
 	c->out->at = at;
 	c->step_count++;
@@ -246,8 +248,10 @@ static void take_zone(void *self, const struct sb_zone *z)
 		return;
 	}
 	if (z->role && is_step(c, z)) {
-		put_profiler_step(c, z, track);
-		if (!strcmp(c->run->names[z->name].text, "ProfilerStep"))
+		bool marker = strcmp(c->run->names[z->name].text, "ProfilerStep") != 0;
+
+		put_profiler_step(c, z, track, marker);
+		if (!marker)
 			return;
 	}
 	room = at = sb_out_room(c->out, plain ? name->size + 1024 : SB_OUT_RECORD_MAX);

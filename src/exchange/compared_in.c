@@ -8,9 +8,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BYTES_MAX (64u << 20)
+#define DEPTH_MAX 64
 
 typedef const struct sb_jsondom *node;
 
@@ -70,15 +72,60 @@ static int take_journal(struct sb_textlog *log, node root)
 	return err;
 }
 
+/* Whether a stage may be put inside another: not one that is inside the stage itself. */
+static bool may_hold(const struct sb_textlog *log, uint32_t parent, uint32_t child)
+{
+	int depth = 0;
+
+	while (parent != SB_TEXTLOG_NONE && parent != child && depth++ < DEPTH_MAX)
+		parent = log->nodes[parent].parent;
+	return parent == SB_TEXTLOG_NONE;
+}
+
+/* node_of: each stage's node, SB_TEXTLOG_NONE where it was left out. */
+static void nest(struct sb_textlog *log, node stages, const uint32_t *node_of)
+{
+	size_t i = 0;
+
+	for (sb_jsondom_each(stage, stages)) {
+		int64_t parent = sb_jsondom_int(sb_jsondom_get(stage, "parent_index"), -1);
+		uint32_t child = node_of[i++];
+
+		if (parent < 0 || (uint64_t)parent >= stages->size || child == SB_TEXTLOG_NONE)
+			continue;
+		if (node_of[parent] != SB_TEXTLOG_NONE && may_hold(log, node_of[parent], child))
+			sb_textlog_set_parent(log, node_of[parent], child);
+	}
+}
+
+/* Of the mean rank: a stage of one rank in four counts a quarter. */
+static double mean_of(node stage, double ranks)
+{
+	double sum_s = number(stage, "total_s.sum_value");
+
+	return isnan(sum_s) || !(ranks > 0) ? number(stage, "total_s.avg_value") : sum_s / ranks;
+}
+
 static int take_aggregate(struct sb_textlog *log, node root)
 {
+	node stages = sb_jsondom_get(root, "stages");
 	double ranks = number(root, "rank_count");
-	int err = 0;
+	uint32_t *node_of = calloc(stages ? stages->size + 1 : 1, sizeof *node_of);
+	size_t i = 0;
+	int err = node_of ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
-	for (sb_jsondom_each(stage, sb_jsondom_get(root, "stages")))
-		if (!err)
-			err = add(log, stage, number(stage, "total_s.avg_value"),
+	for (sb_jsondom_each(stage, stages))
+		if (!err) {
+			node_of[i] = log->count;
+			err = add(log, stage, mean_of(stage, ranks),
 				ranks > 0 ? number(stage, "count") / ranks : 1);
+			if (node_of[i] == log->count)
+				node_of[i] = SB_TEXTLOG_NONE;
+			i++;
+		}
+	if (!err && stages)
+		nest(log, stages, node_of);
+	free(node_of);
 	log->segment_whole_ns = nanoseconds(number(root, "metrics.wall_s.avg_value"));
 	return err;
 }

@@ -7,11 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_title(const char *line)
+{
+	return strstr(line, "MEMORY USAGE SUMMARY");
+}
+
+static bool is_heading(const char *line)
+{
+	return strstr(line, "Label") && strstr(line, "Allocated") && strstr(line, "Reserved");
+}
+
+/* "MEMORY USAGE SUMMARY (process memory: no CUDA device in use)" is no table of a GPU. */
 static bool opens(struct sb_textlog *log, const char *line)
 {
-	if (!strstr(line, "MEMORY USAGE SUMMARY") &&
-		!(strstr(line, "Label") && strstr(line, "Allocated") && strstr(line, "Reserved")))
+	if (!is_title(line) && !is_heading(line))
 		return false;
+	log->process_memory = strstr(line, "process memory");
 	log->form_node = 0; /* rows so far */
 	return true;
 }
@@ -41,7 +52,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 	const char *amounts;
 	size_t size;
 
-	if (sb_textlog_take_rule(log, line) || opens(log, line))
+	if (sb_textlog_take_rule(log, line) || (is_heading(line) && !log->form_node) || opens(log, line))
 		return true;
 	line += strspn(line, " ");
 	amounts = find_amounts(line, mb);
@@ -58,6 +69,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 	taken->reserved_mb = mb[1];
 	taken->peak_mb = mb[2];
 	taken->time_s = NAN;
+	taken->device = log->process_memory ? -1 : 0;
 	taken->place.after = log->count;
 	log->form_node++;
 	return true;

@@ -162,6 +162,19 @@ static int take_loop(struct sb_textlog *log, node loop)
 	return add_loop(log, loop, name);
 }
 
+/* "gpu:1", "cuda:1", 1: that GPU; "host", "cpu": -1, the process. Where none is named it is the first GPU. */
+static int snapshot_device(node snapshot)
+{
+	const char *name = string(snapshot, "device"), *number = strchr(name, ':');
+	int64_t device = sb_jsondom_int(sb_jsondom_get(snapshot, "device"), 0);
+
+	if (!strcmp(name, "host") || !strcmp(name, "cpu"))
+		return -1;
+	if (number && number[1] >= '0' && number[1] <= '9')
+		device = strtol(number + 1, NULL, 10);
+	return device >= -1 && device < 64 ? (int)device : 0;
+}
+
 static int take_snapshots(struct sb_textlog *log, node snapshots)
 {
 	for (sb_jsondom_each(s, snapshots)) {
@@ -174,6 +187,7 @@ static int take_snapshots(struct sb_textlog *log, node snapshots)
 		to->reserved_mb = number(s, "reserved_mb");
 		to->peak_mb = either(s, "peak_mb", "max_allocated_mb");
 		to->time_s = either(s, "t_s", "timestamp");
+		to->device = snapshot_device(s);
 		to->place.after = log->count;
 		log->form_count++;
 	}

@@ -50,6 +50,7 @@ struct sb_textlog_memory { /* MB; NaN: not given */
 	char label[128];
 	double allocated_mb, reserved_mb, peak_mb;
 	double time_s; /* real time; NaN: not given */
+	int device; /* -1: memory of the process */
 	struct sb_textlog_place place;
 };
 
@@ -131,6 +132,7 @@ struct sb_textlog {
 	bool has_rank;
 	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */
+	bool process_memory; /* the open table of memory is of the process, not of a GPU */
 	bool sums_only; /* operations without an order: a summary table */
 	bool threads; /* the whole is known, and stages of several threads may take longer together */
 	int64_t covered_ns; /* of the whole, by at least one stage; 0: not known */

@@ -148,7 +148,7 @@ static void put_memory(struct sb_textlog_clock *c)
 	const struct sb_textlog_memory *all = c->log->memory.items;
 
 	for (size_t i = 0; i < c->log->memory.count; i++)
-		sb_builder_snapshot(c->builder, memory_time(c, i), all[i].label, 0,
+		sb_builder_snapshot(c->builder, memory_time(c, i), all[i].label, all[i].device,
 			megabytes(all[i].allocated_mb), megabytes(all[i].reserved_mb),
 			megabytes(all[i].peak_mb));
 }

@@ -175,6 +175,7 @@ enum arg {
 	ARG_REGISTERS,
 	ARG_GRID,
 	ARG_BLOCK,
+	ARG_MARKER,
 	ARG_NOISE
 };
 
@@ -198,6 +199,7 @@ static const struct word arg_words[] = {
 	WORD("Total Allocated", ARG_ALLOCATED),
 	WORD("Total Reserved", ARG_RESERVED),
 	WORD("sort_index", ARG_NOISE),
+	WORD("strobe.marker", ARG_MARKER),
 };
 
 static void keep_arg(struct sb_jsonin *p, struct sb_trace_event *e, enum sb_jsonin_token token, uint32_t key)
@@ -289,6 +291,7 @@ static int read_args(
 		case ARG_DEVICE_TYPE: e->device_type = whole_number(p, token); break;
 		case ARG_SHARED: e->shared_bytes = whole_number(p, token); break;
 		case ARG_REGISTERS: e->registers = whole_number(p, token); break;
+		case ARG_MARKER: e->marker = token == SB_JSONIN_TRUE; break;
 		case ARG_GRID:
 		case ARG_BLOCK:
 			if (!key && read_triple(p, &token, arg == ARG_GRID ? e->grid : e->block))

@@ -30,6 +30,7 @@ struct sb_trace_event {
 	int64_t id_number; /* -1: not a number */
 	uint32_t name;
 	int64_t step; /* N of ProfilerStep#N; -1: none */
+	bool marker; /* strobe wrote it beside the zone itself */
 	bool graph_launch;
 	bool communication; /* the operator that says which collective it is */
 	bool has_ts, has_id, has_dur;

@@ -91,9 +91,11 @@ static int take_complete(struct sb_trace *t, struct sb_trace_event *e, uint32_t 
 
 	if (e->category == SB_CATEGORY_PROFILER)
 		return 0;
-	facts = facts_of(t, e);
 	if (e->step >= 0)
 		t->threads[thread].has_steps = true;
+	if (e->marker)
+		return 0;
+	facts = facts_of(t, e);
 	t->threads[thread].has_overhead |= e->category == SB_CATEGORY_OVERHEAD;
 	if (e->category == SB_CATEGORY_RUNTIME && e->correlation > 0)
 		err = sb_trace_launch(t, thread, (uint64_t)e->correlation, e->ts_ns, e->graph_launch);

@@ -249,6 +249,7 @@ static void open_stages(struct sb_aggregate *a)
 		a->stages[i].parent_key = parent_of(a, &a->stages[i]);
 		a->stages[i].rank_room = a->rank_count;
 	}
+	sb_aggregate_nest(a);
 }
 
 /* An extent over ranks, of sorted values; the ranks of its ends are the lowest of

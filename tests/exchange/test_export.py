@@ -10,6 +10,8 @@ import pytest
 
 from conftest import BUILD, DATA, HERE
 
+ITERATION = 2  # STROBE_ROLE_ITERATION
+
 
 @pytest.fixture
 def run(strobe, kineto):
@@ -186,3 +188,20 @@ def test_a_run_of_several_recordings_is_packed_into_a_folder(strobe, run):
     folder = run.with_name(run.name + ".packed")
     assert sorted(os.listdir(folder)) == ["run.1.strobe", "run.2.strobe"]
     assert len(strobe.rows(folder)) == len(strobe.rows(run))
+
+
+def test_nested_iterations_come_back_from_the_chrome_trace_as_they_were(strobe):
+    events = []
+    for i in range(3):
+        events.append(("iteration", i * 1000, 900, {"strobe.role": ITERATION, "index": i}))
+        for k in range(4):
+            events.append(("denoising_steps", i * 1000 + k * 200, 190, {"strobe.role": ITERATION, "index": k}))
+            events.append(("transformer_forward", i * 1000 + k * 200, 180, {}))
+    run = strobe.imported({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "name": n, "ts": t, "dur": d, "args": a} for n, t, d, a in events]})
+    text = strobe("export", run, "--to", "chrome", "-o", "-", "-q")
+    assert "ProfilerStep#" in text
+    again = strobe.imported(text)
+    stages = [(s["name"], s.get("parent"), s["count"], s["total_s"], s["self_s"]) for s in strobe.report(run)["stage_analysis"]["stages"]]
+    assert ("denoising_steps", "iteration", 12, 0.00228, 0.00012) in stages
+    assert [(s["name"], s.get("parent"), s["count"], s["total_s"], s["self_s"]) for s in strobe.report(again)["stage_analysis"]["stages"]] == stages
+    assert [(i["name"], i["count"]) for i in strobe.report(again)["iterations"]] == [("denoising_steps", 12), ("iteration", 3)]

@@ -150,6 +150,28 @@ def test_a_memory_table_keeps_its_snapshots(strobe):
     assert taken[2]["reserved_mb"] == pytest.approx(16384) and taken[2]["peak_mb"] == pytest.approx(14336.2)
 
 
+def test_memory_of_a_process_is_not_called_memory_of_a_gpu(strobe):
+    table = strobe.write("a.txt", SUMMARY + MEMORY.replace("SUMMARY", "SUMMARY (process memory: no CUDA device in use)"))
+    both = strobe.write("b.txt", table.read_text() + MEMORY)
+    rows = [{"label": label, "timestamp": 100.0 + at, "device": "host", "allocated_mb": mb, "max_allocated_mb": mb, "peak_mb": mb}
+            for at, (label, mb) in enumerate([("worker_start", 19.5), ("after", 20.25)])]
+    log = strobe.write("memory_log.json", {"snapshots": rows})
+    plain = strobe.write("plain.json", [{**row, "device": "cpu"} for row in rows])
+    for path in (table, log, plain):
+        report, text = strobe.report(path), strobe("report", path) + strobe("report", "--brief", path) + strobe("diff", path, path)
+        assert {s["device"] for s in report["memory"]["snapshots"]} == {"host"}
+        assert "gpu_memory_peak_bytes" not in report["summary"] and "VRAM" not in text and "GPU memory" not in text
+    assert [s["device"] for s in strobe.report(both)["memory"]["snapshots"]] == ["host"] * 4 + ["gpu:0"] * 4
+
+
+@pytest.mark.parametrize("device, name", [("gpu:1", "gpu:1"), ("cuda:3", "gpu:3"), ("cuda", "gpu:0"), (2, "gpu:2"), ("gpu:99999999999999", "gpu:0"), (None, "gpu:0")])
+def test_a_memory_log_names_its_gpu(strobe, device, name):
+    row = {"label": "a", "timestamp": 100.0, "device": device, "allocated_mb": 512, "peak_mb": 1024}
+    report = strobe.report(strobe.write("memory_log.json", {"snapshots": [row, {**row, "timestamp": 101.0}]}))
+    assert {s["device"] for s in report["memory"]["snapshots"]} == {name}
+    assert report["summary"]["gpu_memory_peak_bytes"] == 1 << 30
+
+
 def test_memory_printed_after_the_stages_is_in_no_stage(strobe):
     assert "in no stage" in strobe("report", strobe.write("a.txt", SUMMARY + MEMORY))
 
@@ -488,3 +510,25 @@ def test_what_strobe_writes_about_several_runs_is_a_run(written, name, wall, sta
 def test_a_diff_of_nothing_timed_is_no_run(strobe):
     strobe.write("d.json", {"schema": "strobe.diff/1", "stages": [{"name": "a"}]})
     assert "no stage of it is timed" in strobe("report", "d.json", code=2)
+
+
+def test_stages_of_an_aggregate_stay_inside_their_parents(strobe):
+    ranks = []
+    for rank in range(2):
+        events = [("block", 0, 2000 + 400 * rank), ("denoise", 0, 1900 + 400 * rank), ("vae", 3000, 500)] + [("only_here", 100, 300)] * rank
+        ranks.append(strobe.imported({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": [
+            {"ph": "X", "pid": 1, "tid": 1, "name": n, "ts": t * 1000, "dur": d * 1000} for n, t, d in events]}))
+    strobe("aggregate", *ranks, "-o", "aggregated_report.json")
+    rows = json.loads((strobe.folder / "aggregated_report.json").read_text())["stages"]
+    assert {r["name"]: rows[r["parent_index"]]["name"] for r in rows if "parent_index" in r} == {"denoise": "block", "only_here": "denoise"}
+    analysis = strobe.report("aggregated_report.json")["stage_analysis"]
+    assert {s["name"]: s.get("parent") for s in analysis["stages"]} == {"block": None, "denoise": "block", "only_here": "denoise", "vae": None}
+    assert [stages({"stage_analysis": analysis})[n]["total_s"] for n in ("block", "denoise", "only_here", "vae")] == pytest.approx([2.2, 2.1, 0.15, 0.5])
+    assert not analysis.get("overlap_s") and "overlap" not in strobe("report", "--brief", "aggregated_report.json")
+
+
+@pytest.mark.parametrize("parents", [(1, 0), (0, 1), (1, 2, 0), (-5, 10**12), ("x", None)])
+def test_parents_of_an_aggregate_that_make_no_tree_are_left_out(strobe, parents):
+    rows = [{"name": f"s{chr(97 + i)}", "count": 2, "total_s": {"avg_value": 1.0}, "parent_index": p} for i, p in enumerate(parents)]
+    strobe.write("a.json", {"schema": "strobe.aggregate/1", "rank_count": 2, "metrics": {"wall_s": {"avg_value": 10}}, "stages": rows})
+    assert {s["name"] for s in strobe.report("a.json")["stage_analysis"]["stages"]} == {r["name"] for r in rows}

@@ -1850,6 +1850,7 @@ export type RankMetrics = {
 export type AggregateStage = {
   name: string; // of the stage
   code?: string; // the program's own number of the stage
+  parent_index?: number; // place in the list, from 0, of the stage that it is inside
   count: number; // calls of all ranks
   total_s?: Extent; // time of its calls, over ranks
   self_s?: Extent; // the same without the stages inside it

@@ -201,7 +201,7 @@ out:
 
 #define WORTH_JUDGING (1024 * SB_MB) /* unused: what a share is said of */
 
-/* The largest share of a snapshot with much unused; where none has, the most bytes. */
+/* Of GPUs: the largest share of a snapshot with much unused; where none has, the most bytes. */
 static void find_fragmentation(struct sb_memory_panel *panel)
 {
 	double worst = 0;
@@ -212,7 +212,7 @@ static void find_fragmentation(struct sb_memory_panel *panel)
 
 		double rank = unused >= WORTH_JUDGING ? 1 + unused / s->reserved_bytes : unused / 1e18;
 
-		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= 0 || rank < worst ||
+		if (s->device < 0 || isnan(unused) || s->reserved_bytes <= 0 || unused <= 0 || rank < worst ||
 			(rank == worst && unused <= panel->fragmentation_bytes))
 			continue;
 		worst = rank;
