@@ -42,14 +42,16 @@ static double gil_cost_s(const struct sb_model *model, double other_s)
 void sb_rule_gil_contention(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_busy_elsewhere);
-	double work_s = sb_weigh_work_s(a->model), percent = hot.total_s / work_s * 100;
+	bool whole = a->model->generations.whole_run; /* its samples are of all the time */
+	double work_s = whole ? a->model->stages.wall_s : sb_weigh_work_s(a->model);
+	double percent = hot.total_s / work_s * 100;
 	struct sb_advice *f;
 
 	if (!hot.line || hot.sample_count < 5 || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, gil_cost_s(a->model, fmin(work_s, hot.total_s)),
-		sb_say(a, "another thread computes in Python all the while: %.0f %% of the generations",
-			fmin(percent, 100)),
+		sb_say(a, "another thread computes in Python all the while: %.0f %% of the %s",
+			fmin(percent, 100), whole ? "run" : "generations"),
 		sb_say(a, "%s in %llu samples of a thread that is not the pipeline's",
 			sb_say_seconds(a, hot.total_s), (unsigned long long)hot.sample_count));
 	sb_finding_cause(f, sb_say(a, "it holds the GIL: %s", sb_hot_words(a, hot.line)), SB_GAIN_ESTIMATED,

@@ -162,10 +162,21 @@ static double collected_s(const struct sb_model *model, int64_t *out_count)
 
 /* ---- Python between the steps -------------------------------------------- */
 
+/* A step without parts, of a model that uses no GPU: a line in it may be the model itself. */
+static bool tells_calls_in_steps(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].role == STROBE_ROLE_STEP && model->stages.stages[i].child_count)
+			return true;
+	return sb_weigh_has_gpu(model);
+}
+
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
 
+	if (l->step_s > 0 && !tells_calls_in_steps(model))
+		return false;
 	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
 		doing == SB_DOES_ALLOCATE || doing == SB_DOES_COPY)
 		return false;
@@ -283,7 +294,7 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 	if (!count || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, sum_s,
-		sb_say(a, "garbage collection takes %.0f %% of the generations", percent),
+		sb_say(a, "garbage collection takes %.0f %% of %s", percent, sb_weigh_words(a->model)),
 		sb_say(a, "%lld collections of %s on average, %s in all", (long long)count,
 			sb_say_seconds(a, sum_s / (double)count), sb_say_seconds(a, sum_s)));
 	sb_finding_cause(f,

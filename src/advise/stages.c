@@ -16,13 +16,25 @@ static bool is_frame(const struct sb_stage *s)
 	       s->role == STROBE_ROLE_ITERATION || s->span;
 }
 
-/* The advice names the innermost stage that still passes the limit, not the stages around it. */
-static bool has_inner_above(const struct sb_stages_panel *stages, size_t outer, double limit)
+static bool is_of_generations(const struct sb_model *model, const struct sb_stage *s)
 {
-	const struct sb_stage *all = stages->stages;
+	return s->in_generation && !model->generations.whole_run && model->summary.generation_s > 0;
+}
 
-	for (size_t i = outer + 1; i < stages->stage_count && all[i].depth > all[outer].depth; i++) {
-		if (all[i].wall_ratio > limit && !is_frame(&all[i]))
+/* Of the generations inside of them, as on the first screen; else of the run. */
+static double share_of(const struct sb_model *model, const struct sb_stage *s)
+{
+	return is_of_generations(model, s) ? fmin(1, s->covered_s / model->summary.generation_s)
+					   : s->wall_ratio;
+}
+
+/* The advice names the innermost stage that still passes the limit, not the stages around it. */
+static bool has_inner_above(const struct sb_model *model, size_t outer, double limit)
+{
+	const struct sb_stage *all = model->stages.stages;
+
+	for (size_t i = outer + 1; i < model->stages.stage_count && all[i].depth > all[outer].depth; i++) {
+		if (share_of(model, &all[i]) > limit && !is_frame(&all[i]))
 			return true;
 	}
 	return false;
@@ -71,16 +83,20 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 	for (size_t k = 0; k < stages->stage_count && found < TOP_STAGES; k++) {
 		size_t i = stages->by_total[k];
 		const struct sb_stage *s = &stages->stages[i];
+		double percent = share_of(a->model, s) * 100;
+		bool inside = is_of_generations(a->model, s);
 		struct sb_advice *f;
 
-		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || s->setup ||
-			has_inner_above(stages, i, a->limit / 100))
+		if (is_frame(s) || !(percent > a->limit) || s->setup ||
+			has_inner_above(a->model, i, a->limit / 100))
 			continue;
 		found++;
-		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
-			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
+		f = sb_advisor_find(a, percent, NAN,
+			sb_say(a, "'%s' takes %.1f %% of the %s", s->name, percent,
+				inside ? "generations" : "wall time"),
 			sb_say(a, "%s of %s in %lld call%s%s%s; each tenth of it saves %s",
-				sb_say_seconds(a, s->covered_s), sb_say_seconds(a, stages->wall_s),
+				sb_say_seconds(a, s->covered_s),
+				sb_say_seconds(a, inside ? a->model->summary.generation_s : stages->wall_s),
 				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
 				sb_stage_at_once(s) ? sb_say(a, ", %.1f at once", s->at_once_mean) : "",
 				other_level(a, i), sb_say_seconds(a, s->covered_s * TENTH)));

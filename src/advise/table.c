@@ -16,7 +16,9 @@
 static const struct sb_rule rules[] = {
 	/* ---- time ---- */
 	{ { "stage_dominates", "stages", LOW, DAYS, false, "stage_percent", "percent", 30, "stages",
-		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
+		  "a stage takes more than this share of the generations, or of the run outside of them (the "
+		  "top "
+		  "3; not imports, loading, "
 		  "compiling)",
 		  "Start here: besides loading and compiling no other stage can save more. Look at its parts "
 		  "below it in the stage table; on a GPU, --gpu-trace=steps:3 names its kernels." },
@@ -287,7 +289,8 @@ static const struct sb_rule rules[] = {
 		sb_rule_input_starved },
 	{ { "garbage_collection", "cause", HIGH, HOURS, false, "gc_percent", "percent", 5,
 		  "garbage collections of a millisecond or more",
-		  "Python's collections inside generations take more than this share of them",
+		  "Python's collections inside generations (or after the start-up) take more than this share "
+		  "of them",
 		  "gc.freeze() after loading, or gc.disable() during a generation and one collection between "
 		  "two." },
 		sb_rule_garbage_collection },

@@ -54,8 +54,8 @@ static void find_encoding(struct sb_advisor *a)
 	if (!s || !(gain_s / sb_weigh_work_s(a->model) * 100 > a->limit))
 		return;
 	f = sb_advisor_find(a, gain_s / sb_weigh_work_s(a->model) * 100, gain_s,
-		sb_say(a, "'%s' runs in every step: %.0f %% of the generations", s->name,
-			sb_weigh_percent(a->model, s->covered_s)),
+		sb_say(a, "'%s' runs in every step: %.0f %% of %s", s->name,
+			sb_weigh_percent(a->model, s->covered_s), sb_weigh_words(a->model)),
 		sb_say(a, "%lld calls in %lld generations, %s in all", (long long)sb_stage_calls(s),
 			(long long)a->model->generations.total, sb_say_seconds(a, s->covered_s)));
 	sb_finding_cause(f,

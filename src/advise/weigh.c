@@ -16,7 +16,16 @@ double sb_weigh_work_s(const struct sb_model *model)
 		sum_s += g->all[i].machine_s > 0 ? g->all[i].machine_s : g->all[i].wall_s;
 	if (sum_s > 0)
 		return sum_s;
+	if (g->whole_run && model->summary.judged_s > 0)
+		return model->summary.judged_s;
 	return model->summary.generation_s > 0 ? model->summary.generation_s : model->stages.wall_s;
+}
+
+const char *sb_weigh_words(const struct sb_model *model)
+{
+	if (!model->generations.whole_run)
+		return "the generations";
+	return isfinite(model->stages.startup_end_s) ? "the time after the start-up" : "the run";
 }
 
 double sb_weigh_percent(const struct sb_model *model, double seconds)
@@ -153,6 +162,8 @@ bool sb_weigh_is_warm(const struct sb_model *model, double t_s)
 	const struct sb_generations_panel *g = &model->generations;
 	size_t first = g->count >= SB_WARM_LEAST ? 1 : 0;
 
+	if (g->whole_run && isfinite(model->stages.startup_end_s))
+		return t_s >= model->stages.startup_end_s && t_s <= model->stages.work_end_s;
 	return g->count && t_s >= g->all[first].begin_s && t_s <= g->all[g->count - 1].end_s;
 }
 

@@ -4,8 +4,11 @@
 
 #include "advise/rule.h"
 
-/* Time of the warm generations (all but the first, of three or more), of the run where none is marked. */
+/* Time of the warm generations (all but the first, of three or more); where none is marked, of the run after its
+ * start-up. */
 double sb_weigh_work_s(const struct sb_model *model);
+/* What that time is, in words: "the generations", "the run", "the time after the start-up". */
+const char *sb_weigh_words(const struct sb_model *model);
 /* What of that some seconds are, in percent. Several threads may spend more together: a share is never above 100. */
 double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */

@@ -139,6 +139,7 @@ struct sb_stages_panel {
 	double inside_s; /* wall time that the stages side by side cover */
 	double inside_sum_s; /* their covered times added up */
 	bool has_generations;
+	double generations_s; /* wall time in which at least one of them ran, to a millionth; 0: none did */
 	double startup_end_s; /* when the first generation began, or the first stage that is not set-up; NAN: no
 				 set-up came before */
 	double startup_unattributed_s; /* before that: no stage covers it */

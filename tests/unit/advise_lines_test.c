@@ -288,7 +288,9 @@ static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
 	synthetic_open(&s);
 	for (uint64_t i = 0; i < VIDEOS; i++) {
 		synthetic_begin(&s, i * SECOND + 500 * MS, "video", STROBE_ROLE_GENERATION);
-		synthetic_step(&s, i * SECOND + 510 * MS, i * SECOND + 1000 * MS, 0, 0);
+		synthetic_begin(&s, i * SECOND + 510 * MS, "step", STROBE_ROLE_STEP);
+		synthetic_stage(&s, i * SECOND + 510 * MS, i * SECOND + 511 * MS, "transformer", 0);
+		synthetic_end(&s, (i + 1) * SECOND);
 		synthetic_end(&s, (i + 1) * SECOND);
 	}
 	own = sb_builder_name(s.b, "pipe.on_step", NULL);
@@ -305,6 +307,40 @@ static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
 	synthetic_done(&s);
 }
 
+/* Five videos of one long step each, all of it in one line; parts: the step has the model's call as a stage. */
+static bool blames_python_in_steps(bool parts)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	struct synthetic s;
+	uint32_t own;
+	bool blamed;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_begin(&s, i * SECOND, "step", STROBE_ROLE_STEP);
+		if (parts)
+			synthetic_stage(&s, i * SECOND, i * SECOND + 10 * MS, "transformer", 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	own = sb_builder_name(s.b, "main.<module>", NULL);
+	sb_builder_code_file(s.b, own, "/srv/main.py");
+	for (uint64_t i = 1; i < VIDEOS * 20; i++)
+		sb_builder_stack_sample(
+			s.b, i * 50 * MS + 20 * MS, &sample, &own, (const uint32_t[]){ 41 }, 1);
+	blamed = finding(synthetic_model(&s, VIDEOS * SECOND), "python_between_steps") != NULL;
+	synthetic_done(&s);
+	return blamed;
+}
+
+/* Where neither a part of the step nor a GPU tells the model's call apart, the line may be that call. */
+static void a_line_of_a_step_without_parts_is_not_between_the_models_calls(void **state)
+{
+	assert_true(blames_python_in_steps(true));
+	assert_false(blames_python_in_steps(false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +352,7 @@ int main(void)
 		cmocka_unit_test(copies_save_what_they_take_in_all_the_steps),
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
+		cmocka_unit_test(a_line_of_a_step_without_parts_is_not_between_the_models_calls),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),
 		cmocka_unit_test(time_of_collections_is_not_the_next_lines),
 		cmocka_unit_test(a_share_of_the_generations_is_never_above_all_of_them),

@@ -122,6 +122,70 @@ static void what_strobe_takes_itself_is_no_bottleneck(void **state)
 	expect_no_bottleneck("strobe: counting FLOPs", 0); /* from before there was the role */
 }
 
+/* A minute of loading, then a video of a second in which two stages share the time; writing it takes longer. */
+static void loads_then_makes_a_video(struct synthetic *s)
+{
+	synthetic_open(s);
+	synthetic_stage(s, 0, 60 * SECOND, "load weights", STROBE_ROLE_LOAD);
+	synthetic_begin(s, 60 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, 60 * SECOND, 60600 * MS, "denoise", 0);
+	synthetic_stage(s, 60600 * MS, 60950 * MS, "vae_decode", 0);
+	synthetic_end(s, 61 * SECOND);
+	synthetic_stage(s, 61 * SECOND, 63 * SECOND, "write mp4", 0);
+}
+
+static void bottlenecks_are_of_the_generations_and_so_is_the_share_that_makes_a_second_one(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	loads_then_makes_a_video(&s);
+	m = synthetic_model(&s, 63 * SECOND);
+	assert_near(m->stages.generations_s, 1, 1e-6);
+	assert_true(sb_model_stage(m, "denoise")->bottleneck);
+	assert_int_equal(sb_model_stage(m, "vae_decode")->bottleneck_level, SB_BOTTLENECK_OTHER);
+	assert_true(m->stages.two_bottlenecks);
+	assert_int_equal(sb_model_stage(m, "write mp4")->bottleneck_level, SB_BOTTLENECK_NONE);
+	synthetic_done(&s);
+}
+
+static void advice_gives_the_share_that_the_first_screen_shows(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	loads_then_makes_a_video(&s);
+	f = finding(synthetic_model(&s, 63 * SECOND), "stage_dominates");
+	assert_non_null(f);
+	assert_string_equal(f->issue, "'denoise' takes 60.0 % of the generations");
+	assert_non_null(strstr(f->evidence, "0.60 s of 1.00 s"));
+	synthetic_done(&s);
+}
+
+static void collect_at(struct synthetic *s, uint64_t t_ns, double seconds)
+{
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = seconds } };
+
+	sb_builder_event(s->b, t_ns, "garbage collection", 0, &took, 1);
+}
+
+static void collections_while_importing_cost_the_work_nothing(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	short_script(&s);
+	collect_at(&s, 2 * SECOND, 0.5);
+	assert_null(finding(synthetic_model(&s, 4900 * MS), "garbage_collection"));
+	synthetic_done(&s);
+	short_script(&s);
+	collect_at(&s, 4250 * MS, 0.026);
+	f = finding(synthetic_model(&s, 4900 * MS), "garbage_collection");
+	assert_non_null(f);
+	assert_string_equal(f->issue, "garbage collection takes 20 % of the time after the start-up");
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +194,10 @@ int main(void)
 		cmocka_unit_test(a_longer_run_is_judged_by_samples_after_its_start_up),
 		cmocka_unit_test(without_set_up_before_it_a_run_has_no_start_up),
 		cmocka_unit_test(what_strobe_takes_itself_is_no_bottleneck),
+		cmocka_unit_test(
+			bottlenecks_are_of_the_generations_and_so_is_the_share_that_makes_a_second_one),
+		cmocka_unit_test(advice_gives_the_share_that_the_first_screen_shows),
+		cmocka_unit_test(collections_while_importing_cost_the_work_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

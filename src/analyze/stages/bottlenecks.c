@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BOTTLENECKS 3
-#define WORTH_NAMING 0.05 /* of the wall time, less the start-up where there are no generations */
+#define WORTH_NAMING 0.05 /* of the time that the verdict is about */
 #define WORTH_MARKING 0.2 /* the same, of one beside the largest */
 
 /* What strobe itself takes inside the program: shown, but never the bottleneck. */
@@ -76,12 +76,26 @@ static bool only_imports(const struct sb_stages_panel *s)
 	return true;
 }
 
-/* Where there are no generations: the share of the wall time between the start-up and the last stage's end. */
+/* The share of the wall time that the verdict is about: the generations, or where there are none what lies
+ * between the start-up and the last stage's end. */
 static double judged_ratio(const struct sb_stages_panel *s)
 {
-	if (s->has_generations || isnan(s->startup_end_s))
+	if (s->generations_s > 0)
+		return fmin(1, s->generations_s / s->wall_s);
+	if (isnan(s->startup_end_s))
 		return 1;
 	return fmin(1, (s->work_end_s - s->startup_end_s) / s->wall_s);
+}
+
+/* Which rows may be named. */
+enum choice { IN_JUDGED_TIME, BESIDE_SETUP, ANY };
+
+static bool may_be_named(const struct sb_stages_panel *s, const struct sb_stage *row, enum choice choice)
+{
+	if (is_own(row) || (row->setup && choice != ANY))
+		return false;
+	return choice != IN_JUDGED_TIME || !(s->generations_s > 0) || row->in_generation ||
+	       row->role == STROBE_ROLE_GENERATION;
 }
 
 static bool is_nested(const struct sb_stages_panel *s, uint32_t a, uint32_t b)
@@ -95,9 +109,11 @@ static bool is_nested(const struct sb_stages_panel *s, uint32_t a, uint32_t b)
 }
 
 /* The largest first; the others only when they are worth it. */
-static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool setup_too, double least_first)
+static void name_largest(
+	struct sb_stages_panel *s, const uint32_t *order, enum choice choice, double least_first)
 {
 	double judged = judged_ratio(s);
+	uint32_t largest = 0;
 
 	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
 		struct sb_stage *row = &s->stages[order[i]];
@@ -105,10 +121,11 @@ static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool 
 
 		if (row->self_s <= 0 || row->self_ratio < judged * (first ? least_first : WORTH_NAMING))
 			break;
-		if (is_own(row) || (!setup_too && row->setup))
+		if (!may_be_named(s, row, choice))
 			continue;
 		row->bottleneck = first;
-		if (first || (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, order[0], order[i])))
+		largest = first ? order[i] : largest;
+		if (first || (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, largest, order[i])))
 			row->bottleneck_level = first ? SB_BOTTLENECK_MAJOR : SB_BOTTLENECK_OTHER;
 		s->two_bottlenecks |= row->bottleneck_level == SB_BOTTLENECK_OTHER;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
@@ -175,8 +192,10 @@ void sb_stages_rank(struct sb_model *model)
 		order[i] = s->by_total[i] = i;
 	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
 	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
-	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
+	name_largest(s, order, IN_JUDGED_TIME, has_generation(s) ? 0 : WORTH_NAMING);
+	if (!s->bottleneck_count)
+		name_largest(s, order, BESIDE_SETUP, has_generation(s) ? 0 : WORTH_NAMING);
 	if (!s->bottleneck_count && isnan(s->startup_end_s) && !only_imports(s))
-		name_largest(s, order, true, 0);
+		name_largest(s, order, ANY, 0);
 	name_model(s);
 }

@@ -177,6 +177,7 @@ int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *su
 		s->inside_sum_s = inside.sum_s;
 		s->inside_s = union_of(
 			&inside, several ? covered_of(&inside.coverage, sums) : inside_of_frames(s));
+		s->generations_s = covered_of(&generations, sums);
 	}
 	union_s = fmin(union_s, s->wall_s);
 	s->unattributed_s = round((s->wall_s - union_s) * 1e9) / 1e9;
