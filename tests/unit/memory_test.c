@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/run_keys.h"
 #include "report/memory_log.h"
+#include "report/text.h"
 #include "synthetic.h"
 
 static const struct sb_memory_stage *stage_of(const struct sb_model *m, const char *name)
@@ -164,6 +166,30 @@ static void vram_ram_swap_and_page_cache_stand_side_by_side(void **state)
 	synthetic_done(&s);
 }
 
+/* A process that was large between two samples: what the system tells at its end is the highest in every face. */
+static void a_peak_between_two_samples_is_the_highest_in_the_text_too(void **state)
+{
+	static const char *const process[] = { "rss_mb" };
+	struct strobe_attr highest = { SB_RUN_PEAK_RSS_BYTES, STROBE_TYPE_INT, { .i = 312 * MIB } };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t rss;
+
+	synthetic_open(&s);
+	rss = sb_builder_schema(s.b, "process", -1, process, 1);
+	for (uint64_t t = 0; t <= 1; t++)
+		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ 6.5 }, 1);
+	sb_builder_meta(s.b, SB_META_RUN, &highest);
+	m = synthetic_model(&s, SECOND);
+	assert_near(m->memory.rss_peak_bytes, 312.0 * MIB, 1);
+	assert_int_equal(sb_report_text(m, NULL, &out), 0);
+	assert_non_null(
+		strstr(sb_buf_text(&out), "RAM of this run (RSS)           6.5        6.5      312.0  MB"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void the_memory_log_is_json_with_one_decimal(void **state)
 {
 	struct sb_buf out = { 0 };
@@ -207,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_peak_does_not_fall_when_the_program_resets_it),
 		cmocka_unit_test(samples_find_the_peak_without_snapshots),
 		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
+		cmocka_unit_test(a_peak_between_two_samples_is_the_highest_in_the_text_too),
 		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),
 	};
 

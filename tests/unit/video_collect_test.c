@@ -155,6 +155,34 @@ static void measured_steps_give_compute_rates_and_no_wall_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* One step that took no time, then four blocks handed in with their durations: the step did not make them. */
+static void fewer_steps_than_blocks_are_not_the_blocks_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_step(&s, 10 * MS, 10 * MS + 17000, 2, 3);
+	for (int i = 0; i < 4; i++) {
+		struct strobe_attr attrs[] = {
+			{ "strobe.role", STROBE_TYPE_INT, { .i = STROBE_ROLE_BLOCK } },
+			{ "block", STROBE_TYPE_INT, { .i = i } },
+			{ "block_size", STROBE_TYPE_INT, { .i = 3 } },
+		};
+
+		sb_builder_span(s.main, sb_builder_name(s.b, "block", NULL), i + 1,
+			12 * MS + (uint64_t)i * 1000, 250 * MS, 0, attrs, 3);
+	}
+	m = synthetic_model(&s, 15 * MS);
+	assert_int_equal(m->diffusion.blocks, 4);
+	assert_int_equal(m->diffusion.frames, 12);
+	assert_near(m->diffusion.fps, 12, 1e-6);
+	assert_near(m->diffusion.bps, 4, 1e-6);
+	assert_near(sb_rate_find(m, "denoise")->fps_compute, 12, 1e-6);
+	assert_true(isnan(sb_rate_find(m, "denoise")->fps_wall));
+	synthetic_done(&s);
+}
+
 static void forwards_and_nested_steps_do_not_multiply_steps(void **state)
 {
 	struct synthetic s;
@@ -474,6 +502,7 @@ int main(void)
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(chains_of_steps_are_blocks_when_steps_have_a_size),
 		cmocka_unit_test(measured_steps_give_compute_rates_and_no_wall_rate),
+		cmocka_unit_test(fewer_steps_than_blocks_are_not_the_blocks_time),
 		cmocka_unit_test(forwards_and_nested_steps_do_not_multiply_steps),
 		cmocka_unit_test(cached_steps_are_a_class_not_outliers),
 		cmocka_unit_test(generations_have_their_own_rates_and_the_rest_stands_apart),

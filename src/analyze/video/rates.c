@@ -310,6 +310,12 @@ static void list_offloads(struct sb_model *model)
 	}
 }
 
+/* A block takes a step at least: fewer steps than blocks are not what made these, and their time is not the blocks'. */
+static bool are_too_few(const struct sb_diffusion_panel *d, const struct sb_video *v)
+{
+	return d->present && !v->blocks_from_steps && d->steps < d->blocks;
+}
+
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_diffusion_panel *d = &model->diffusion;
@@ -334,6 +340,10 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 		steps_s = wall_s;
 	if (v->rest_steps.count && wall_s < steps_s) /* the wall of those that were kept */
 		wall_s = at_most(steps_s, model->stages.wall_s);
+	if (are_too_few(d, v) && model->blocks.time.total > steps_s) {
+		steps_s = model->blocks.time.total;
+		wall_s = wall_s < steps_s ? NAN : wall_s;
+	}
 	d->steps_s = steps_s;
 	d->rates = sb_model_alloc(model, 3 * sizeof *d->rates);
 	if (!d->rates)

@@ -1,6 +1,8 @@
 /* gpu_metrics, cpu_metrics, disk_metrics: what the monitors sampled. */
 #include "report/panels/panel.h"
 
+#include "base/memory_units.h"
+
 #include <string.h>
 
 /* ---- text --------------------------------------------------------------- */
@@ -13,6 +15,16 @@ static void row(struct sb_buf *out, const struct sb_series *s, const char *colum
 	if (c)
 		sb_buf_printf(out, "    %-24s %10.*f %10.*f %10.*f  %s\n", words, decimals, c->stats.min,
 			decimals, c->stats.mean, decimals, c->stats.max, unit);
+}
+
+/* Samples may miss a short peak: the highest is what the system says. */
+static void rss_row(struct sb_buf *out, const struct sb_series *process, double peak_bytes)
+{
+	const struct sb_series_column *c = sb_series_column_find(process, "rss_mb");
+
+	if (c)
+		sb_buf_printf(out, "    %-24s %10.1f %10.1f %10.1f  MB\n", "RAM of this run (RSS)",
+			c->stats.min, c->stats.mean, fmax(c->stats.max, peak_bytes / SB_MB));
 }
 
 static void device_text(const struct sb_model *model, const struct sb_device *d, struct sb_buf *out)
@@ -81,7 +93,7 @@ static void metrics_text(
 	row(out, cpu, "frequency_mhz", "CPU frequency", "MHz", 0);
 	row(out, cpu, "load1_count", "load (1 min)", "", 2);
 	row(out, memory, "used_mb", "RAM used", "MB", 1);
-	row(out, process, "rss_mb", "RAM of this run (RSS)", "MB", 1);
+	rss_row(out, process, model->memory.rss_peak_bytes);
 	row(out, memory, "swap_used_mb", "swap used", "MB", 1);
 	row(out, memory, "page_cache_mb", "page cache", "MB", 1);
 	row(out, psi, "cpu_percent", "waiting for CPU", "% of time", 1);
