@@ -161,6 +161,7 @@ def test_memory_of_a_process_is_not_called_memory_of_a_gpu(strobe):
         report, text = strobe.report(path), strobe("report", path) + strobe("report", "--brief", path) + strobe("diff", path, path)
         assert {s["device"] for s in report["memory"]["snapshots"]} == {"host"}
         assert "gpu_memory_peak_bytes" not in report["summary"] and "VRAM" not in text and "GPU memory" not in text
+        assert report["memory"]["host"]["rss_peak_mb"] == max(s["peak_mb"] for s in report["memory"]["snapshots"]) and "Peak process memory" in text
     assert [s["device"] for s in strobe.report(both)["memory"]["snapshots"]] == ["host"] * 4 + ["gpu:0"] * 4
 
 

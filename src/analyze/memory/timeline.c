@@ -26,6 +26,9 @@ static void fill_host(struct sb_model *model)
 	panel->swap_first_bytes = swap ? swap->first * SB_MB : NAN;
 	panel->page_cache_peak_bytes = column_max_bytes(model, "memory", "page_cache_mb");
 	panel->rss_peak_bytes = column_max_bytes(model, "process", "rss_mb");
+	for (size_t i = 0; i < panel->snapshot_count; i++)
+		if (panel->snapshots[i].device < 0)
+			panel->rss_peak_bytes = fmax(panel->rss_peak_bytes, panel->snapshots[i].peak_bytes);
 	panel->ram_total_bytes = column_max_bytes(model, "memory", "total_mb");
 	if (limit > 0 && !(limit >= panel->ram_total_bytes)) { /* a container: its own limit, its own use */
 		double group = column_max_bytes(model, "memory", "group_used_mb");
