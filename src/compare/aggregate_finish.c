@@ -126,26 +126,46 @@ static int scale(struct sb_aggregate *a)
 
 /* ---- who is in ---- */
 
-/* Of a world, the job that most of its ranks are of: ranks of another one that lie there are
+/* How many ranks a job has, and when the last of them began. */
+static size_t count_job(const struct sb_aggregate *a, const struct order *order, size_t count,
+	const char *job, uint64_t *out_began_ns)
+{
+	size_t same = 0;
+
+	*out_began_ns = 0;
+	for (size_t k = 0; k < count; k++) {
+		const struct sb_aggregate_rank *r = &a->ranks[order[k].slot];
+
+		if (strcmp(r->job, job) != 0)
+			continue;
+		same++;
+		*out_began_ns = r->start_real_ns > *out_began_ns ? r->start_real_ns : *out_began_ns;
+	}
+	return same;
+}
+
+/* Of a world, the job that most of its ranks are of, the newest of such: ranks of another one that lie there are
  * foreign. NULL: none says its job. */
 static const char *job_of_most(const struct sb_aggregate *a, const struct order *order, size_t count)
 {
 	const char *most = NULL;
 	size_t votes = 0;
+	uint64_t newest_ns = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *job = a->ranks[order[i].slot].job;
-		size_t same = 0;
+		uint64_t began_ns;
+		size_t same;
 
 		if (!job || !*job || (most && !strcmp(job, most)))
 			continue;
-		for (size_t k = 0; k < count; k++)
-			same += !strcmp(a->ranks[order[k].slot].job, job);
-		if (same > votes || (same == votes && strcmp(job, most) > 0)) {
+		same = count_job(a, order, count, job, &began_ns);
+		if (same > votes || (same == votes && began_ns > newest_ns)) {
 			votes = same;
+			newest_ns = began_ns;
 			most = job;
 		}
-		if (2 * votes >= count)
+		if (2 * votes > count)
 			break;
 	}
 	return most;

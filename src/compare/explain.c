@@ -45,13 +45,18 @@ static int disk_collapsed(struct sb_comparison *c)
 	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK,
 		SB_METRIC_GPU_MEMORY_PEAK };
 	struct values disk, memory;
-	bool grew = false;
+	bool grew = false, on_gpu = false;
 
 	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) ||
 		!slower(c))
 		return 0;
-	for (size_t i = 0; i < 3 && !grew; i++)
+	for (size_t i = 0; i < 3 && !grew; i++) {
 		grew = look(c, kinds[i], &memory) && memory.now > 1.3 * memory.base;
+		on_gpu = kinds[i] == SB_METRIC_GPU_MEMORY_PEAK;
+	}
+	if (grew && on_gpu)
+		return say(c, "disk reads fell %s -> %s while peak GPU memory rose %s -> %s", disk.base_text,
+			disk.now_text, memory.base_text, memory.now_text);
 	if (!grew)
 		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text,
 			disk.now_text);
@@ -148,56 +153,90 @@ static const struct sb_setting_change *setting_of(const struct sb_comparison *c,
 	return NULL;
 }
 
-/* One unit for all numbers of a sentence, by the largest. */
-static const struct unit {
-	double in_s;
-	int digits;
-	const char *name;
-} units[] = { { 1, 2, "s" }, { 1e-3, 1, "ms" }, { 1e-6, 1, "us" } };
-
-static const struct unit *unit_of(double a_s, double b_s)
+/* "13.32 s"; of what is shorter than a second in a unit that keeps its digits. */
+static const char *took(double seconds, double beside_s, char *out, size_t size)
 {
-	double most = fmax(fabs(a_s), fabs(b_s)); /* fmax leaves out what is not known */
-
-	return most >= 1 ? &units[0] : most >= 1e-3 ? &units[1] : &units[2];
+	if (fmax(seconds, beside_s) >= 1)
+		snprintf(out, size, "%.2f s", seconds);
+	else
+		sb_metric_text(SB_METRIC_WALL, seconds, out, size);
+	return out;
 }
 
-/* "13.3 ms longer (11.8 -> 27.4 ms" */
-static void describe_change(double change_s, double base_s, double now_s, char *out, size_t size)
+/* "116.33 -> 129.65 s", "30.1 ms -> 38.2 ms". */
+static const char *from_to(double base_s, double now_s, char *out, size_t size)
 {
-	const struct unit *u = unit_of(base_s, now_s);
+	char base[32], now[32];
 
-	snprintf(out, size, "%.*f %s %s (%.*f -> %.*f %s", u->digits, fabs(change_s) / u->in_s, u->name,
-		change_s > 0 ? "longer" : "less", u->digits, base_s / u->in_s, u->digits, now_s / u->in_s,
-		u->name);
+	if (fmax(base_s, now_s) >= 1)
+		snprintf(out, size, "%.2f -> %.2f s", base_s, now_s);
+	else
+		snprintf(out, size, "%s -> %s", took(base_s, 0, base, sizeof base),
+			took(now_s, 0, now, sizeof now));
+	return out;
 }
 
 static void describe(const struct sb_comparison *c, const struct sb_stage_change *s, char *out, size_t size)
 {
 	const struct sb_setting_change *setting;
-	const struct unit *u = unit_of(s->base_s, s->now_s);
-	char label[200], why[128] = "", change[32], times[96];
+	char label[200], why[128] = "", change[32], more[32], times[80];
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
 	sb_change_text(s->base_s, s->now_s, change, sizeof change);
+	took(fabs(s->contribution_s), fmax(s->base_s, s->now_s), more, sizeof more);
 	setting = setting_of(c, label);
 	if (setting && setting->base && setting->now)
 		snprintf(why, sizeof why, ", with %s %s -> %s", setting->key, setting->base, setting->now);
 	else if (s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count)
 		snprintf(why, sizeof why, ", in %.0f -> %.0f calls", s->base_count, s->now_count);
 	if (isnan(s->base_s))
-		snprintf(out, size, "%s is new and took %.*f %s", label, u->digits, s->now_s / u->in_s,
-			u->name);
+		snprintf(out, size, "%s is new and took %s", label, took(s->now_s, 0, more, sizeof more));
 	else if (isnan(s->now_s))
-		snprintf(out, size, "%s is gone: %.*f %s saved", label, u->digits, s->base_s / u->in_s,
-			u->name);
-	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s) {
-		describe_change(s->contribution_s, s->base_self_s, s->now_self_s, times, sizeof times);
-		snprintf(out, size, "%s, outside the stages in it, took %s)", label, times);
-	} else {
-		describe_change(s->contribution_s, s->base_s, s->now_s, times, sizeof times);
-		snprintf(out, size, "%s took %s, %s%s)", label, times, change, why);
+		snprintf(out, size, "%s is gone: %s saved", label, took(s->base_s, 0, more, sizeof more));
+	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s)
+		snprintf(out, size, "%s, outside the stages in it, took %s %s (%s)", label, more,
+			s->contribution_s > 0 ? "longer" : "less",
+			from_to(s->base_self_s, s->now_self_s, times, sizeof times));
+	else
+		snprintf(out, size, "%s took %s %s (%s, %s%s)", label, more,
+			s->contribution_s > 0 ? "longer" : "less",
+			from_to(s->base_s, s->now_s, times, sizeof times), change, why);
+}
+
+/* Neither new nor gone, as it seems: it stands in the place of another, or another in its place. */
+static bool seems_renamed(const struct sb_stage_change *s)
+{
+	return s->counterpart && (isnan(s->base_s) || isnan(s->now_s));
+}
+
+static const struct sb_stage_change *old_of(const struct sb_comparison *c, const struct sb_stage_change *s)
+{
+	for (size_t i = 0; i < c->stage_count; i++)
+		if (isnan(c->stages[i].now_s) && c->stages[i].counterpart &&
+			!strcmp(c->stages[i].counterpart, s->name) &&
+			!strcmp(c->stages[i].name, s->counterpart))
+			return &c->stages[i];
+	return NULL;
+}
+
+/* Stages that seem to have another name now, at most three. */
+static int renamed(struct sb_comparison *c)
+{
+	size_t told = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < c->stage_count && told < 3 && !err; i++) {
+		const struct sb_stage_change *s = &c->stages[i],
+					     *old = seems_renamed(s) ? old_of(c, s) : NULL;
+		char times[80];
+
+		if (!old || !isnan(s->base_s))
+			continue;
+		err = say(c, "'%s' stands in the place of '%s', with as many calls (%s): renamed?", s->name,
+			old->name, from_to(old->base_s, s->now_s, times, sizeof times));
+		told++;
 	}
+	return err;
 }
 
 /* The stages that push in one direction, at most three. */
@@ -212,7 +251,8 @@ static int carriers(struct sb_comparison *c, bool same_direction)
 		bool same = (s->contribution_s > 0) == (change > 0);
 		char text[512];
 
-		if (s->contribution_s == 0 || same != same_direction || s->verdict == SB_VERDICT_UNCERTAIN ||
+		if (s->contribution_s == 0 || seems_renamed(s) || same != same_direction ||
+			s->verdict == SB_VERDICT_UNCERTAIN ||
 			fabs(s->contribution_s) < SHARE_WORTH_A_WORD * fabs(change) ||
 			fabs(s->contribution_s) < c->tolerance.absolute)
 			continue;
@@ -239,6 +279,8 @@ static int shifts(struct sb_comparison *c)
 		if (fabs(s->contribution_s) < SHIFT_WORTH_A_WORD * c->total.base ||
 			fabs(s->contribution_s) <= c->tolerance.absolute)
 			break;
+		if (seems_renamed(s))
+			continue;
 		describe(c, s, text, sizeof text);
 		err = say(c, "%s%s", told ? "" : "the total stayed, but inside it ", text);
 		told++;
@@ -249,6 +291,7 @@ static int shifts(struct sb_comparison *c)
 static int outside(struct sb_comparison *c)
 {
 	double change = c->total.now - c->total.base;
+	char times[80], more[32];
 
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct sb_metric_change *m = &c->metrics[i];
@@ -259,10 +302,13 @@ static int outside(struct sb_comparison *c)
 		if (fabs(c->unattributed_change_s) > 2 * SHARE_WORTH_A_WORD * fabs(change) &&
 			fabs(c->unattributed_change_s) > c->tolerance.absolute)
 			return say(c,
-				"time %soutside every stage went %.2f -> %.2f s (%+.2f s): nothing says what "
-				"it was spent on",
-				m->per_generation ? "of a generation " : "", m->base, m->now,
-				c->unattributed_change_s);
+				"time %soutside every stage went %s (%s%s): nothing says what it was spent "
+				"on",
+				m->per_generation ? "of a generation " : "",
+				from_to(m->base, m->now, times, sizeof times),
+				c->unattributed_change_s < 0 ? "-" : "+",
+				took(fabs(c->unattributed_change_s), fmax(m->base, m->now), more,
+					sizeof more));
 	}
 	return 0;
 }
@@ -275,8 +321,9 @@ int sb_compare_explain(struct sb_comparison *c)
 
 	if (isnan(c->total.base) || isnan(c->total.now))
 		return 0;
+	err = renamed(c);
 	if (c->total.verdict == SB_VERDICT_SAME)
-		return shifts(c);
+		return err ? err : shifts(c);
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)
 		err = rules[i](c);
 	if (!err)

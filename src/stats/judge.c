@@ -309,7 +309,8 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 	j.shift_ratio = j.ratio = before.median != 0 ? after.median / before.median : NAN;
 	if (base_count == 1 && now_count == 1) {
 		judge_by_tolerance(tolerance, higher_is_worse, &j);
-	} else if (!test_can_speak(base_count, now_count, tolerance->alpha)) {
+	} else if (fmin((double)base_count, (double)now_count) <
+		   (double)sb_judge_count_needed(tolerance->alpha)) {
 		j.basis = SB_BASIS_TOO_FEW;
 		j.verdict = SB_VERDICT_TOO_FEW;
 	} else {

@@ -120,6 +120,21 @@ def test_a_foreign_rank_of_another_job_is_never_taken(strobe, tmp_path):
     assert left["run"].endswith("rank_3") and "is of job 'theirs', not of 'mine'" in left["why"]
 
 
+def test_of_two_jobs_in_a_folder_the_newer_is_taken_and_the_other_named(strobe):
+    for job in ("j4", "j2"):  # the later one has the smaller name
+        for rank in range(2):
+            record(strobe, rank, job)
+    report = json.loads(strobe("aggregate", "out", "--format", "json").stdout)
+    assert report["job"] == "j2" and {left["why"] for left in report["left_out"]} == {"is of job 'j4', not of 'j2'"}
+
+
+def test_runs_that_say_no_rank_have_no_stragglers_and_are_not_said_to_have_none(strobe):
+    for seconds in (2, 3, 40):
+        strobe("run", "-q", "-o", "runs", "--name", f"exp{seconds}", "--", str(MARKED), str(seconds))
+    text = strobe("aggregate", "runs").stdout
+    assert "=== Stragglers ===\nnot judged: these runs do not say which ranks of a job they are\n" in text
+
+
 SHELL = "for r in 0 1; do RANK=$r LOCAL_RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j {} {}; done"
 
 

@@ -362,6 +362,9 @@ static void a_renamed_stage_is_named(void **state)
 	assert_string_equal(change_of(c, "vae")->counterpart, "vae_decode");
 	assert_string_equal(change_of(c, "vae_decode")->counterpart, "vae");
 	assert_true(fails(c, "'vae_decode' stands in its place"));
+	assert_true(explains(c, "'vae_decode' stands in the place of 'vae', with as many calls"));
+	assert_false(explains(c, "is new and took"));
+	assert_false(explains(c, "is gone"));
 	sb_comparison_free(c);
 	sb_facts_free(base);
 	sb_facts_free(now);

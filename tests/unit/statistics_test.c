@@ -229,11 +229,18 @@ static void three_repetitions_are_too_few_and_four_are_named(void **state)
 {
 	const double base[] = { 10.0, 10.1, 9.9, 10.05 }, apart[] = { 10.8, 10.7, 10.9, 10.75 };
 	struct sb_judgement j;
+	double many[60];
+
+	for (int i = 0; i < 60; i++)
+		many[i] = 9.9 + 0.003 * i;
 
 	assert_int_equal(sb_judge(base, 3, apart, 3, &sb_tolerance_default, true, &j), 0);
 	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
 	assert_int_equal(sb_judge(base, 1, apart, 4, &sb_tolerance_default, true, &j), 0);
 	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(sb_judge(many, 60, apart, 3, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(
+		j.verdict, SB_VERDICT_TOO_FEW); /* many on one side do not make up for three on the other */
 	assert_int_equal(sb_judge_count_needed(sb_tolerance_default.alpha), 4);
 	assert_int_equal(sb_judge(base, 4, apart, 4, &sb_tolerance_default, true, &j), 0);
 	assert_int_equal(j.verdict, SB_VERDICT_WORSE);

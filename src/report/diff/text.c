@@ -142,8 +142,10 @@ static void put_stages(
 	if (!c->stage_count)
 		return;
 	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name,
-		c->jobs.base_rank_count ? "Stage (median rank)" : "Stage (by contribution)", "base", "new",
-		"delta", "%");
+		c->jobs.base_rank_count ? "Stage (median rank)"
+		: c->per_generation     ? "Stage (generation mean)"
+					: "Stage (by contribution)",
+		"base", "new", "delta", "%");
 	for (size_t i = 0; i < shown; i++)
 		put_stage(out, &c->stages[i], o, name);
 	for (size_t i = shown; i < c->stage_count; i++)

@@ -223,9 +223,10 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 
 	sb_buf_puts(out, "\n=== Stragglers ===\n");
 	if (!a->straggler_count)
-		sb_buf_puts(out, a->rank_count < 3
-					 ? "none: three ranks at least are needed to tell\n"
-					 : "none: no rank stands out by 5 % more work than the median\n");
+		sb_buf_puts(out,
+			a->unranked ? "not judged: these runs do not say which ranks of a job they are\n"
+			: a->rank_count < 3 ? "none: three ranks at least are needed to tell\n"
+					    : "none: no rank stands out by 5 % more work than the median\n");
 	for (size_t i = 0; i < a->rank_count && told < top; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[i];
 
