@@ -14,13 +14,15 @@
 
 /* ---- numbers --------------------------------------------------------------- */
 
-/* Decimals that the times of every step have; -1: some were measured. */
+#define PRINTED_ALIKE_S 0.0101 /* a log with fewer than two decimals has its short times in finer ones */
+
+/* Decimals that the times of every step have; -1: some were measured, or printed in several ways. */
 static int printed_decimals(const struct sb_journal *j)
 {
 	double finest = INFINITY;
 
 	for (size_t i = 0; i < j->step_count; i++) {
-		if (!(j->steps[i].digit_s > 0))
+		if (!(j->steps[i].digit_s > 0 && j->steps[i].digit_s < PRINTED_ALIKE_S))
 			return -1;
 		finest = fmin(finest, j->steps[i].digit_s);
 	}
