@@ -307,7 +307,9 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 	j.base = before.median;
 	j.now = after.median;
 	j.shift_ratio = j.ratio = before.median != 0 ? after.median / before.median : NAN;
-	if (base_count == 1 && now_count == 1) {
+	/* A single value may be the other side's median, as a report keeps it: the same is the same. */
+	if ((base_count == 1 && now_count == 1) ||
+		(fmin((double)base_count, (double)now_count) == 1 && before.median == after.median)) {
 		judge_by_tolerance(tolerance, higher_is_worse, &j);
 	} else if (fmin((double)base_count, (double)now_count) <
 		   (double)sb_judge_count_needed(tolerance->alpha)) {

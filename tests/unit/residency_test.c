@@ -36,14 +36,6 @@ static double part(const struct sb_residency *r, const char *component)
 	return 0;
 }
 
-static double held(const struct sb_memory_picture *p, const char *component, size_t at)
-{
-	for (size_t i = 0; i < p->layer_count; i++)
-		if (!strcmp(p->layers[i].component, component))
-			return p->layers[i].mb[at];
-	return 0;
-}
-
 /* A generation of two stages on a GPU that another process uses as well. */
 static struct sb_model *video(struct synthetic *s)
 {
@@ -94,35 +86,6 @@ static void the_parts_add_up_to_the_devices_number(void **state)
 	synthetic_done(&s);
 }
 
-static void what_is_allocated_past_torch_is_told_from_the_context(void **state)
-{
-	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
-	struct synthetic s;
-	struct sb_model *m;
-	uint32_t of_gpu;
-
-	synthetic_open(&s);
-	of_gpu = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
-	synthetic_begin(&s, SECOND, "video", STROBE_ROLE_GENERATION);
-	synthetic_stage(&s, 2 * SECOND, 5 * SECOND, "denoise", 0);
-	synthetic_stage(&s, 6 * SECOND, 9 * SECOND, "vae_decode", 0);
-	synthetic_end(&s, 10 * SECOND);
-	for (uint64_t i = 1; i <= 10; i++) { /* a decoder of the program's takes 3 GB from the driver */
-		double more = i > 5 ? 3000 : i > 2 ? 50 : 0; /* and a library 50 MB */
-
-		sb_builder_sample(s.b, of_gpu, i * SECOND, (double[]){ 12000 + more, 10500 + more }, 2);
-		sb_builder_snapshot(
-			s.b, i * SECOND, SB_MEMORY_READING_DEVICE, 0, 9000 * MIB, 10000 * MIB, 9000 * MIB);
-	}
-	m = synthetic_model(&s, 11 * SECOND);
-	assert_near(part(moment(m, "denoise", "peak", 0), "CUDA context and libraries"), 550, 1);
-	assert_near(part(moment(m, "denoise", "peak", 0), "allocated past torch (cudaMalloc)"), 0, 0);
-	assert_near(part(moment(m, "vae_decode", "peak", 0), "CUDA context and libraries"), 500, 1);
-	assert_near(part(moment(m, "vae_decode", "peak", 0), "allocated past torch (cudaMalloc)"), 3000, 1);
-	assert_near(held(&m->memory_pictures.all[0], "allocated past torch (cudaMalloc)", 8), 3000, 1);
-	synthetic_done(&s);
-}
-
 static void the_host_has_its_own_parts(void **state)
 {
 	struct synthetic s;
@@ -150,6 +113,14 @@ static void without_a_generation_nothing_is_listed(void **state)
 	m = synthetic_model(&s, 3 * SECOND);
 	assert_int_equal(m->residency.count, 0);
 	synthetic_done(&s);
+}
+
+static double held(const struct sb_memory_picture *p, const char *component, size_t at)
+{
+	for (size_t i = 0; i < p->layer_count; i++)
+		if (!strcmp(p->layers[i].component, component))
+			return p->layers[i].mb[at];
+	return 0;
 }
 
 static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state)
@@ -214,7 +185,6 @@ int main(void)
 		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
-		cmocka_unit_test(what_is_allocated_past_torch_is_told_from_the_context),
 		cmocka_unit_test(the_host_has_its_own_parts),
 		cmocka_unit_test(without_a_generation_nothing_is_listed),
 	};

@@ -148,7 +148,7 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 					       *then = sb_residency_reading_at(
 						       d->c, d->device, sampled_s(s, d->t_s[i]));
 		double process = sb_residency_value_at(s, "process_memory_mb", d->t_s[i]),
-		       used = sb_residency_value_at(s, "memory_used_mb", d->t_s[i]), weights, not_torchs;
+		       used = sb_residency_value_at(s, "memory_used_mb", d->t_s[i]), weights;
 
 		put(d, i, "other processes and the driver", NULL, 0, used - process);
 		if (!now || !then) {
@@ -156,9 +156,7 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 			continue;
 		}
 		weights = put_weights(d, i, now->allocated);
-		not_torchs = sb_residency_not_torchs(d->c, s, process - then->reserved);
-		put(d, i, "CUDA context and libraries", NULL, 1, process - then->reserved - not_torchs);
-		put(d, i, "allocated past torch (cudaMalloc)", NULL, 1, not_torchs);
+		put(d, i, "CUDA context and libraries", NULL, 1, process - then->reserved);
 		put(d, i, "activations and other tensors", NULL, 3, now->allocated - weights);
 		put(d, i, "allocator slack", NULL, 4, now->reserved - now->allocated);
 	}

@@ -17,8 +17,6 @@
 #define STAGES_MOST 16u
 #define PARTS_MOST 40u
 #define DEVICES_MOST 8
-#define CONTEXT_LEAST (64 * SB_MB)
-#define NOT_TORCHS_LEAST (128 * SB_MB) /* kernels that are loaded late take less */
 
 struct stage {
 	const char *name;
@@ -208,23 +206,6 @@ const struct sb_device_reading *sb_residency_reading_at(
 	return best;
 }
 
-double sb_residency_not_torchs(
-	const struct sb_residency_collected *c, const struct sb_series *s, double beside_bytes)
-{
-	const struct sb_series_column *own = s ? sb_series_column_find(s, "process_memory_mb") : NULL;
-	double least = NAN;
-
-	for (size_t i = 0; own && i < s->count; i++) {
-		const struct sb_device_reading *r = sb_residency_reading_at(c, s->device, s->t_s[i]);
-		double beside = r ? own->values[i] * SB_MB - r->reserved : NAN;
-
-		/* A reading of another moment may have held more than the sample: less than a context is none. */
-		if (beside >= CONTEXT_LEAST && !(beside >= least))
-			least = beside;
-	}
-	return beside_bytes - least >= NOT_TORCHS_LEAST ? beside_bytes - least : 0;
-}
-
 /* ---- parts ---- */
 
 static void add_part(struct sb_residency *r, const char *component, const char *dtype, double bytes)
@@ -277,15 +258,12 @@ static void fill_device(
 {
 	const struct sb_device_reading *reading = sb_residency_reading_at(c, r->device, r->t_s);
 	double process = sb_residency_value_at(s, "process_memory_mb", r->t_s), weights = add_weights(c, r);
-	double beside = reading ? process - reading->reserved : 0,
-	       not_torchs = sb_residency_not_torchs(c, s, beside);
 
 	r->total_bytes = sb_residency_value_at(s, "memory_used_mb", r->t_s);
 	if (reading) {
 		add_part(r, "activations and other tensors", NULL, reading->allocated - weights);
 		add_part(r, "allocator slack", NULL, reading->reserved - reading->allocated);
-		add_part(r, "CUDA context and libraries", NULL, beside - not_torchs);
-		add_part(r, "allocated past torch (cudaMalloc)", NULL, not_torchs);
+		add_part(r, "CUDA context and libraries", NULL, process - reading->reserved);
 	} else {
 		add_part(r, "memory of this run", NULL, process - weights);
 	}

@@ -33,10 +33,6 @@ double sb_residency_value_at(const struct sb_series *s, const char *column, doub
 /* The reading of a device that is nearest to a moment; NULL: none. */
 const struct sb_device_reading *sb_residency_reading_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s);
-/* What the run's processes hold on a device beside torch's allocator is the context and what libraries take, as long as it is the
- * least that was sampled. What comes on top was allocated by the program or a library, past torch; 0: too little to be told. */
-double sb_residency_not_torchs(
-	const struct sb_residency_collected *c, const struct sb_series *s, double beside_bytes);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
 
