@@ -286,6 +286,15 @@ static void judge_by_tolerance(const struct sb_tolerance *t, bool higher_is_wors
 		j->verdict = direction(1 + (j->now - j->base), higher_is_worse);
 }
 
+/* Three against many prove nothing about the three. A single value may stand for many: a report keeps a median. */
+static bool too_few(size_t base_count, size_t now_count, double alpha)
+{
+	size_t least = base_count < now_count ? base_count : now_count;
+
+	return least == 1 ? !test_can_speak(base_count, now_count, alpha)
+			  : least < sb_judge_count_needed(alpha);
+}
+
 int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
 	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement)
 {
@@ -307,12 +316,9 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 	j.base = before.median;
 	j.now = after.median;
 	j.shift_ratio = j.ratio = before.median != 0 ? after.median / before.median : NAN;
-	/* A single value may be the other side's median, as a report keeps it: the same is the same. */
-	if ((base_count == 1 && now_count == 1) ||
-		(fmin((double)base_count, (double)now_count) == 1 && before.median == after.median)) {
+	if (base_count == 1 && now_count == 1) {
 		judge_by_tolerance(tolerance, higher_is_worse, &j);
-	} else if (fmin((double)base_count, (double)now_count) <
-		   (double)sb_judge_count_needed(tolerance->alpha)) {
+	} else if (too_few(base_count, now_count, tolerance->alpha)) {
 		j.basis = SB_BASIS_TOO_FEW;
 		j.verdict = SB_VERDICT_TOO_FEW;
 	} else {
