@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
-from proving import Ratios, bare_library, bare_stop, recorded, row
+from proving import Ratios, bare_library, bare_stop, below, recorded, row
 
 class EventTimer:
     """GPU time as it is taken by hand: a pair of torch's events around each section."""
@@ -249,9 +249,9 @@ def memory_overhead():
             entries = sum(len(trace) for trace in torch.cuda.memory._snapshot()["device_traces"])
             snapshot_s = time.perf_counter() - t
     row("null (A/A), step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
-    row("memory read four times a second", b.text("readings"), "<= 1.005 x", b.ratio("readings") - b.spread("readings") <= 1.005)
+    row("memory read four times a second", b.text("readings"), "<= 1.005 x", below(b.ratio("readings"), b.spread("readings"), 1.005))
     row("  one reading, if the program waits for all of it", "%.0f us, %.5f x" % (each_s * 1e6, 1 + 4 * each_s), "<= 1.005 x", 4 * each_s <= 0.005)
-    row("torch's history of allocations, stacks of %s calls" % stacks, b.text("history"), "<= 1.05 x", b.ratio("history") - b.spread("history") <= 1.05)
+    row("torch's history of allocations, stacks of %s calls" % stacks, b.text("history"), "<= 1.05 x", below(b.ratio("history"), b.spread("history"), 1.05))
     row("  with stacks of all / without any", "%s / %s" % (b.text("all stacks"), b.text("no stacks")))
     row("  stacks switched on or off once", "%.1f us" % (switch_s * 1e6))
     row("  a snapshot of %d entries, outside of the generations" % entries, "%.0f ms" % (snapshot_s * 1e3))

@@ -20,6 +20,13 @@ def row(what, seen, want="", ok=None):
     print("ROW: " + json.dumps({"what": what, "seen": str(seen), "want": want, "ok": ok}), flush=True)
 
 
+def below(ratio, spread, bar):
+    """Is a ratio within its bar? None: its interval is too wide to tell."""
+    if ratio + spread <= bar or (ratio <= bar and spread <= 0.01):
+        return True
+    return False if ratio - spread > bar else None
+
+
 def left_out(what, why):
     """Says what could not be tried here; neither pass nor FAIL."""
     print("ROW: " + json.dumps({"what": what, "seen": "left out", "want": why, "ok": None, "left_out": True}), flush=True)
