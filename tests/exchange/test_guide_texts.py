@@ -313,7 +313,7 @@ def test_a_gpu_of_which_only_memory_is_known_is_not_called_unused(strobe):
 def test_a_regression_in_words_is_explained(strobe):
     text = strobe("diff", strobe.write("before.txt", BEFORE), strobe.write("after.txt", AFTER))
     assert "Total 45.00 s -> 428.00 s" in text
-    assert "disk reads fell 2.10 GB/s -> 30.0 MB/s while peak memory rose 8.20 GB -> 23.8 GB" in text
+    assert "disk reads fell 2.10 GB/s -> 30.0 MB/s while peak GPU memory rose 8.20 GB -> 23.8 GB" in text
 
 
 def test_before_and_after_in_one_text_are_two_runs(strobe):
