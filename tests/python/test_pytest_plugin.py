@@ -64,7 +64,7 @@ def test_a_baseline_a_pass_and_a_regression_with_its_stage(suite):
     assert kept.name == "test_speed.py-test_decode.json" and "host" not in report["system"]
     assert report["generations"]["count"] == 8
     text = suite("--strobe", work=2000000, code=1)
-    table = text.split("Stage (by contribution)")[1].split("Metric ")[0]
+    table = text.split("Stage (generation mean)")[1].split("Metric ")[0]
     assert table.count("\n  vae_decode ") == 1 and "warm-up" not in table  # the measured calls alone
     assert "FAIL" in text and "vae_decode" in text and "1 failed, 1 passed" in text and "slower" in text
     assert "2 passed" in suite("--strobe-update", work=2000000)
