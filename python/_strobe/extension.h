@@ -134,8 +134,9 @@ extern PyMethodDef session_methods[];
 extern PyMethodDef heap_methods[];
 
 /* ---- readings.c ---- */
-/* A section has ended, with so many open around it: the allocator is read where that is cheap. With the GIL. */
-void readings_section_ended(uint32_t depth);
+/* A section of this name has ended, with so many open around it: the allocator is read where that is cheap. With the
+ * GIL. */
+void readings_section_ended(uint32_t depth, uint32_t name);
 
 /* ---- sampler.c ---- */
 extern PyMethodDef sampler_methods[];

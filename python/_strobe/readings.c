@@ -6,12 +6,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MS = 1000000, PERIOD_MS = 250, STRETCH = 2000, COST_SHARE = 200, WAIT_MS = 2000 };
-enum { ENDS_DEPTH = 3, ENDS_SHARE = 400, ENDS_SAVED = 8 };
+enum { ENDS_DEPTH = 3, ENDS_SHARE = 1000, ENDS_SAVED = 8, ENDS_NAMES = 64 };
 
 static struct {
 	PyObject *function; /* Python: (resident bytes, open files); NULL: none */
@@ -21,7 +22,12 @@ static struct {
 /* Readings of the allocator where outer sections end. */
 static struct {
 	PyObject *function; /* Python: (); NULL: none */
-	uint64_t seen_ns, cost_ns, saved_ns; /* the last end; what one reading takes; what may be spent */
+	uint64_t seen_ns, cost_ns; /* the last end; what one reading takes */
+	int64_t saved_ns; /* what may be spent */
+	struct {
+		uint32_t name;
+		uint64_t next_ns;
+	} names[ENDS_NAMES]; /* by the name's number */
 } ends;
 
 /* Resident without what is mapped from files or shared; -1: not known. */
@@ -153,22 +159,35 @@ static void read_at_end(uint64_t now_ns)
 	if (!result)
 		PyErr_Clear();
 	Py_XDECREF(result);
-	ends.saved_ns -= ends.saved_ns < took_ns ? ends.saved_ns : took_ns;
 	ends.cost_ns = took_ns > MS ? MS : took_ns; /* it may have waited for the GIL */
+	ends.saved_ns -= (int64_t)ends.cost_ns;
 }
 
-/* A quarter of a percent of the time may go into it; what was not used is saved for a few ends in a row. */
-void readings_section_ended(uint32_t depth)
+/* A section that ends often, such as a block of a model, is read no more often than the sampler reads. */
+static bool name_is_due(uint32_t name, uint64_t now_ns)
 {
-	uint64_t now_ns, most_ns = ends.cost_ns * ENDS_SAVED;
+	uint32_t slot = name % ENDS_NAMES;
+
+	if (ends.names[slot].name == name && now_ns < ends.names[slot].next_ns)
+		return false;
+	ends.names[slot].name = name;
+	ends.names[slot].next_ns = now_ns + (uint64_t)PERIOD_MS * MS;
+	return true;
+}
+
+/* A thousandth of the time may go into it; what was not used is saved for a few ends in a row. */
+void readings_section_ended(uint32_t depth, uint32_t name)
+{
+	int64_t most_ns = (int64_t)ends.cost_ns * ENDS_SAVED;
+	uint64_t now_ns;
 
 	if (!ends.function || depth >= ENDS_DEPTH)
 		return;
 	now_ns = sampler_now_ns();
-	ends.saved_ns += (now_ns - ends.seen_ns) / ENDS_SHARE;
+	ends.saved_ns += (int64_t)(now_ns - ends.seen_ns) / ENDS_SHARE;
 	ends.saved_ns = ends.saved_ns < most_ns ? ends.saved_ns : most_ns;
 	ends.seen_ns = now_ns;
-	if (ends.saved_ns >= ends.cost_ns)
+	if (ends.saved_ns >= (int64_t)ends.cost_ns && name_is_due(name, now_ns))
 		read_at_end(now_ns);
 }
 
@@ -180,7 +199,9 @@ PyObject *readings_at_ends(PyObject *module, PyObject *function)
 	(void)module;
 	ends.function = function == Py_None ? NULL : function;
 	ends.seen_ns = sampler_now_ns();
-	ends.cost_ns = ends.saved_ns = 0;
+	ends.cost_ns = 0;
+	ends.saved_ns = 0;
+	memset(ends.names, 0, sizeof ends.names);
 	Py_XINCREF(ends.function);
 	Py_XDECREF(before);
 	Py_RETURN_NONE;

@@ -110,10 +110,10 @@ static __attribute__((noinline)) void end_role(struct section *s)
 }
 
 /* With CUDA up. A section that began before it did is not counted. */
-static __attribute__((noinline)) void ended_with_cuda(void)
+static __attribute__((noinline)) void ended_with_cuda(uint32_t name)
 {
 	here.depth -= here.depth > 0;
-	readings_section_ended(here.depth);
+	readings_section_ended(here.depth, name);
 }
 
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -136,7 +136,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		else
 			strobe_zone_end_id(s->id);
 		if (__builtin_expect(s->state->raw_stream != NULL, 0))
-			ended_with_cuda();
+			ended_with_cuda(s->id);
 	}
 	if (!s->open_count)
 		s->gpu_timed = false;

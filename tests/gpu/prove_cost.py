@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
-from proving import Ratios, bare_library, bare_stop, below, recorded, row
+from proving import Ratios, bare_events, bare_library, bare_stop, below, recorded, row
 
 class EventTimer:
     """GPU time as it is taken by hand: a pair of torch's events around each section."""
@@ -100,6 +100,12 @@ def zone_overhead():
             torch.cuda.synchronize()
         return c()
 
+    def bare(calls):
+        manager = bare_module.Bare(calls, torch.cuda.current_stream().cuda_stream)
+        return lambda name, gpu: manager
+
+    current, capturing, at_end = 1, 2, 8  # bare_events.c
+    bare_module = bare_events()
     with recorded("zones") as r, torch.no_grad():
         for label, rich, want in (("250", False, 1.04), ("1000", True, 1.02)):
             model = make(rich=rich)
@@ -108,16 +114,22 @@ def zone_overhead():
             # In turns: no form has the machine's better minute.
             for _ in range(4):
                 b.step_pairs("gpu", zoned(model, strobe.section, True), 300 if not rich else 120)
-                b.step_pairs("null", None, 50)
-                b.step_pairs("cpu", zoned(model, strobe.section, False), 50)
-                b.step_pairs("default", zoned(model, strobe.section, None), 50)
-                b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), 50)
-                b.step_pairs("events", zoned(model, lambda name, gpu: events, None), 25)
+                few = 50 if not rich else 30
+                b.step_pairs("null", None, few)
+                b.step_pairs("cpu", zoned(model, strobe.section, False), few)
+                b.step_pairs("default", zoned(model, strobe.section, None), few)
+                b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), few)
+                b.step_pairs("driver", zoned(model, bare(at_end), None), few)
+                b.step_pairs("driver+", zoned(model, bare(at_end | capturing | current), None), few)
+                b.step_pairs("driver-", zoned(model, bare(capturing | current), None), few)
+                b.step_pairs("events", zoned(model, lambda name, gpu: events, None), few // 3)
             row("null (A/A), %s kernels per step of %.2f ms" % (label, b.step_ms()), b.text("null"), "1.00")
             row("GPU zones on every step and block, %s kernels per step" % label, b.text("gpu"), "<= %.2f x" % want, b.ratio("gpu") <= want)
             row("  default: GPU time where it is cheap", b.text("default"), "")
             row("  CPU time only", b.text("cpu"), "")
             row("  contextlib.nullcontext in their place", b.text("empty"), "")
+            row("  one bare event of the driver in their place", b.text("driver"), "")
+            row("  and its context and its capture asked for twice / without the event", "%s / %s" % (b.text("driver+"), b.text("driver-")))
             row("  pairs of torch.cuda.Event in their place", b.text("events"), "")
             if not rich:
                 b.rounds({"sync": (nullcontext, (sync, sync))}, 12)

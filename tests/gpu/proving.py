@@ -120,6 +120,18 @@ def bare_library():
     return bare
 
 
+def bare_events():
+    """The module of bare_events.c: Bare(calls, stream)."""
+    import importlib.util
+    import sysconfig
+    source, target = os.path.join(HERE, "bare_events.c"), os.path.join(tempfile.mkdtemp(), "bare_events.so")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", sysconfig.get_paths()["include"], source, "-o", target, "-ldl"], check=True)
+    spec = importlib.util.spec_from_file_location("bare_events", target)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def bare_stop(bare):
     out = (ctypes.c_uint64 * 9)()
     bare.bare_stop(out)
