@@ -11,6 +11,10 @@
 
 enum { THROTTLE_EVENTS_MAX = 64 };
 enum { COUNTERS_COST_FACTOR = 200 }; /* counters take at most 0.5 % of a core, whatever the interval */
+enum {
+	EARLY_TRIES = 4,
+	EARLY_MS = 250
+}; /* the first reading needs two samples, and the driver may be late */
 
 static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_MEMORY_USED] = { "memory_used_mb", SB_MERGE_MAX },
@@ -203,7 +207,20 @@ static void open_counters(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 			&w->counters, "gpu_counters", w->device.number, columns, count, plan->point_limit);
 }
 
-/* A reading is of the time since the one before: what took longer waits longer. */
+/* Beginning takes long once, and one call may have waited for the driver: what counts is the shorter of the last two. */
+uint64_t sb_gpus_count_wait_ns(
+	struct sb_gpus_watched *w, uint64_t interval_ns, uint64_t cost_ns, enum sb_gpus_counting counting)
+{
+	uint64_t early_ns = EARLY_MS * 1000000ull, least_ns;
+
+	if (counting == SB_GPUS_COUNT_LATER && !w->counters.open && w->early_tries++ < EARLY_TRIES)
+		return interval_ns < early_ns ? interval_ns : early_ns;
+	least_ns = (cost_ns < w->count_cost_ns ? cost_ns : w->count_cost_ns) * COUNTERS_COST_FACTOR;
+	w->count_cost_ns = cost_ns;
+	return interval_ns > least_ns ? interval_ns : least_ns;
+}
+
+/* A reading is of the time since the one before. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 {
 	double values[SB_GPUS_COUNTERS], row[SB_GPUS_COUNTERS];
@@ -219,9 +236,7 @@ void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 	if (atomic_load(&plan->abandoned))
 		return;
 	cost_ns = sb_mono_ns() - begin_ns;
-	w->count_next_ns = begin_ns + plan->counters_interval_ns;
-	if (cost_ns * COUNTERS_COST_FACTOR > plan->counters_interval_ns)
-		w->count_next_ns = begin_ns + cost_ns * COUNTERS_COST_FACTOR;
+	w->count_next_ns = begin_ns + sb_gpus_count_wait_ns(w, plan->counters_interval_ns, cost_ns, counting);
 	if (counting == SB_GPUS_UNCOUNTED || (counting == SB_GPUS_COUNTED && !w->counted))
 		have_none(plan, w);
 	if (counting != SB_GPUS_COUNTED || !w->counted)

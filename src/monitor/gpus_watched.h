@@ -36,7 +36,8 @@ struct sb_gpus_watched {
 	/* the counters: a series of their own, read less often */
 	struct sb_samples counters;
 	uint32_t counted; /* columns; 0: none, or none any more */
-	uint64_t count_next_ns;
+	uint64_t count_next_ns, count_cost_ns; /* what the last one took */
+	uint32_t early_tries;
 };
 
 /* "gpu0.name: NVIDIA H100" as a fact about the machine; nothing where value is "". */
@@ -45,6 +46,9 @@ void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const c
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
 /* Reads its counters where their time has come. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
+/* How long after the begin of a reading the next one may come: what takes longer waits longer. */
+uint64_t sb_gpus_count_wait_ns(
+	struct sb_gpus_watched *w, uint64_t interval_ns, uint64_t cost_ns, enum sb_gpus_counting counting);
 /* "software power cap 1.2 s": each reason that was seen with its time, 0.0 s where one reading saw it and none came
  * before. Returns the length of it. */
 int sb_gpus_throttled_text(const struct sb_gpus_watched *w, char *out, int size);

@@ -60,6 +60,33 @@ static void counters_are_means_between_two_readings(void **state)
 	assert_string_equal(captured_missing, "");
 }
 
+static uint64_t waits_ms(struct sb_gpus_watched *w, uint64_t took_ms, enum sb_gpus_counting counting)
+{
+	return sb_gpus_count_wait_ns(w, 1000000000, took_ms * 1000000, counting) / 1000000;
+}
+
+/* 60 ms for its beginning, or one call that waited for the driver: neither holds back the readings after it. */
+static void counters_come_early_where_the_driver_begins_slowly(void **state)
+{
+	struct sb_gpus_watched w = { .counted = 1 };
+
+	assert_int_equal(waits_ms(&w, 60, SB_GPUS_COUNT_LATER), 250);
+	assert_int_equal(waits_ms(&w, 3, SB_GPUS_COUNTED), 1000);
+	assert_int_equal(waits_ms(&w, 500, SB_GPUS_COUNTED), 1000);
+	assert_int_equal(waits_ms(&w, 8, SB_GPUS_COUNTED), 1600); /* 0.5 % of a core */
+	assert_int_equal(waits_ms(&w, 8, SB_GPUS_COUNTED), 1600);
+}
+
+/* A driver that refuses is not asked four times a second for ever. */
+static void counters_that_never_come_are_asked_for_at_their_interval(void **state)
+{
+	struct sb_gpus_watched w = { .counted = 1 };
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(waits_ms(&w, 1, SB_GPUS_COUNT_LATER), 250);
+	assert_int_equal(waits_ms(&w, 1, SB_GPUS_COUNT_LATER), 1000);
+}
+
 static void a_machine_without_counters_says_so_once(void **state)
 {
 	say("gpus 3\n");
@@ -361,6 +388,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(every_column_has_the_drivers_number),
 		CASE(counters_are_means_between_two_readings),
+		CASE(counters_come_early_where_the_driver_begins_slowly),
+		CASE(counters_that_never_come_are_asked_for_at_their_interval),
 		CASE(a_machine_without_counters_says_so_once),
 		CASE(counters_switched_off_are_not_read),
 		CASE(energy_is_power_over_real_time),
