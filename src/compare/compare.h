@@ -12,6 +12,8 @@ struct sb_stage_change {
 	const char *old_name; /* where the words differ; NULL */
 	const char *code; /* NULL: none */
 	uint32_t depth;
+	int64_t parent; /* index of stages; -1: top level */
+	size_t row; /* where it stood before they were sorted */
 	enum sb_verdict verdict;
 	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
 	bool per_call; /* judged on one call: there are repetitions inside a run, or the counts differ */

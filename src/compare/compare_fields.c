@@ -54,6 +54,8 @@ SB_FIELD_WHEN(stage_tested, sb_stage_change, it->judged && it->judgement.basis =
 static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_stage_change, name, "name", SB_ALWAYS, "as in the new runs, else as in the base"),
 	SB_FIELD(sb_stage_change, code, "code", SB_KNOWN, "the program's own number of the stage"),
+	SB_FIELD(sb_stage_change, parent, "parent_index", SB_KNOWN,
+		"place in the list, from 0, of the stage that it is inside"),
 	SB_FIELD(sb_stage_change, old_name, "old_name", SB_KNOWN, "in the base, where the words differ"),
 	SB_FIELD(sb_stage_change, counterpart, "counterpart", SB_KNOWN,
 		"a stage that vanished or appeared in its place: renamed?"),

@@ -16,6 +16,8 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_journal_stage, name, "name", SB_ALWAYS, "of the stage"),
 	SB_FIELD(sb_journal_stage, code, "code", SB_KNOWN, "its code"),
 	SB_FIELD(sb_journal_stage, key, "key", SB_ALWAYS, "the same stage in another step has the same one"),
+	SB_FIELD(sb_journal_stage, parent, "parent_index", SB_KNOWN,
+		"place in the list, from 0, of the stage that it is inside"),
 	SB_FIELD(sb_journal_stage, total_s, "total_s", SB_ALWAYS, "time of all calls", .decimals = 9),
 };
 static SB_FIELDS(stage, sb_journal_stage, "JournalStage", "A stage in one step.");
@@ -166,9 +168,20 @@ static int by_begin(const void *a, const void *b, void *stages)
 	return x < y ? -1 : x > y;
 }
 
+/* The nearest stage around it that the step keeps. place: 1 + where each stage stands, 0: it is not kept. */
+static int64_t kept_parent(const struct sb_facts *run, const struct sb_fact_stage *s, const size_t *place)
+{
+	int64_t parent = s->parent;
+
+	while (parent >= 0 && !place[parent])
+		parent = run->stages[parent].parent;
+	return parent < 0 ? -1 : (int64_t)place[parent] - 1;
+}
+
 static int take_stages(struct sb_journal *j, const struct sb_facts *run, struct sb_journal_step *step)
 {
-	size_t *order = calloc(run->stage_count + 1, sizeof *order);
+	size_t *order = calloc(2 * run->stage_count + 1, sizeof *order);
+	size_t *place = order ? order + run->stage_count : NULL;
 
 	step->stages = take(j, (run->stage_count + 1) * sizeof *step->stages);
 	if (!order || !step->stages) {
@@ -184,8 +197,12 @@ static int take_stages(struct sb_journal *j, const struct sb_facts *run, struct 
 		if (isnan(s->total_s) || s->state == SB_STAGE_SKIPPED)
 			continue;
 		step->stages[step->stage_count++] = (struct sb_journal_stage){ copy_text(j, s->name),
-			copy_text(j, s->code), copy_text(j, s->key), s->total_s };
+			copy_text(j, s->code), copy_text(j, s->key), -1, s->total_s };
+		place[order[i]] = step->stage_count;
 	}
+	for (size_t i = 0; i < run->stage_count; i++)
+		if (place[i])
+			step->stages[place[i] - 1].parent = kept_parent(run, &run->stages[i], place);
 	free(order);
 	return 0;
 }

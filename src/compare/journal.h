@@ -11,6 +11,7 @@
 struct sb_journal_stage {
 	const char *name, *code; /* code NULL: none */
 	const char *key; /* the same stage in another step has the same one */
+	int64_t parent; /* index of the step's stages; -1: top level */
 	double total_s;
 };
 

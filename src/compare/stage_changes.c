@@ -11,6 +11,7 @@
  * comparison is of that. */
 struct side {
 	const struct sb_fact_stage *any;
+	const struct sb_facts *run; /* whose it is */
 	double *total_s, *self_s, *count; /* one per run; NaN: not there */
 	double share; /* of the run: see share_of_run */
 };
@@ -81,8 +82,10 @@ static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_f
 				for (size_t k = 0; k < 3 * runs_count; k++)
 					side->total_s[k] = NAN;
 			}
-			if (!side->any || (isnan(side->any->total_s) && !isnan(s->total_s)))
+			if (!side->any || (isnan(side->any->total_s) && !isnan(s->total_s))) {
 				side->any = s;
+				side->run = runs[r];
+			}
 			side->share = share_of_run(c, runs[r], s);
 			add_to(&side->total_s[r], s->total_s * side->share);
 			add_to(&side->self_s[r], s->self_s * side->share);
@@ -278,6 +281,30 @@ static int by_contribution(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* ---- which is inside which ---- */
+
+/* The row of the stage that a row's is inside; -1: none. */
+static int64_t parent_row(struct sb_comparison *c, const struct rows *rows, const struct row *row)
+{
+	const struct side *shown = row->now.any ? &row->now : &row->base;
+	const char *key = shown->any->parent < 0 ? NULL : shown->run->stages[shown->any->parent].key;
+	uint32_t index;
+
+	if (!key || !sb_map_get(&rows->by_key, sb_strings_add(&c->strings, key, strlen(key)), &index))
+		return -1;
+	return &rows->all[index] == row ? -1 : (int64_t)index;
+}
+
+/* The stages were sorted: parents are places in the new order. place: room for as many. */
+static void follow_parents(struct sb_comparison *c, size_t *place)
+{
+	for (size_t i = 0; i < c->stage_count; i++)
+		place[c->stages[i].row] = i;
+	for (size_t i = 0; i < c->stage_count; i++)
+		if (c->stages[i].parent >= 0)
+			c->stages[i].parent = (int64_t)place[c->stages[i].parent];
+}
+
 /* ---- renamed stages ---- */
 
 /* The length of a key without its last name. */
@@ -336,17 +363,23 @@ int sb_compare_stages(struct sb_comparison *c)
 {
 	struct rows rows = { 0 };
 	double *scratch = malloc((c->base_count + c->now_count + 1) * sizeof *scratch);
+	size_t *place = NULL;
 	int err = scratch ? collect(c, &rows, c->base, c->base_count, true) : sb_compare_no_memory();
 
 	if (!err)
 		err = collect(c, &rows, c->now, c->now_count, false);
-	if (!err && !(c->stages = calloc(rows.count + 1, sizeof *c->stages)))
+	if (!err && (!(c->stages = calloc(rows.count + 1, sizeof *c->stages)) ||
+			    !(place = calloc(rows.count + 1, sizeof *place))))
 		err = sb_compare_no_memory();
-	for (size_t i = 0; i < rows.count && !err; i++)
+	for (size_t i = 0; i < rows.count && !err; i++) {
 		err = make_change(c, &rows.all[i], scratch, &c->stages[c->stage_count++]);
+		c->stages[i].row = i;
+		c->stages[i].parent = parent_row(c, &rows, &rows.all[i]);
+	}
 	if (!err) {
 		pair_renamed(c, &rows);
 		qsort(c->stages, c->stage_count, sizeof *c->stages, by_contribution);
+		follow_parents(c, place);
 	}
 	for (size_t i = 0; i < rows.count; i++) {
 		free(rows.all[i].base.total_s);
@@ -354,6 +387,7 @@ int sb_compare_stages(struct sb_comparison *c)
 	}
 	sb_map_done(&rows.by_key);
 	free(rows.all);
+	free(place);
 	free(scratch);
 	return err;
 }

@@ -47,31 +47,6 @@ static int add(struct sb_textlog *log, node stage, double total_s, double calls)
 	return sb_textlog_add(log, &line, &self);
 }
 
-static int take_diff(struct sb_textlog *log, node root)
-{
-	int err = 0;
-
-	for (sb_jsondom_each(stage, sb_jsondom_get(root, "stages")))
-		if (!err)
-			err = add(log, stage, number(stage, "new_s"), number(stage, "new_count"));
-	log->segment_whole_ns = nanoseconds(number(root, "total.new_value"));
-	return err;
-}
-
-static int take_journal(struct sb_textlog *log, node root)
-{
-	node last = NULL;
-	int err = 0;
-
-	for (sb_jsondom_each(step, sb_jsondom_get(root, "steps")))
-		last = step;
-	for (sb_jsondom_each(stage, sb_jsondom_get(last, "stages")))
-		if (!err)
-			err = add(log, stage, number(stage, "total_s"), 1);
-	log->segment_whole_ns = nanoseconds(number(last, "wall_s"));
-	return err;
-}
-
 /* Whether a stage may be put inside another: not one that is inside the stage itself. */
 static bool may_hold(const struct sb_textlog *log, uint32_t parent, uint32_t child)
 {
@@ -98,6 +73,74 @@ static void nest(struct sb_textlog *log, node stages, const uint32_t *node_of)
 	}
 }
 
+/* How a form's stages say their time and their calls. */
+struct kind {
+	double (*total_s)(node stage, double ranks);
+	double (*calls)(node stage, double ranks);
+};
+
+static int take_stages(struct sb_textlog *log, node stages, const struct kind *kind, double ranks)
+{
+	uint32_t *node_of = calloc(stages ? stages->size + 1 : 1, sizeof *node_of);
+	size_t i = 0;
+	int err = node_of ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
+
+	for (sb_jsondom_each(stage, stages))
+		if (!err) {
+			node_of[i] = log->count;
+			err = add(log, stage, kind->total_s(stage, ranks), kind->calls(stage, ranks));
+			if (node_of[i] == log->count)
+				node_of[i] = SB_TEXTLOG_NONE;
+			i++;
+		}
+	if (!err && stages)
+		nest(log, stages, node_of);
+	free(node_of);
+	return err;
+}
+
+static double new_s(node stage, double ranks)
+{
+	(void)ranks;
+	return number(stage, "new_s");
+}
+
+static double new_count(node stage, double ranks)
+{
+	(void)ranks;
+	return number(stage, "new_count");
+}
+
+static int take_diff(struct sb_textlog *log, node root)
+{
+	log->segment_whole_ns = nanoseconds(number(root, "total.new_value"));
+	return take_stages(
+		log, sb_jsondom_get(root, "stages"), &(struct kind){ new_s, new_count }, NAN);
+}
+
+static double step_s(node stage, double ranks)
+{
+	(void)ranks;
+	return number(stage, "total_s");
+}
+
+static double one_call(node stage, double ranks)
+{
+	(void)stage;
+	(void)ranks;
+	return 1;
+}
+
+static int take_journal(struct sb_textlog *log, node root)
+{
+	node last = NULL;
+
+	for (sb_jsondom_each(step, sb_jsondom_get(root, "steps")))
+		last = step;
+	log->segment_whole_ns = nanoseconds(number(last, "wall_s"));
+	return take_stages(log, sb_jsondom_get(last, "stages"), &(struct kind){ step_s, one_call }, NAN);
+}
+
 /* Of the mean rank: a stage of one rank in four counts a quarter. */
 static double mean_of(node stage, double ranks)
 {
@@ -106,28 +149,16 @@ static double mean_of(node stage, double ranks)
 	return isnan(sum_s) || !(ranks > 0) ? number(stage, "total_s.avg_value") : sum_s / ranks;
 }
 
+static double mean_count(node stage, double ranks)
+{
+	return ranks > 0 ? number(stage, "count") / ranks : 1;
+}
+
 static int take_aggregate(struct sb_textlog *log, node root)
 {
-	node stages = sb_jsondom_get(root, "stages");
-	double ranks = number(root, "rank_count");
-	uint32_t *node_of = calloc(stages ? stages->size + 1 : 1, sizeof *node_of);
-	size_t i = 0;
-	int err = node_of ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
-
-	for (sb_jsondom_each(stage, stages))
-		if (!err) {
-			node_of[i] = log->count;
-			err = add(log, stage, mean_of(stage, ranks),
-				ranks > 0 ? number(stage, "count") / ranks : 1);
-			if (node_of[i] == log->count)
-				node_of[i] = SB_TEXTLOG_NONE;
-			i++;
-		}
-	if (!err && stages)
-		nest(log, stages, node_of);
-	free(node_of);
 	log->segment_whole_ns = nanoseconds(number(root, "metrics.wall_s.avg_value"));
-	return err;
+	return take_stages(log, sb_jsondom_get(root, "stages"), &(struct kind){ mean_of, mean_count },
+		number(root, "rank_count"));
 }
 
 static int take_bench(struct sb_textlog *log, node root)

@@ -533,3 +533,31 @@ def test_parents_of_an_aggregate_that_make_no_tree_are_left_out(strobe, parents)
     rows = [{"name": f"s{chr(97 + i)}", "count": 2, "total_s": {"avg_value": 1.0}, "parent_index": p} for i, p in enumerate(parents)]
     strobe.write("a.json", {"schema": "strobe.aggregate/1", "rank_count": 2, "metrics": {"wall_s": {"avg_value": 10}}, "stages": rows})
     assert {s["name"] for s in strobe.report("a.json")["stage_analysis"]["stages"]} == {r["name"] for r in rows}
+
+
+NESTED = {"slow": "  [3b] RAFT (12 iters): 95.00s\n  [4f] Main inference: Starting...\n    [4f.1] Add noise: 1.00s\n    [4f.2] UNet: 60.00s\n  [4f] Main inference TOTAL: 62.00s\nTOTAL TIME: 160.00s\n",
+          "fast": "  [3b] RAFT (8 iters): 65.00s\n  [4f] Main inference: Starting...\n    [4f.1] Add noise: 1.00s\n    [4f.2] UNet: 40.00s\n  [4f] Main inference TOTAL: 42.00s\nTOTAL TIME: 110.00s\n"}
+
+
+@pytest.mark.parametrize("name", ["diff", "journal"])
+def test_stages_of_a_diff_and_of_a_journal_stay_inside_their_parents(strobe, name):
+    slow, fast = (strobe.write(n + ".log", text) for n, text in NESTED.items())
+    strobe("diff", slow, fast, "-o", "diff.json")
+    strobe("journal", "start", slow, "-F", "journal.json", "--commit", "1")
+    strobe("journal", "add", fast, "fewer", "-F", "journal.json", "--commit", "2")
+    written = json.loads((strobe.folder / (name + ".json")).read_text())
+    rows = written["stages"] if name == "diff" else written["steps"][1]["stages"]
+    assert {r["code"]: rows[r["parent_index"]]["code"] for r in rows if "parent_index" in r} == {"4f.1": "4f", "4f.2": "4f"}
+    analysis = strobe.report(name + ".json")["stage_analysis"]
+    assert {s["code"]: (s["total_s"], s["self_s"], s["depth"]) for s in analysis["stages"]} == {
+        "3b": (65, 65, 0), "4f": (42, 1, 0), "4f.1": (1, 1, 1), "4f.2": (40, 40, 1)}
+    assert analysis["wall_s"] == 110 and not analysis.get("overlap_s")
+
+
+def test_a_journal_of_an_older_strobe_is_read_without_parents(strobe):
+    strobe.write("journal.json", {"schema": "strobe.journal/1", "per_generation": False, "steps": [
+        {"title": "a", "run": "a", "total_s": 9, "wall_s": 9, "stages": [{"name": "b", "key": "b", "total_s": 3}, {"name": "c", "key": "c", "total_s": 5}]}]})
+    strobe("journal", "add", strobe.write("b.log", "[1a] b: 2.00s\n"), "less", "-F", "journal.json", "--commit", "2")
+    first = json.loads((strobe.folder / "journal.json").read_text())["steps"][0]
+    assert all("parent_index" not in s for s in first["stages"])
+    assert {s["name"]: s["depth"] for s in strobe.report("journal.json")["stage_analysis"]["stages"]} == {"b": 0}

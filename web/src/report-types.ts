@@ -1464,6 +1464,7 @@ export type WorstFrame = {
 export type StageChange = {
   name: string; // as in the new runs, else as in the base
   code?: string; // the program's own number of the stage
+  parent_index?: number; // place in the list, from 0, of the stage that it is inside
   old_name?: string; // in the base, where the words differ
   counterpart?: string; // a stage that vanished or appeared in its place: renamed?
   base_s?: number; // total before, median over runs
@@ -2003,6 +2004,7 @@ export type JournalStage = {
   name: string; // of the stage
   code?: string; // its code
   key: string; // the same stage in another step has the same one
+  parent_index?: number; // place in the list, from 0, of the stage that it is inside
   total_s: number; // time of all calls
 };
 
