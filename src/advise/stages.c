@@ -128,6 +128,15 @@ static void name_place(struct sb_advisor *a, struct sb_advice *f, const struct s
 	sb_finding_line(f, p->file, p->file ? p->line : 0);
 }
 
+/* A table that was printed in part: what is open is in its other rows. */
+static bool rows_are_left_out(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->missing.count; i++)
+		if (!strcmp(model->missing.all[i].what, "rows of the table"))
+			return true;
+	return false;
+}
+
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -147,6 +156,12 @@ void sb_rule_unattributed(struct sb_advisor *a)
 	if (!f)
 		return;
 	f->rank_s = lost_s * TENTH;
+	if (rows_are_left_out(a->model)) {
+		f->cause = "the table was printed in part: its other rows are not here";
+		f->suggestion = "Print all rows (table(row_limit=-1), print_stats() without a number), or "
+				"import the trace or the .prof file.";
+		return;
+	}
 	name_place(a, f, inside ? &a->model->unattributed.generations : &a->model->unattributed.run);
 }
 

@@ -74,6 +74,18 @@ static const char *attr_text(struct sb_comparison *c, const struct sb_pair *p)
 	return sb_strings_text(&c->strings, sb_strings_add(&c->strings, text, strlen(text)));
 }
 
+/* What imports note beside a stage's time: measured as the time is, not set by anyone. */
+static bool is_measured(const char *key)
+{
+	static const char *const keys[] = { "measured_s", "cumulative_s", "gpu_s", "gpu_cumulative_s",
+		"memory_mb", "gpu_memory_mb" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 static int compare_attrs_of(
 	struct sb_comparison *c, const struct sb_fact_stage *b, const struct sb_fact_stage *n)
 {
@@ -86,7 +98,7 @@ static int compare_attrs_of(
 			const char *before = attr_text(c, &b->attrs[i]), *after = attr_text(c, &n->attrs[k]);
 
 			if (strcmp(b->attrs[i].key, n->attrs[k].key) || !strcmp(before, after) ||
-				!strcmp(b->attrs[i].key, "measured_s"))
+				is_measured(b->attrs[i].key))
 				continue;
 			err = add_setting(c, SB_FACT_SETTING,
 				sb_strings_text(

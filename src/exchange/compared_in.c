@@ -114,8 +114,7 @@ static double new_count(node stage, double ranks)
 static int take_diff(struct sb_textlog *log, node root)
 {
 	log->segment_whole_ns = nanoseconds(number(root, "total.new_value"));
-	return take_stages(
-		log, sb_jsondom_get(root, "stages"), &(struct kind){ new_s, new_count }, NAN);
+	return take_stages(log, sb_jsondom_get(root, "stages"), &(struct kind){ new_s, new_count }, NAN);
 }
 
 static double step_s(node stage, double ranks)

@@ -59,7 +59,7 @@ static int take_function(
 	log->nodes[node].line->attrs[0] = (struct sb_stagelog_attr){ .key = "cumulative_s",
 		.f = cumulative_s };
 	log->nodes[node].line->attr_count = 1;
-	log->sums_only = true;
+	log->sums_only = log->own_times = true;
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 
 static const struct sb_textform *const forms[] = { &sb_report_form, &sb_summary_form, &sb_iteration_form,
 	&sb_memory_form, &sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form,
-	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, NULL };
+	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, &sb_torch_form, NULL };
 
 /* ---- small readings for the forms ---- */
 
@@ -272,9 +272,10 @@ static void note_runs(const struct text_runs *runs, const char *path, char *note
 static bool holds_nothing(const struct sb_textlog *log)
 {
 	return !log->stage_count &&
-	       (!log->form_count || (!log->count && !log->loops.count && !log->memory.count &&
-					    !log->samples.count && !log->variants.count &&
-					    !log->series.count && !log->rank_count && !log->parameters));
+	       (!log->form_count ||
+		       (!log->count && !log->loops.count && !log->memory.count && !log->samples.count &&
+			       !log->variants.count && !log->series.count && !log->gpu.count &&
+			       !log->rank_count && !log->parameters));
 }
 
 /* A log may show a line or two of a program; a program may have stage lines in its strings. */

@@ -265,6 +265,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->variants);
 	sb_vec_done(&log->operations);
 	sb_vec_done(&log->differences);
+	sb_vec_done(&log->gpu);
 	for (size_t i = 0; i < log->series.count; i++)
 		free(((struct sb_textlog_series *)log->series.items)[i].values);
 	sb_vec_done(&log->series);

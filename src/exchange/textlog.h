@@ -69,6 +69,7 @@ struct sb_textlog_operation {
 };
 
 #define SB_TEXTLOG_COLUMNS_MAX 64
+#define SB_TEXTLOG_CELLS_MAX 32
 
 /* Samples with times of their own: rows of a time and the columns' values. */
 struct sb_textlog_series {
@@ -90,6 +91,14 @@ struct sb_textlog_variant {
 struct sb_textlog_difference {
 	char name[64];
 	double more_s;
+};
+
+/* What a table says of the GPU: the calls of one kernel, or of one operator's. */
+struct sb_textlog_gpu {
+	char name[128];
+	int64_t calls;
+	double total_s;
+	bool device; /* the GPU's own row, not that of the operator which launched it */
 };
 
 /* Places where a text contradicts itself: the first is kept in words. */
@@ -127,6 +136,8 @@ struct sb_textlog {
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
 	struct sb_vec operations;
 	struct sb_vec differences; /* struct sb_textlog_difference */
+	struct sb_vec gpu; /* struct sb_textlog_gpu */
+	double gpu_s; /* the whole of it, where rows may be left out; 0: not given */
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not given */
 	bool has_rank;
@@ -134,6 +145,7 @@ struct sb_textlog {
 	uint64_t form_count; /* lines that another form than the stage lines took */
 	bool process_memory; /* the open table of memory is of the process, not of a GPU */
 	bool sums_only; /* operations without an order: a summary table */
+	bool own_times; /* rows add up to the whole that the table says: what is open are rows left out */
 	bool threads; /* the whole is known, and stages of several threads may take longer together */
 	int64_t covered_ns; /* of the whole, by at least one stage; 0: not known */
 	uint64_t guessed_count; /* loops that were put into a stage because they fit */
@@ -147,6 +159,8 @@ struct sb_textlog {
 	uint32_t form_lines; /* since its heading or its last row */
 	double column_s
 		[4]; /* seconds of one unit of a table's columns, where its heading says it; 0: its cells do */
+	uint8_t cells[SB_TEXTLOG_CELLS_MAX]; /* what a table's columns hold; the form's own */
+	uint32_t cell_count;
 };
 
 /* One form of text. A heading opens its passage; the rows after it are offered to
@@ -159,7 +173,7 @@ struct sb_textform {
 };
 extern const struct sb_textform sb_report_form, sb_summary_form, sb_iteration_form, sb_memory_form,
 	sb_benchmark_form, sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form,
-	sb_operations_form, sb_pstats_form;
+	sb_operations_form, sb_pstats_form, sb_torch_form;
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);

@@ -25,4 +25,9 @@ bool sb_textlog_begin_stage(
 void sb_textlog_put_sums(
 	struct sb_textlog_clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s);
 
+/* What a table says of the GPU, laid end to end. */
+void sb_textlog_put_gpu(struct sb_textlog_clock *c);
+/* How long the GPU worked at least; 0: not known. */
+int64_t sb_textlog_gpu_ns(const struct sb_textlog *log);
+
 #endif

@@ -289,6 +289,11 @@ static void put_variants(struct sb_textlog_clock *c)
 
 /* ---- the file ---- */
 
+static bool rows_are_left_out(const struct sb_textlog *log)
+{
+	return log->own_times && log->count && log->nodes[log->count - 1].gap_ns > log->whole_ns / 100;
+}
+
 static void put_missing(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog *log = c->log;
@@ -302,6 +307,10 @@ static void put_missing(struct sb_textlog_clock *c)
 			"a summary has sums: which operation is inside which, and each single call, it does "
 			"not "
 			"say; they are laid end to end|record with 'strobe run -- COMMAND'");
+	if (rows_are_left_out(log))
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "rows of the table",
+			"its total is more than its rows|print all of them: table(row_limit=-1) of "
+			"torch.profiler, print_stats() without a number");
 	if (log->guessed_count)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "where steps and blocks ran",
 			"the report has their sums: they stand in the stage whose own time holds them most "
@@ -367,6 +376,7 @@ static int put_everything(struct sb_textlog_clock *c)
 	for (size_t i = 0; i < log->series.count; i++)
 		put_timed_series(c, (const struct sb_textlog_series *)log->series.items + i);
 	put_disk(c);
+	sb_textlog_put_gpu(c);
 	put_variants(c);
 	put_differences(c);
 	put_missing(c);
@@ -397,7 +407,8 @@ static int64_t told_ns(const struct sb_textlog *log)
 /* Where nothing has a time, a second for each reading. */
 static int64_t whole_of(const struct sb_textlog *log)
 {
-	int64_t whole_ns = told_ns(log);
+	int64_t told = told_ns(log), gpu_ns = sb_textlog_gpu_ns(log),
+		whole_ns = told > gpu_ns ? told : gpu_ns;
 	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
 
 	if (!whole_ns && readings)
