@@ -156,6 +156,12 @@ void sb_cuda_look_again(void)
 	atomic_store(&next_look_ticks, 0);
 }
 
+void sb_cuda_look_now(void)
+{
+	if (atomic_load(&next_look_ticks) != UINT64_MAX)
+		atomic_store(&next_look_ticks, 0);
+}
+
 void sb_cuda_forget(void)
 {
 	atomic_store(&found, NULL);

@@ -76,6 +76,7 @@ double sb_cuda_dram_peak(int device);
 int sb_cuda_capture_relax(void);
 void sb_cuda_capture_restore(int mode);
 
+void sb_cuda_look_now(void); /* the next sb_cuda_get() looks, however short the last look was ago */
 void sb_cuda_look_again(void); /* a new session: say again what is wrong */
 /* For tests and forked children: look again from the start. */
 void sb_cuda_forget(void);

@@ -57,6 +57,16 @@ static bool cuda_initialised(void)
 	return cuda && !cuda->context_current(&ignored);
 }
 
+/* A step is rare and must not be missed: CUDA may have come since the last look. Without a driver CUPTI's
+ * own calls crash (seen: cuptiGetVersion of CUDA 13.2), so a program on the CPU never gets there. */
+static bool cuda_came(void)
+{
+	if (cuda_initialised())
+		return true;
+	sb_cuda_look_now();
+	return cuda_initialised();
+}
+
 /* Slow moments are watched for, with CUPTI or without. */
 static bool for_slow(void)
 {
@@ -104,6 +114,8 @@ static void step_begun(void)
 	int cancel;
 
 	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
+		if (!cuda_came())
+			return;
 		cancel = sb_collector_hold(&collector);
 		if (atomic_load(&phase) == ARMED)
 			begin();

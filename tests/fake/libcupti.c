@@ -59,8 +59,11 @@ int fake_cupti_counted(const char *name)
 			return result;          \
 	} while (0)
 
+/* As CUDA 13.2's does in a process without a driver. */
 API int cuptiGetVersion(uint32_t *out)
 {
+	if (getenv("FAKE_CUPTI_CRASHES"))
+		abort();
 	COUNTED;
 	*out = version;
 	return CUPTI_OK;

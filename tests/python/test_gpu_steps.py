@@ -62,7 +62,8 @@ def traced(tmp_path, program, spec="steps:3", **settings):
     (tmp_path / "wan.py").write_text(program)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
     environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=os.pathsep.join([FAKES, STANDINS]),
-                       STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1", **settings)
+                       STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1")
+    environment.update(settings)
     done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=" + spec, "--", sys.executable, "wan.py"],
                           cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -81,6 +82,14 @@ def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, tor
     kernels = traced(tmp_path, PROGRAM.replace("TinyVideoPipeline()(\"a cat\", num_inference_steps=8)\nassert len(forwards) == 16\n", "") + DECODING)
     decoded = [name for name in kernels if "decode" in name]
     assert decoded == ["kernel_of_decode_0"]
+
+
+def test_a_program_without_cuda_is_never_given_to_cupti(tmp_path, torch):
+    """CUDA 13.2's CUPTI, which torch's wheel brings, crashes in its first call where there is no driver."""
+    program = "import torch\nfrom diffusers import TinyVideoPipeline\nTinyVideoPipeline()('a cat', num_inference_steps=8)\n"
+    assert traced(tmp_path, program, FAKE_CUPTI_CRASHES="1", STROBE_CUDA_PATH="") == []
+    report = subprocess.run([TOOL, "report", "runs/last"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert "kernels: the program never initialised CUDA" in report
 
 
 # Kernels take what the test says, and only they can be slow: no load of the machine is 100 000 times its peers.
