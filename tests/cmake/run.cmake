@@ -21,19 +21,20 @@ foreach(source ${run_tests})
   strobe_pytest(run/${name} run/${name}.py 300 ${${name}_needs})
 endforeach()
 
-# A Slurm of its own for the test: Debian's packages, no service.
+# A Slurm of its own for the test: Debian's packages (tools/setup installs them), no service.
 find_program(slurm_controller slurmctld PATHS /usr/sbin)
 find_program(slurm_node slurmd PATHS /usr/sbin)
 find_program(slurm_key munged PATHS /usr/sbin)
 if(slurm_controller AND slurm_node AND slurm_key)
-  strobe_pytest(slurm/jobs run/test_slurm.py 300 SQLITE)
+  strobe_pytest(run/test_slurm run/test_slurm.py 300 SQLITE)
 else()
-  strobe_left_out(slurm "no Slurm here (Debian: munge slurmctld slurmd slurm-client)")
+  strobe_left_out(run "no Slurm here (Debian: munge slurmctld slurmd slurm-client)")
 endif()
 
+# Not in Debian: one of the real tools.
 find_program(uv_program uv)
 if(uv_program)
-  strobe_pytest(uv/run run/test_uv.py 300)
+  strobe_pytest(real/uv run/test_uv.py 300)
 else()
-  strobe_left_out(uv "no uv here")
+  strobe_left_out(real "no uv here")
 endif()

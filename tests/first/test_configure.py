@@ -102,6 +102,12 @@ def test_real_gpu_and_comfyui_may_be_left_out_in_ci(tmp_path):
                                 "real (no diffusers here)")
 
 
+def test_no_other_group_may_be_left_out_in_ci(tmp_path):
+    build = a_build(tmp_path, "slurm: no Slurm here\n", ("cli/one", "true"), ("uv/run", "echo skipped: no uv here; exit 77"))
+    done = run_tests(build, CI="true")
+    assert done.returncode != 0 and closing(done)[0] == "strobe: left out: slurm (no Slurm here), uv (uv/run: no uv here)"
+
+
 def test_nothing_left_out_is_said_too_and_a_failure_fails(tmp_path):
     assert closing(run_tests(a_build(tmp_path, "", ("cli/one", "true")), CI="true"))[0] == "strobe: no group of tests was left out"
     (tmp_path / "second").mkdir()
