@@ -1,6 +1,6 @@
-"""`@profile` as line_profiler's kernprof gives it, under `strobe run`: each decorated function
-is a stage, and its lines are timed while that is cheap enough: the first LINES_MOST line events
-of a function. The table is printed when the program ends and lies in the run folder
+"""`@profile` as line_profiler gives it (kernprof's built-in name, and `from line_profiler import profile`), under
+`strobe run`: each decorated function is a stage, and its lines are timed while that is cheap enough: the first
+LINES_MOST line events of a function. The table is printed when the program ends and lies in the run folder
 (line_profile.txt)."""
 import sys
 import time
@@ -16,10 +16,11 @@ class _Function:
         self.function, self.code = function, function.__code__
         self.hits, self.times, self.calls, self.timed_calls, self.events = {}, {}, 0, 0, 0
 
-    def trace_call(self, frame, event, arg):
-        """sys.settrace()'s function: lines of this function alone."""
-        if frame.f_code is not self.code:
-            return None
+    def is_full(self):
+        return self.events >= LINES_MOST
+
+    def tracer(self, done):
+        """For sys.settrace(): the lines of one call, or of a generator until it yields. done(): there were enough."""
         at = [None, time.perf_counter_ns()]
 
         def trace_line(frame, event, arg):
@@ -28,6 +29,9 @@ class _Function:
                 self.times[at[0]] = self.times.get(at[0], 0) + now - at[1]
             at[0] = None
             if event == "line":
+                if self.is_full():
+                    done()
+                    return None
                 at[0] = frame.f_lineno
                 self.hits[at[0]] = self.hits.get(at[0], 0) + 1
                 self.events += 1
@@ -35,25 +39,17 @@ class _Function:
             return trace_line
         return trace_line
 
-    def call(self, args, kwargs):
-        self.calls += 1
-        if self.events >= LINES_MOST or sys.gettrace() is not None:  # enough, or a debugger's
-            return self.function(*args, **kwargs)
-        self.timed_calls += 1
-        sys.settrace(self.trace_call)
-        try:
-            return self.function(*args, **kwargs)
-        finally:
-            sys.settrace(None)
+    def how_much(self):
+        """What the table says of a function that was timed in part."""
+        if self.timed_calls < self.calls:
+            return ["Lines of the first %d of %d calls" % (self.timed_calls, self.calls)]
+        return ["Of the first %d lines that ran" % self.events] if self.is_full() else []
 
     def table(self):
         import inspect
         total = sum(self.times.values())
-        out = ["Total time: %g s" % (total / 1e9), "File: %s" % self.code.co_filename,
-               "Function: %s at line %d" % (self.function.__qualname__, self.code.co_firstlineno), ""]
-        if self.timed_calls < self.calls:
-            out[1:1] = ["Lines of the first %d of %d calls" % (self.timed_calls, self.calls)]
-        out += [_RULE, "=" * len(_RULE)]
+        out = ["Total time: %g s" % (total / 1e9), *self.how_much(), "File: %s" % self.code.co_filename,
+               "Function: %s at line %d" % (self.function.__qualname__, self.code.co_firstlineno), "", _RULE, "=" * len(_RULE)]
         try:
             lines, first = inspect.getsourcelines(self.code)
         except (OSError, TypeError):
@@ -65,33 +61,115 @@ class _Function:
         return "\n".join(out) + "\n"
 
 
+class _Awaited:
+    """A coroutine that is timed from one wait to the next."""
+
+    def __init__(self, profile, kept, coroutine):
+        self.resumed = profile._resumed(kept, coroutine)
+
+    def __await__(self):
+        return self.resumed
+
+
 class LineProfile:
-    """builtins.profile: a decorator, with the names that kernprof's users call."""
+    """The name `profile`: a decorator, with the methods that line_profiler's users call."""
 
     def __init__(self):
-        self._functions = []
+        self._functions, self._by_code = [], {}
+        self._trace = self._trace_call  # one object: it is compared
 
-    def __call__(self, function):
+    def __call__(self, function=None):
         import functools
         import inspect
         from ._core import section
+        if isinstance(function, (staticmethod, classmethod)):
+            return type(function)(self(function.__func__))
         inner = inspect.unwrap(function) if callable(function) else None
         if not inspect.isfunction(inner):
             return function
-        stage = section(inner.__qualname__)
-        if inspect.iscoroutinefunction(inner) or inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
-            return stage(function)  # suspended between lines: a stage, without its lines
-        kept = _Function(inner)
-        if not self._functions:
-            import atexit
-            atexit.register(self._at_exit)
-        self._functions.append(kept)
+        kept, stage = self._keep(inner), section(inner.__qualname__)
+
+        if inspect.isasyncgenfunction(inner):
+            return stage(function)  # its lines are timed where a decorated function runs it
+        if inspect.isgeneratorfunction(inner):
+            @functools.wraps(function)
+            def generator(*args, **kwargs):
+                return (yield from self._resumed(kept, function(*args, **kwargs)))
+            return stage(generator)
+        if inspect.iscoroutinefunction(inner):
+            @functools.wraps(function)
+            async def coroutine(*args, **kwargs):
+                return await _Awaited(self, kept, function(*args, **kwargs))
+            return stage(coroutine)
 
         @functools.wraps(function)
         def call(*args, **kwargs):
             with stage:
-                return kept.call(args, kwargs)
+                began = self._begin(kept, new=True)
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    self._end(began)
         return call
+
+    def _keep(self, function):
+        kept = self._by_code.get(function.__code__)
+        if kept is None:
+            if not self._functions:
+                import atexit
+                atexit.register(self._at_exit)
+            kept = self._by_code[function.__code__] = _Function(function)
+            self._functions.append(kept)
+        return kept
+
+    # ---- while a decorated function runs ----
+
+    def _trace_call(self, frame, event, arg):
+        """sys.settrace()'s function: decorated functions have their lines timed, whoever calls them."""
+        kept = self._by_code.get(frame.f_code)
+        return None if kept is None or kept.is_full() else kept.tracer(self._stop_when_all_are_full)
+
+    def _stop_when_all_are_full(self):
+        if sys.gettrace() is self._trace and all(kept.is_full() for kept in self._functions):
+            sys.settrace(None)
+
+    def _begin(self, kept, new):
+        """Whether tracing begins here: not where a caller has begun it, nor under a debugger."""
+        tracer = sys.gettrace()
+        timed = not kept.is_full() and (tracer is None or tracer is self._trace)
+        kept.calls += new
+        kept.timed_calls += new and timed
+        if not timed or tracer is not None:
+            return False
+        sys.settrace(self._trace)
+        return True
+
+    def _end(self, began):
+        if began and sys.gettrace() is self._trace:
+            sys.settrace(None)
+
+    def _resumed(self, kept, suspended):
+        """Runs a generator or coroutine from one suspension to the next, timed; between them others run."""
+        resume, given, new = suspended.send, None, True
+        try:
+            while True:
+                began, new = self._begin(kept, new), False
+                try:
+                    item = resume(given)
+                except StopIteration as end:
+                    return end.value
+                finally:
+                    self._end(began)
+                try:
+                    resume, given = suspended.send, (yield item)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    resume, given = suspended.throw, error
+        finally:
+            suspended.close()
+
+    # ---- the table ----
 
     def text(self):
         tables = [f.table() for f in self._functions if f.hits]
@@ -100,9 +178,13 @@ class LineProfile:
     def print_stats(self, stream=None, **options):
         (stream or sys.stdout).write(self.text())
 
+    def show(self):
+        self.print_stats()
+
     def add_function(self, function):
         """Taken for kernprof's sake; a function that is not decorated is not timed by line."""
 
+    add_callable = add_function
     enable = disable = enable_by_count = disable_by_count = lambda self, *args, **kwargs: None
 
     def _at_exit(self):
@@ -122,8 +204,20 @@ class LineProfile:
             pass
 
 
+def _take_the_name_of(module):
+    """`from line_profiler import profile` does nothing unless it is asked to (LINE_PROFILE=1, --line-profile): then it stays."""
+    import os
+    asked = os.environ.get("LINE_PROFILE", "").lower() not in ("", "0", "off", "false", "no")
+    if not asked and not {"--line-profile", "--line_profile"} & set(sys.argv):
+        import builtins
+        if isinstance(builtins.profile, LineProfile):
+            module.profile = builtins.profile
+
+
 def install():
     """As a built-in name, unless something else has it."""
     import builtins
     if not hasattr(builtins, "profile"):
+        from . import _imports
         builtins.profile = LineProfile()
+        _imports.when_imported("line_profiler", _take_the_name_of)

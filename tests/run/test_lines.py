@@ -54,17 +54,114 @@ def hits(table):
     return {int(m.group(1)): int(m.group(2)) for m in re.finditer(r"^ *(\d+) +(\d+) +[\d.]+ +[\d.]+ +[\d.]+  ", table, re.M)}
 
 
+def tables(text):
+    return {name: rest for name, rest in re.findall(r"^Function: (\S+) at line \d+\n(.*?)(?=^Total time|\Z)", text, re.M | re.S)}
+
+
 def test_each_line_is_counted_and_the_function_is_a_stage(tmp_path):
     done = recorded(tmp_path, PROGRAM)
     assert done.stdout == "285 30 [1] 2\n"
     table = next((tmp_path / "runs").glob("*-*/line_profile.txt")).read_text()
     assert table in done.stderr
-    slow, forward = table.split("Function: slow")[1].split("Function: Model.forward")
-    assert hits(slow) == {4: 2, 5: 17, 6: 15, 7: 2} and hits(forward) == {22: 1}
+    slow, lazily, forward = (tables(table)[name] for name in ("slow", "lazily", "Model.forward"))
+    assert hits(slow) == {4: 2, 5: 17, 6: 15, 7: 2} and hits(lazily) == {16: 1} and hits(forward) == {22: 1}
     assert "total += helper(i)" in slow and "helper at line" not in table
     report = json.loads(subprocess.run([TOOL, "report", tmp_path / "runs", "--format", "json"], stdout=subprocess.PIPE, check=True, env=environment()).stdout)
     counts = {s["name"]: s["count"] for s in report["stage_analysis"]["stages"] if s["name"] in ("slow", "Model.forward", "lazily")}
     assert counts["slow"] == 2 and counts["Model.forward"] == 1
+
+
+INSIDE = '''
+import asyncio
+
+
+@profile
+def outer(n):
+    found = 0
+    for i in numbers(n):
+        found += inner(i)
+    return found
+
+
+@profile
+def inner(i):
+    if i > 1:
+        return i
+    return 0
+
+
+@profile
+def numbers(n):
+    for i in range(n):
+        got = yield i
+    return "end"
+
+
+@profile
+async def waits(n):
+    await asyncio.sleep(0)
+    return n
+
+
+@profile
+def talks():
+    got = yield 1
+    try:
+        got = yield got
+    except ValueError:
+        got = "caught"
+    yield got
+    return 7
+
+
+class Model:
+    @profile
+    @staticmethod
+    def forward(x):
+        return inner(x)
+
+
+async def both():
+    return await asyncio.gather(waits(1), waits(2))
+
+
+talk = talks()
+print(outer(3), asyncio.run(both()), Model.forward(4), next(talk), talk.send("sent"), talk.throw(ValueError()))
+try:
+    next(talk)
+except StopIteration as end:
+    print(end.value)
+unfinished = numbers(5)
+next(unfinished)
+unfinished.close()
+'''
+
+
+def test_functions_that_call_each_other_each_have_their_lines(tmp_path):
+    """The same hits as kernprof -l -v 5.1 counts, and throw(), which its generators lose."""
+    done = recorded(tmp_path, INSIDE)
+    assert done.stdout == "2 [1, 2] 4 1 sent caught\n7\n"
+    assert {name: list(hits(text).values()) for name, text in tables(done.stderr).items()} == {
+        "outer": [1, 4, 3, 1], "inner": [4, 2, 2], "numbers": [5, 4, 1], "waits": [2, 2], "talks": [1] * 7, "Model.forward": [1]}
+
+
+def test_one_long_call_is_timed_up_to_its_share(tmp_path):
+    done = recorded(tmp_path, "import strobe._lines as lines\nlines.LINES_MOST = 50\n@profile\ndef g():\n    for i in range(1000):\n        pass\n    return i\nprint(g())\nimport sys\nprint(sys.gettrace())\n")
+    assert done.stdout == "999\nNone\n" and "Of the first 50 lines that ran" in done.stderr
+    assert sum(hits(done.stderr).values()) == 50
+
+
+THEIRS = "def profile(function):\n    function.theirs = True\n    return function\n"
+
+
+def test_the_profile_that_is_imported_from_line_profiler_is_the_same(tmp_path, monkeypatch):
+    (tmp_path / "line_profiler.py").write_text(THEIRS)
+    source = "from line_profiler import profile\n@profile\ndef g():\n    return 1\nprint(g(), hasattr(g, 'theirs'))\n"
+    done = recorded(tmp_path, source)
+    assert done.stdout == "1 False\n" and hits(done.stderr) == {4: 1}
+    monkeypatch.setenv("LINE_PROFILE", "1")  # its own switch: then it is left alone
+    done = recorded(tmp_path, source)
+    assert done.stdout == "1 True\n" and "Line #" not in done.stderr
 
 
 def test_past_its_share_a_function_runs_untimed(tmp_path):
