@@ -125,7 +125,7 @@ class LineProfile:
     # ---- while a decorated function runs ----
 
     def _trace_call(self, frame, event, arg):
-        """sys.settrace()'s function: decorated functions have their lines timed, whoever calls them."""
+        """sys.settrace()'s function: decorated functions have their lines timed, also where another one calls them."""
         kept = self._by_code.get(frame.f_code)
         return None if kept is None or kept.is_full() else kept.tracer(self._stop_when_all_are_full)
 

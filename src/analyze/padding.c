@@ -100,13 +100,49 @@ static struct sb_padding row_of(const struct sb_stage *s, const char *kind)
 		.total_s = s->covered_s };
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* The row of a stage of that name at another place, in the warm-up perhaps, that pads alike; NULL: none. */
+static struct sb_padding *row_like(struct sb_model *m, const struct sb_padding *p)
+{
+	for (size_t i = 0; i < m->padding.count; i++) {
+		struct sb_padding *q = &m->padding.all[i];
+
+		if (same_text(q->stage, p->stage) && same_text(q->code, p->code) &&
+			same_text(q->kind, p->kind) && same_number(q->pixels, p->pixels) &&
+			same_number(q->padded_pixels, p->padded_pixels) &&
+			same_number(q->mask_ratio, p->mask_ratio) && isnan(q->frames) == isnan(p->frames))
+			return q;
+	}
+	return NULL;
+}
+
 static void add(struct sb_model *m, struct sb_padding p)
 {
-	if (m->padding.count == PADDED_MOST || !(p.unseen_ratio >= WORTH_A_ROW) || !(p.total_s >= 0))
+	struct sb_padding *to = row_like(m, &p);
+
+	if ((!to && m->padding.count == PADDED_MOST) || !(p.unseen_ratio >= WORTH_A_ROW) || !(p.total_s >= 0))
 		return;
 	p.unseen_s = p.total_s * p.unseen_ratio;
+	if (!to) {
+		to = &m->padding.all[m->padding.count++];
+	} else {
+		p.frames += to->frames;
+		p.padded_frames += to->padded_frames;
+		p.total_s += to->total_s;
+		p.unseen_s += to->unseen_s;
+		p.unseen_ratio = p.total_s > 0 ? p.unseen_s / p.total_s : p.unseen_ratio;
+	}
 	p.words = words_of(m, &p);
-	m->padding.all[m->padding.count++] = p;
+	*to = p;
 }
 
 static void look_at(struct sb_model *m, const struct sb_stage *s)

@@ -142,7 +142,8 @@ static const char *words_of(const struct sb_output_change *c, struct sb_strings 
 		sb_buf_printf(&text, "%s %" PRId64 " frames became %" PRId64, q->different_frames ? ";" : ":",
 			q->base_frames, q->now_frames);
 	if (c->not_measured)
-		sb_buf_printf(&text, " (%s)", c->not_measured);
+		sb_buf_printf(&text, " (%s%s)",
+			strcmp(c->verdict, "changed") ? "" : "by how much is not known: ", c->not_measured);
 	return say(strings, &text);
 }
 

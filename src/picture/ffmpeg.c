@@ -3,6 +3,7 @@
 #include "picture/frames.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,8 @@ static int start(struct sb_frames *f, int write_fd)
 	err = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (err == ENOENT)
-		return sb_fail(STROBE_ENOTSUP, "'%s' needs ffmpeg, which is not on this machine", f->path);
+		return sb_fail(STROBE_ENOTSUP, "reading '%s' needs ffmpeg, which is not on this machine",
+			sb_filename_of(f->path));
 	if (err) {
 		errno = err;
 		return sb_fail_errno("cannot start '%s'", argv[0]);

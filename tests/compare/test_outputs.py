@@ -177,6 +177,7 @@ def test_a_video_goes_through_ffmpeg(desk):
     assert desk.outputs("last~1", "last", STROBE_FFMPEG=str(fake))[0]["psnr_db"] == pytest.approx(20 * math.log10(255 / 2))
     one, = desk.outputs("last~1", "last")
     assert one["verdict"] == "changed" and "needs ffmpeg, which is not on this machine" in one["not_measured"]
+    assert one["words"] == "changed (by how much is not known: reading 'out.mp4' needs ffmpeg, which is not on this machine)"
 
 
 def test_real_videos_match_ffmpegs_own_numbers(desk):

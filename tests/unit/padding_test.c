@@ -96,6 +96,29 @@ static void little_padding_is_a_row_and_no_finding(void **state)
 	synthetic_done(&s);
 }
 
+static void a_stage_at_two_places_is_one_row(void **state)
+{
+	static const char *const around[] = { "warm-up", "iteration", "iteration" };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_begin(&s, 2 * i * SECOND, around[i], 0);
+		synthetic_begin(&s, 2 * i * SECOND, "generation", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 9);
+		synthetic_attr(&s, "padded_frames", 16);
+		synthetic_end(&s, (2 * i + 2) * SECOND);
+		synthetic_end(&s, (2 * i + 2) * SECOND);
+	}
+	m = synthetic_model(&s, 6 * SECOND);
+	assert_int_equal(m->padding.count, 1);
+	assert_string_equal(m->padding.all[0].words, "48 frames for 27: 43.8 % of it is never seen");
+	assert_near(m->padding.all[0].total_s, 6, 1e-6);
+	assert_near(m->padding.all[0].unseen_s, 6.0 * 7 / 16, 1e-6);
+	synthetic_done(&s);
+}
+
 static void guidance_is_a_row_of_its_own_and_no_padding(void **state)
 {
 	struct synthetic s;
@@ -125,6 +148,7 @@ static void guidance_is_a_row_of_its_own_and_no_padding(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stage_at_two_places_is_one_row),
 		cmocka_unit_test(padded_frames_are_a_share_of_what_is_computed),
 		cmocka_unit_test(pixels_and_masks_multiply),
 		cmocka_unit_test(what_is_not_padded_has_no_row),
