@@ -1,8 +1,9 @@
-/* A natural merge sort per load (input that is nearly in order costs little),
- * then one merge of all loads through a heap. */
+/* A natural merge sort per load (input that is nearly in order costs little; what is in no
+ * order is first put into one by its leading bits), then one merge of all loads through a heap. */
 #include "base/extsort.h"
 
 #include "base/error.h"
+#include "base/prefixsort.h"
 #include "base/room.h"
 
 #include <errno.h>
@@ -133,30 +134,58 @@ static size_t ascent_end(const struct sb_extsort *s, size_t from)
 	return from;
 }
 
-/* Pairs neighbouring ascents until one is left. */
+/* More than one in so many records is out of order: merging would move each record many times. */
+#define ASCENT_RECORDS 8u
+#define PREFIX_LEAST_RECORDS 256u
+
+static size_t count_ascents(const struct sb_extsort *s, size_t most)
+{
+	size_t ascents = 0;
+
+	for (size_t at = 0; at < s->count && ascents < most; ascents++)
+		at = ascent_end(s, at);
+	return ascents;
+}
+
+static void swap_halves(struct sb_extsort *s)
+{
+	char *swap = s->records;
+
+	s->records = s->spare;
+	s->spare = swap;
+}
+
+/* Merges neighbouring ascents, two and two. */
+static void merge_ascents(struct sb_extsort *s)
+{
+	size_t from = 0;
+
+	while (from < s->count) {
+		size_t middle = ascent_end(s, from);
+		size_t to = middle < s->count ? ascent_end(s, middle) : middle;
+
+		merge_pair(s, s->records, s->spare, from, middle, to);
+		from = to;
+	}
+	swap_halves(s);
+}
+
 static int sort_load(struct sb_extsort *s)
 {
-	for (;;) {
-		size_t from = 0;
-		char *swap;
+	size_t many = s->count / ASCENT_RECORDS;
 
-		if (s->count < 2 || ascent_end(s, 0) == s->count)
-			return 0;
-		if (!s->spare)
-			s->spare = malloc(s->capacity * s->record_bytes);
-		if (!s->spare)
-			return sb_fail(STROBE_ENOMEM, "no memory to sort");
-		while (from < s->count) {
-			size_t middle = ascent_end(s, from);
-			size_t to = middle < s->count ? ascent_end(s, middle) : middle;
-
-			merge_pair(s, s->records, s->spare, from, middle, to);
-			from = to;
-		}
-		swap = s->records;
-		s->records = s->spare;
-		s->spare = swap;
-	}
+	if (count_ascents(s, 2) < 2)
+		return 0;
+	if (!s->spare)
+		s->spare = malloc(s->capacity * s->record_bytes);
+	if (!s->spare)
+		return sb_fail(STROBE_ENOMEM, "no memory to sort");
+	if (s->count >= PREFIX_LEAST_RECORDS && count_ascents(s, many) == many &&
+		!sb_prefixsort(s->records, s->spare, s->record_bytes, s->count))
+		swap_halves(s);
+	while (count_ascents(s, 2) > 1)
+		merge_ascents(s);
+	return 0;
 }
 
 static int open_file(struct sb_extsort *s)

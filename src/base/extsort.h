@@ -12,7 +12,8 @@
 
 struct sb_extsort;
 
-/* record_bytes is a multiple of 8. memory_bytes bounds everything it allocates.
+/* record_bytes is a multiple of 8. memory_bytes bounds what it keeps; while a load
+ * that is in no order is sorted, about half as much comes on top.
  * folder takes the temporary file, if one is needed; copied. */
 int sb_extsort_new(
 	size_t record_bytes, size_t memory_bytes, const char *folder, struct sb_extsort **out_sort);

@@ -5,6 +5,7 @@
 #include "base/jsonin.h"
 
 #include "base/jsonin_number.h"
+#include "base/jsonin_quick.h"
 #include "base/jsonin_string.h"
 #include "base/jsonin_window.h"
 
@@ -250,7 +251,41 @@ enum sb_jsonin_token sb_jsonin_next(struct sb_jsonin *p)
 	return next(p);
 }
 
-int sb_jsonin_skip(struct sb_jsonin *p, enum sb_jsonin_token token)
+enum sb_jsonin_token sb_jsonin_next_member(struct sb_jsonin *p)
+{
+	enum sb_jsonin_token token;
+
+	return sb_jsonin_quick_member(p, &token) ? token : next(p);
+}
+
+SB_JSONIN_INLINE enum sb_jsonin_token value_at(struct sb_jsonin *p, char *s)
+{
+	if (*s == '"' ? sb_jsonin_quick_string(p, s) : sb_jsonin_quick_number(p, s))
+		return *s == '"' ? SB_JSONIN_STRING : SB_JSONIN_NUMBER;
+	return next(p);
+}
+
+enum sb_jsonin_token sb_jsonin_next_value(struct sb_jsonin *p)
+{
+	return p->state == SB_JSONIN_WANT_VALUE ? value_at(p, p->position + (*p->position == ' ')) : next(p);
+}
+
+enum sb_jsonin_token sb_jsonin_next_element(struct sb_jsonin *p)
+{
+	if (p->state == SB_JSONIN_AFTER_VALUE && *p->position == ',')
+		return value_at(p, sb_jsonin_quick_space(p->position + 1));
+	return p->state == SB_JSONIN_WANT_VALUE_OR_END ? value_at(p, sb_jsonin_quick_space(p->position))
+						       : next(p);
+}
+
+SB_JSONIN_INLINE enum sb_jsonin_token next_of_any(struct sb_jsonin *p)
+{
+	if (!in_object(p))
+		return sb_jsonin_next_element(p);
+	return p->state == SB_JSONIN_WANT_VALUE ? sb_jsonin_next_value(p) : sb_jsonin_next_member(p);
+}
+
+int sb_jsonin_skip_container(struct sb_jsonin *p, enum sb_jsonin_token token)
 {
 	unsigned depth = p->depth;
 
@@ -259,7 +294,7 @@ int sb_jsonin_skip(struct sb_jsonin *p, enum sb_jsonin_token token)
 	if (token != SB_JSONIN_OBJECT && token != SB_JSONIN_ARRAY)
 		return 0;
 	while (p->depth >= depth)
-		if (next(p) == SB_JSONIN_ERROR)
+		if (next_of_any(p) == SB_JSONIN_ERROR)
 			return p->err;
 	return 0;
 }

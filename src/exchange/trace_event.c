@@ -179,28 +179,48 @@ enum arg {
 	ARG_NOISE
 };
 
-static const struct word arg_words[] = {
-	WORD("External id", ARG_NOISE),
-	WORD("correlation", ARG_CORRELATION),
-	WORD("stream", ARG_STREAM),
-	WORD("device", ARG_DEVICE),
-	WORD("bytes", ARG_BYTES),
-	WORD("Ev Idx", ARG_NOISE),
-	WORD("Record function id", ARG_NOISE),
-	WORD("Sequence number", ARG_NOISE),
-	WORD("Fwd thread id", ARG_NOISE),
-	WORD("Bytes", ARG_BYTES),
-	WORD("Device Id", ARG_DEVICE),
-	WORD("Device Type", ARG_DEVICE_TYPE),
-	WORD("shared memory", ARG_SHARED),
-	WORD("registers per thread", ARG_REGISTERS),
-	WORD("grid", ARG_GRID),
-	WORD("block", ARG_BLOCK),
-	WORD("Total Allocated", ARG_ALLOCATED),
-	WORD("Total Reserved", ARG_RESERVED),
-	WORD("sort_index", ARG_NOISE),
-	WORD("strobe.marker", ARG_MARKER),
-};
+/* By its length: few words share one, and most arguments are not wanted. */
+static enum arg arg_of(const char *text, size_t size)
+{
+#define IS(word, value)                            \
+	if (!memcmp(text, word, sizeof(word) - 1)) \
+		return value;
+	switch (size) {
+	case 5:
+		IS("bytes", ARG_BYTES)
+		IS("Bytes", ARG_BYTES)
+		IS("block", ARG_BLOCK)
+		break;
+	case 4: IS("grid", ARG_GRID) break;
+	case 6:
+		IS("stream", ARG_STREAM)
+		IS("device", ARG_DEVICE)
+		IS("Ev Idx", ARG_NOISE)
+		break;
+	case 9: IS("Device Id", ARG_DEVICE) break;
+	case 10: IS("sort_index", ARG_NOISE) break;
+	case 11:
+		IS("External id", ARG_NOISE)
+		IS("correlation", ARG_CORRELATION)
+		IS("Device Type", ARG_DEVICE_TYPE)
+		break;
+	case 13:
+		IS("Fwd thread id", ARG_NOISE)
+		IS("shared memory", ARG_SHARED)
+		IS("strobe.marker", ARG_MARKER)
+		break;
+	case 14: IS("Total Reserved", ARG_RESERVED) break;
+	case 15:
+		IS("Sequence number", ARG_NOISE)
+		IS("Total Allocated", ARG_ALLOCATED)
+		break;
+	case 18: IS("Record function id", ARG_NOISE) break;
+	case 20: IS("registers per thread", ARG_REGISTERS) break;
+	default: break;
+	}
+#undef IS
+	return ARG_OTHER;
+}
 
 static void keep_arg(struct sb_jsonin *p, struct sb_trace_event *e, enum sb_jsonin_token token, uint32_t key)
 {
@@ -248,7 +268,7 @@ static int read_triple(struct sb_jsonin *p, enum sb_jsonin_token *token, int64_t
 {
 	if (*token != SB_JSONIN_ARRAY)
 		return 0;
-	for (unsigned i = 0; (*token = sb_jsonin_next(p)) != SB_JSONIN_ARRAY_END; i++) {
+	for (unsigned i = 0; (*token = sb_jsonin_next_element(p)) != SB_JSONIN_ARRAY_END; i++) {
 		int64_t value = whole_number(p, *token);
 
 		if (sb_jsonin_skip(p, *token))
@@ -269,9 +289,8 @@ static int read_args(
 {
 	if (token != SB_JSONIN_OBJECT)
 		return sb_jsonin_skip(p, token);
-	while ((token = sb_jsonin_next(p)) == SB_JSONIN_KEY) {
-		enum arg arg = (enum arg)find_word(
-			arg_words, sizeof arg_words / sizeof arg_words[0], p->text, p->size);
+	while ((token = sb_jsonin_next_member(p)) == SB_JSONIN_KEY) {
+		enum arg arg = arg_of(p->text, p->size);
 		uint32_t key = 0;
 
 		if (e->communication && sb_trace_collective_wants(p->text, p->size))
@@ -280,7 +299,7 @@ static int read_args(
 				 arg == ARG_BLOCK || arg == ARG_REGISTERS) &&
 			 keeps_args(e))
 			key = sb_trace_name(t, p->text, p->size);
-		token = sb_jsonin_next(p);
+		token = sb_jsonin_next_value(p);
 		switch (arg) {
 		case ARG_CORRELATION: e->correlation = whole_number(p, token); break;
 		case ARG_STREAM: e->stream = whole_number(p, token); break;
@@ -349,7 +368,7 @@ static enum field field_of(const char *text, size_t size)
 
 static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field, struct sb_trace_event *e)
 {
-	enum sb_jsonin_token token = sb_jsonin_next(p);
+	enum sb_jsonin_token token = sb_jsonin_next_value(p);
 
 	if (token == SB_JSONIN_ERROR)
 		return p->err;
@@ -411,7 +430,7 @@ int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace
 
 	clear(out_event);
 	out_event->offset = p->token_offset;
-	while ((token = sb_jsonin_next(p)) == SB_JSONIN_KEY) {
+	while ((token = sb_jsonin_next_member(p)) == SB_JSONIN_KEY) {
 		int err = read_field(p, t, field_of(p->text, p->size), out_event);
 
 		if (err)

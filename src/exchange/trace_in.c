@@ -255,7 +255,7 @@ static int read_events(struct sb_jsonin *p, struct sb_trace *t)
 	enum sb_jsonin_token token = SB_JSONIN_END;
 	int err = e ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
-	while (!err && (token = sb_jsonin_next(p)) == SB_JSONIN_OBJECT) {
+	while (!err && (token = sb_jsonin_next_element(p)) == SB_JSONIN_OBJECT) {
 		err = sb_trace_event_read(p, t, e);
 		if (!err)
 			err = take_event(p, t, e);

@@ -1,5 +1,5 @@
-/* libFuzzer: the JSON reader, in reads of every size; the tree reader on the same
- * bytes must agree on what is well formed. */
+/* libFuzzer: the JSON reader, in reads of every size; the tree reader and passing over everything must
+ * agree on what of the same bytes is well formed. */
 #include "base/jsondom.h"
 #include "base/jsonin.h"
 
@@ -9,6 +9,17 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_passed_over(const uint8_t *data, size_t size)
+{
+	struct text_source t = { (const char *)data + 1, size - 1, 1u + data[0] };
+	struct sb_jsonin p;
+	bool good = !sb_jsonin_init(&p, "fuzz", 100 + data[0], text_source_read, &t) &&
+		    !sb_jsonin_skip(&p, sb_jsonin_next(&p)) && sb_jsonin_next(&p) == SB_JSONIN_END;
+
+	sb_jsonin_done(&p);
+	return good;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -31,6 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	err = sb_jsondom_parse("fuzz", (const char *)data + 1, size - 1, &doc);
 	if ((err == 0) != (token == SB_JSONIN_END))
+		abort();
+	if (is_passed_over(data, size) != (token == SB_JSONIN_END))
 		abort();
 	sb_jsondom_free(doc);
 	sb_jsonin_done(&p);

@@ -71,6 +71,42 @@ static void many_loads_are_merged_and_equal_keys_keep_their_order(void **state)
 	check(1025, 1 << 16, 5);
 }
 
+/* Keys whose span leaves no room for the second word's low bits, or for nothing but them. */
+static void keys_of_any_span_come_out_in_order(void **state)
+{
+	for (unsigned high = 0; high <= 64; high += 16)
+		for (unsigned low = 0; low <= 64; low += 16) {
+			struct sb_extsort *s = NULL;
+			struct record before = { 0 };
+			const struct record *r;
+			uint64_t seed = 7;
+			size_t seen = 0;
+
+			assert_int_equal(sb_extsort_new(sizeof before, 1 << 20, NULL, &s), 0);
+			for (size_t i = 0; i < 2000; i++) {
+				uint64_t a = next_random(&seed) << 33 ^ next_random(&seed) << 2;
+				uint64_t b = next_random(&seed) << 33 ^ next_random(&seed) << 2;
+				struct record add = {
+					{ high ? a >> (64 - high) : 5, low ? b >> (64 - low) : 9, i % 3 }, i
+				};
+
+				assert_int_equal(sb_extsort_add(s, &add), 0);
+			}
+			assert_int_equal(sb_extsort_finish(s), 0);
+			while ((r = sb_extsort_next(s))) {
+				int order = 0;
+
+				for (int w = 0; w < 3 && !order; w++)
+					order = (before.key[w] > r->key[w]) - (before.key[w] < r->key[w]);
+				if (seen++)
+					assert_true(order < 0 || (!order && before.order < r->order));
+				before = *r;
+			}
+			assert_int_equal(seen, 2000);
+			sb_extsort_free(s);
+		}
+}
+
 static void a_folder_that_is_not_there_is_named(void **state)
 {
 	struct sb_extsort *s = NULL;
@@ -91,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_in_memory_comes_out_in_order),
 		cmocka_unit_test(many_loads_are_merged_and_equal_keys_keep_their_order),
+		cmocka_unit_test(keys_of_any_span_come_out_in_order),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};
 

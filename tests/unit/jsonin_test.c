@@ -329,9 +329,107 @@ static void whole_numbers_are_told_from_others(void **state)
 	assert_false(sb_jsonin_parse_number("", 0, &n));
 }
 
+/* ---- the calls of a caller that knows where it is ---- */
+
+struct knowing {
+	struct sb_jsonin p;
+	bool object[64]; /* the open containers */
+	bool key; /* the token before was one */
+};
+
+/* The call that fits the place. */
+static enum sb_jsonin_token next_known(struct knowing *k)
+{
+	unsigned depth = k->p.depth;
+	enum sb_jsonin_token token;
+
+	if (k->key)
+		token = sb_jsonin_next_value(&k->p);
+	else if (!depth)
+		token = sb_jsonin_next(&k->p);
+	else if (k->object[depth - 1])
+		token = sb_jsonin_next_member(&k->p);
+	else
+		token = sb_jsonin_next_element(&k->p);
+	k->key = token == SB_JSONIN_KEY;
+	if (token == SB_JSONIN_OBJECT || token == SB_JSONIN_ARRAY)
+		k->object[k->p.depth - 1] = token == SB_JSONIN_OBJECT;
+	return token;
+}
+
+/* Token by token the same, to the same end or the same error. */
+static void expect_alike(const char *text, size_t size, size_t step)
+{
+	struct source one = { text, size, step }, other = { text, size, step };
+	struct knowing k = { .key = false };
+	enum sb_jsonin_token token, known;
+	char message[1000];
+	struct sb_jsonin p;
+
+	assert_int_equal(sb_jsonin_init(&p, "in", 12, read_source, &one), 0);
+	assert_int_equal(sb_jsonin_init(&k.p, "in", 12, read_source, &other), 0);
+	do {
+		token = sb_jsonin_next(&p);
+		snprintf(message, sizeof message, "%s", token == SB_JSONIN_ERROR ? sb_error_message() : "");
+		known = next_known(&k);
+		assert_int_equal(token, known);
+		assert_int_equal(p.depth, k.p.depth);
+		if (token == SB_JSONIN_ERROR)
+			assert_string_equal(message, sb_error_message());
+		else
+			assert_int_equal(p.token_offset, k.p.token_offset);
+		if (token == SB_JSONIN_KEY || token == SB_JSONIN_STRING || token == SB_JSONIN_NUMBER) {
+			assert_int_equal(p.size, k.p.size);
+			assert_memory_equal(p.text, k.p.text, p.size);
+		}
+		if (token == SB_JSONIN_KEY || token == SB_JSONIN_STRING)
+			assert_int_equal(p.cut, k.p.cut);
+		if (token == SB_JSONIN_NUMBER) {
+			assert_int_equal(p.number.negative, k.p.number.negative);
+			assert_int_equal(p.number.inexact, k.p.number.inexact);
+			assert_float_equal(sb_jsonin_double(&p), sb_jsonin_double(&k.p), 0);
+		}
+	} while (token > 0);
+	sb_jsonin_done(&p);
+	sb_jsonin_done(&k.p);
+}
+
+static const char members[] =
+	"{\"ph\": \"X\",\"a\" :\"b\",\n  \"ts\": 17123456789012.345, \"n\":-0,\"f\": 0.25,"
+	"\"long\": 123456789012345678901234,\"p\": 1234567.1234567,\"q\":1.12345678,\n\n"
+	"\"e\":1e5,\"args\": {\"grid\": [64, 1,1 ], \"s\":\"\\u00e9\",\"u\":\"\xc3\xa9\","
+	"\"longer than the limit\": \"longer than the limit, too\"},\"t\":true,\"z\":[],\"o\":{}, "
+	"\"m\": [\"a\", [1.5], null, {\"k\": 12345678}, 123456789012345 ]}";
+
+static void who_knows_where_it_is_reads_the_same(void **state)
+{
+	size_t size = sizeof members - 1;
+
+	for (size_t step = 0; step < 40; step++)
+		expect_alike(members, size, step);
+	for (size_t end = 0; end < size; end++)
+		expect_alike(members, end, 0);
+}
+
+static void it_refuses_the_same(void **state)
+{
+	static const char bytes[] = "\0 \n\t\",:{}[]\\.-+09aeE\x80";
+	char text[sizeof members];
+
+	for (size_t at = 0; at + 1 < sizeof members; at++) {
+		memcpy(text, members, sizeof members);
+		for (size_t b = 0; b + 1 < sizeof bytes; b++) {
+			text[at] = bytes[b];
+			expect_alike(text, sizeof members - 1, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_knows_where_it_is_reads_the_same),
+		cmocka_unit_test(it_refuses_the_same),
 		cmocka_unit_test(what_json_allows_is_read),
 		cmocka_unit_test(errors_name_line_and_byte),
 		cmocka_unit_test(nul_bytes_are_refused_everywhere),

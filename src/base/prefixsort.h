@@ -1,0 +1,15 @@
+/*
+ * Orders records by the leading bits of their keys, in a few passes that compare nothing. What is equal
+ * in those bits stays in its order: a merge sort behind it finds long ascents.
+ */
+#ifndef SB_BASE_PREFIXSORT_H
+#define SB_BASE_PREFIXSORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies count records from source to target, ordered by the first two words of each; a record is a
+ * multiple of 8 bytes. STROBE_ENOMEM leaves the target undefined and sets no message. */
+int sb_prefixsort(const char *source, char *target, size_t record_bytes, size_t count);
+
+#endif
