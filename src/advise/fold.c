@@ -97,10 +97,17 @@ static bool can_explain(const char *cause, const char *symptom)
 
 /* ---- folding ------------------------------------------------------------ */
 
+static bool is_of_another_cache(const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	return !strncmp(symptom->id, "cache_", 6) && symptom->stage && cause->stage &&
+	       strcmp(symptom->stage, cause->stage) != 0;
+}
+
 /* A cause explains only symptoms of its own stage. */
 static bool accounts_for(const struct sb_advice *cause, const struct sb_advice *symptom)
 {
-	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id))
+	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id) ||
+		is_of_another_cache(cause, symptom))
 		return false;
 	return !symptom->stage || !cause->stage || strcmp(symptom->stage, cause->stage) == 0 ||
 	       strcmp(symptom->id, "stage_dominates") != 0;

@@ -204,6 +204,8 @@ static const char *why_idle(struct sb_advisor *a, const struct sb_cache_entry *c
 		a, "'%s' is asked in every step and has never been filled with what is asked for", c->cache);
 }
 
+#define LITTLE_S 1e-9
+
 void sb_rule_cache_idle(struct sb_advisor *a)
 {
 	const struct sb_stage *steps = steps_stage(a->model);
@@ -224,7 +226,8 @@ void sb_rule_cache_idle(struct sb_advisor *a)
 			return;
 		f->stage = c->cache;
 		f->where.stage = c->cache;
-		f->rank_s = steps ? steps->covered_s * 0.3 : 0; /* what step caches save where they fire */
+		/* What step caches save where they fire. Without steps that is not known; it is a cause all the same. */
+		f->rank_s = steps ? steps->covered_s * 0.3 : LITTLE_S;
 		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
 	}
 	sb_asked_cache(a);

@@ -351,10 +351,10 @@ static void useless_and_strict_caches_are_told_apart(void **state)
 
 	synthetic_open(&s);
 	for (uint64_t i = 0; i < 20; i++) {
-		struct strobe_cache_event never = { .cache = "first_block",
-			.kind = STROBE_CACHE_MISS,
+		struct strobe_cache_event rarely = { .cache = "first_block",
+			.kind = i ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
 			.size_bytes = 100 * MIB,
-			.score = 0.9,
+			.score = i ? 0.9 : 0.05,
 			.threshold = 0.1,
 			.frame = NAN,
 			.chunk = -1 };
@@ -366,12 +366,43 @@ static void useless_and_strict_caches_are_told_apart(void **state)
 			.frame = NAN,
 			.chunk = -1 };
 
-		sb_builder_cache(s.b, i * MS, &never);
+		sb_builder_cache(s.b, i * MS, &rarely);
 		sb_builder_cache(s.b, i * MS, &nearly);
 	}
 	m = synthetic_model(&s, SECOND);
 	assert_string_equal(finding(m, "cache_useless")->stage, "first_block");
 	assert_string_equal(finding(m, "cache_strict")->stage, "teacache");
+	synthetic_done(&s);
+}
+
+/* "Loosen the threshold" and "switch it off" contradict each other. */
+static void a_cache_that_never_hits_is_one_finding(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 40; i++) {
+		struct strobe_cache_event never = { .cache = "semantic",
+			.kind = STROBE_CACHE_MISS,
+			.size_bytes = -1,
+			.score = 0.9,
+			.threshold = 0.95,
+			.frame = NAN,
+			.chunk = -1 };
+		struct strobe_cache_event nearly = never;
+
+		nearly.cache = "teacache";
+		nearly.kind = i % 2 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT;
+		sb_builder_cache(s.b, i * MS, &never);
+		sb_builder_cache(s.b, i * MS, &nearly);
+	}
+	m = synthetic_model(&s, SECOND);
+	assert_string_equal(finding(m, "cache_idle")->stage, "semantic");
+	assert_non_null(strstr(finding(m, "cache_idle")->cause, "too strict"));
+	assert_int_equal(finding(m, "cache_idle")->explain_count, 2);
+	assert_null(finding(m, "cache_useless"));
+	assert_string_equal(finding(m, "cache_strict")->stage, "teacache"); /* another one's stays */
 	synthetic_done(&s);
 }
 
@@ -414,6 +445,7 @@ int main(void)
 		cmocka_unit_test(layers_that_stand_out_are_named),
 		cmocka_unit_test(blocks_and_attention_that_fill_the_model_are_named),
 		cmocka_unit_test(useless_and_strict_caches_are_told_apart),
+		cmocka_unit_test(a_cache_that_never_hits_is_one_finding),
 		cmocka_unit_test(memory_that_is_kept_fragmented_or_too_much_is_named),
 	};
 
