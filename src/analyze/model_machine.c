@@ -374,6 +374,15 @@ static const struct sb_field memsets_rows[] = {
 };
 static SB_FIELDS(memsets, sb_gpu_panel, "GpuMemsets", "All memsets together.", .present = has_memsets);
 
+static const struct sb_field wait_rows[] = {
+	SB_FIELD(sb_gpu_wait, name, "name", SB_ALWAYS,
+		"\"Stream Sync\", \"Event Sync\", \"Context Sync\" (the whole GPU): what was waited for"),
+	SB_FIELD(sb_gpu_wait, count, "count", SB_ALWAYS, "calls"),
+	SB_FIELD(sb_gpu_wait, total_s, "total_s", SB_ALWAYS, "their time added up, of all threads"),
+	SB_FIELD(sb_gpu_wait, max_s, "max_s", SB_ALWAYS, "the longest"),
+};
+static SB_FIELDS(wait, sb_gpu_wait, "GpuWaits", "Calls of one kind in which the program waited for a GPU.");
+
 static const struct sb_field gap_rows[] = {
 	SB_FIELD(sb_gpu_gap, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
 	SB_FIELD(sb_gpu_gap, duration_s, "duration_s", SB_ALWAYS, "how long it was"),
@@ -427,6 +436,8 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"sum"),
 	SB_FIELD_LIST(sb_gpu_panel, copies, copy_count, "copies", SB_ALWAYS, copy, "copies by direction"),
 	SB_FIELD_PART("memsets", memsets, "all memsets together"),
+	SB_FIELD_LIST(sb_gpu_panel, waits, wait_count, "waits", SB_KNOWN, wait,
+		"calls in which the program waited for a GPU, the most time first"),
 	SB_FIELD_LIST(sb_gpu_panel, top_kernels, top_kernel_count, "top_kernels", SB_ALWAYS, row,
 		"kernels by their time"),
 	SB_FIELD_LIST(sb_gpu_panel, families, family_count, "kernel_families", SB_KNOWN,

@@ -161,6 +161,12 @@ struct sb_gpu_panel {
 	size_t copy_count;
 	int64_t memset_count;
 	double memset_bytes, memset_total_s;
+	struct sb_gpu_wait { /* calls of one kind that waited for a GPU */
+		const char *name;
+		int64_t count;
+		double total_s, max_s;
+	} * waits; /* the most time first */
+	size_t wait_count;
 	struct sb_gpu_device { /* as one process used it */
 		int device;
 		uint32_t pid;

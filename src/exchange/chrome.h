@@ -16,6 +16,8 @@ struct sb_chrome_fragment {
 	bool runtime; /* a name of the CUDA or HIP runtime's calls */
 };
 
+#define SB_CHROME_WAITS (1ull << 30)
+
 struct sb_chrome {
 	struct sb_run *run;
 	struct sb_out *out;
@@ -30,7 +32,8 @@ struct sb_chrome {
 	bool seen_iteration;
 	bool failed;
 	struct sb_chrome_stream {
-		uint32_t pid, process, device, stream; /* pid: the GPU's in the trace */
+		uint32_t pid, process, device; /* pid: the GPU's in the trace */
+		uint64_t line; /* a stream, or SB_CHROME_WAITS and the thread that waits for the GPU */
 	} * streams;
 	uint32_t stream_count, stream_room;
 	double *totals; /* of counters, per run name */

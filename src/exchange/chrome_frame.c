@@ -101,8 +101,11 @@ static void put_stream(struct sb_chrome *c, uint32_t number)
 		snprintf(name + used, sizeof name - used, "%sGPU %u", used ? ", " : "", s->device);
 		put_metadata(c, "process_name", s->pid, 0, name);
 	}
-	snprintf(name, sizeof name, "stream %u", s->stream);
-	put_metadata(c, "thread_name", s->pid, s->stream, name);
+	if (s->line & SB_CHROME_WAITS)
+		snprintf(name, sizeof name, "waits of thread %u", (uint32_t)(s->line & ~SB_CHROME_WAITS));
+	else
+		snprintf(name, sizeof name, "stream %u", (uint32_t)s->line);
+	put_metadata(c, "thread_name", s->pid, s->line, name);
 }
 
 /* Findings: asynchronous, so that each has a row of its own; those of no time in particular as global marks. */

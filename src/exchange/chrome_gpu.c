@@ -7,17 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Waits overlap the work that they wait for: they stand on lines of their own, one for each thread that waits. */
+static uint64_t line_of(const struct sb_event *ev)
+{
+	return ev->gpu.kind == SB_GPU_SYNC ? SB_CHROME_WAITS | ev->gpu.launch_tid : ev->gpu.stream;
+}
+
 static void note_stream(struct sb_chrome *c, const struct sb_event *ev, uint32_t pid)
 {
 	for (uint32_t i = c->stream_count; i-- > 0;)
-		if (c->streams[i].pid == pid && c->streams[i].stream == ev->gpu.stream)
+		if (c->streams[i].pid == pid && c->streams[i].line == line_of(ev))
 			return;
 	if (!SB_MAKE_ROOM(c->streams, c->stream_count, c->stream_room)) {
 		c->failed = true;
 		return;
 	}
 	c->streams[c->stream_count++] = (struct sb_chrome_stream){ pid, ev->process, ev->gpu.device,
-		ev->gpu.stream };
+		line_of(ev) };
 }
 
 static const char *gpu_category(enum sb_gpu_kind kind)
@@ -80,7 +86,7 @@ static char *put_launch(
 	at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
 	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
 	at = sb_put_u64(at, correlation);
-	at = sb_chrome_place(at, gpu_pid, ev->gpu.stream, ev->t_ns);
+	at = sb_chrome_place(at, gpu_pid, line_of(ev), ev->t_ns);
 	return SB_PUT(at, "},\n");
 }
 
@@ -125,7 +131,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	at = sb_out_put(at, category, strlen(category));
 	at = SB_PUT(at, "\",\"name\":");
 	at = put_gpu_name(c, at, ev);
-	at = sb_chrome_place(at, pid, ev->gpu.stream, ev->t_ns);
+	at = sb_chrome_place(at, pid, line_of(ev), ev->t_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, ev->gpu.duration_ns);
 	at = SB_PUT(at, ",\"args\":{\"device\":");
@@ -146,7 +152,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	}
 	at = put_shape(at, &ev->gpu.shape);
 	at = SB_PUT(at, "}},\n");
-	if (launched && ev->gpu.kind != SB_GPU_ZONE)
+	if (launched && ev->gpu.kind != SB_GPU_ZONE && ev->gpu.kind != SB_GPU_SYNC)
 		at = put_launch(c, at, ev, pid, correlation);
 	c->out->at = at;
 }

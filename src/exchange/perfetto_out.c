@@ -169,7 +169,7 @@ static void put_gpu(struct sb_perfetto *p, const struct sb_event *ev)
 {
 	uint64_t track = sb_perfetto_gpu_track(p, ev);
 	bool launched = ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
-			ev->gpu.kind != SB_GPU_ZONE;
+			ev->gpu.kind != SB_GPU_ZONE && ev->gpu.kind != SB_GPU_SYNC;
 	struct sb_run_attr bytes = { .key = "bytes", .type = STROBE_TYPE_INT, .i = ev->gpu.bytes };
 
 	p->summary->gpu++;

@@ -26,7 +26,8 @@ enum uuid_kind {
 	UUID_GPU,
 	UUID_COUNTER,
 	UUID_RANGES,
-	UUID_FINDING
+	UUID_FINDING,
+	UUID_WAITS
 };
 
 static uint64_t uuid(enum uuid_kind kind, uint32_t high, uint32_t low)
@@ -152,10 +153,11 @@ uint64_t sb_perfetto_span_track(struct sb_perfetto *p, const struct sb_zone *z)
 
 uint64_t sb_perfetto_gpu_track(struct sb_perfetto *p, const struct sb_event *ev)
 {
-	bool ranges = ev->gpu.kind == SB_GPU_ZONE;
+	bool ranges = ev->gpu.kind == SB_GPU_ZONE, waits = ev->gpu.kind == SB_GPU_SYNC;
 	uint32_t gpu = sb_export_gpu_pid(p->run, ev->process, ev->gpu.device) & 0xffffff;
 	uint64_t device = uuid(UUID_GPU, gpu, 0);
-	uint64_t id = uuid(ranges ? UUID_RANGES : UUID_STREAM, gpu, ev->gpu.stream);
+	uint32_t of = waits ? ev->gpu.launch_tid : ev->gpu.stream; /* waits overlap the work waited for */
+	uint64_t id = uuid(waits ? UUID_WAITS : ranges ? UUID_RANGES : UUID_STREAM, gpu, of);
 	char name[64];
 
 	if (is_new_track(p, device)) {
@@ -169,7 +171,11 @@ uint64_t sb_perfetto_gpu_track(struct sb_perfetto *p, const struct sb_event *ev)
 	if (is_new_track(p, id)) {
 		struct track t = { .uuid = id, .parent = device, .name = name };
 
-		snprintf(name, sizeof name, ranges ? "stream %u ranges" : "stream %u", ev->gpu.stream);
+		snprintf(name, sizeof name,
+			waits    ? "waits of thread %u"
+			: ranges ? "stream %u ranges"
+				 : "stream %u",
+			of);
 		describe(p, &t);
 	}
 	return id;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/gpu_shape.h"
+#include "gpu/copy_name.h"
 #include "gpu/held.h"
 #include "gpu/kernel_name.h"
 #include "gpu/kernel_shape.h"
@@ -11,6 +12,7 @@
 #include "gpu/ring.h"
 #include "gpu/stamps.h"
 #include "gpu/torch_profiler.h"
+#include "gpu/waits.h"
 #include "record/clock.h"
 #include "record/put.h"
 
@@ -143,6 +145,15 @@ static uint32_t put_shape(const struct sb_gpu_shape *shape, uint64_t payload[2])
 	return 5;
 }
 
+static void write_or_hold(
+	const struct sb_launch *launch, uint64_t aux, const uint64_t payload[6], uint32_t words)
+{
+	if (holding)
+		hold(launch, aux, payload, words);
+	else if (!sb_put(SB_STREAM_DEVICE, SB_GPU, aux, payload, words))
+		unwritten++;
+}
+
 static void put(const struct activity *a)
 {
 	struct sb_launch launch = sb_launch_of(a->correlation);
@@ -171,10 +182,7 @@ static void put(const struct activity *a)
 	counts.copies += a->kind != SB_GPU_KERNEL && a->kind != SB_GPU_MEMSET;
 	aux = (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
 	      (uint64_t)a->flags << 32;
-	if (holding)
-		hold(&launch, aux, payload, words);
-	else if (!sb_put(SB_STREAM_DEVICE, SB_GPU, aux, payload, words))
-		unwritten++;
+	write_or_hold(&launch, aux, payload, words);
 }
 
 /* For kernels whose names say nothing. */
@@ -210,45 +218,12 @@ static void put_kernel(const struct cupti_kernel *k)
 		k->start, k->end, 0, &shape });
 }
 
-static enum sb_gpu_kind copy_kind(uint8_t cupti_kind)
-{
-	switch (cupti_kind) {
-	case CUPTI_COPY_HTOD: return SB_GPU_COPY_H2D;
-	case CUPTI_COPY_DTOH: return SB_GPU_COPY_D2H;
-	case CUPTI_COPY_DTOD: return SB_GPU_COPY_D2D;
-	default: return SB_GPU_COPY_OTHER;
-	}
-}
-
-static uint32_t copy_name(enum sb_gpu_kind kind, uint32_t flags)
-{
-	static const char *const texts[][3] = { [SB_GPU_COPY_H2D] = { "Memcpy HtoD",
-							"Memcpy HtoD (Pageable -> Device)",
-							"Memcpy HtoD (Pinned -> Device)" },
-		[SB_GPU_COPY_D2H] = { "Memcpy DtoH", "Memcpy DtoH (Device -> Pageable)",
-			"Memcpy DtoH (Device -> Pinned)" },
-		[SB_GPU_COPY_D2D] = { "Memcpy DtoD (Device -> Device)", "Memcpy DtoD", "Memcpy DtoD" },
-		[SB_GPU_COPY_OTHER] = { "Memcpy", "Memcpy (Pageable)", "Memcpy (Pinned)" } };
-
-	return sb_name_intern(texts[kind][flags & 3], NULL);
-}
-
-/* The host's side of the copy decides: either end may be it. */
-static uint32_t memory_flags(uint8_t source, uint8_t target)
-{
-	if (source == CUPTI_MEMORY_PAGEABLE || target == CUPTI_MEMORY_PAGEABLE)
-		return SB_GPU_PAGEABLE;
-	if (source == CUPTI_MEMORY_PINNED || target == CUPTI_MEMORY_PINNED)
-		return SB_GPU_PINNED;
-	return 0;
-}
-
 static void put_copy(const struct cupti_memcpy *c)
 {
-	enum sb_gpu_kind kind = copy_kind(c->copy_kind);
-	uint32_t flags = memory_flags(c->source_kind, c->target_kind);
+	enum sb_gpu_kind kind = sb_copy_kind(c->copy_kind);
+	uint32_t flags = sb_copy_flags(c->source_kind, c->target_kind);
 
-	put(&(struct activity){ kind, copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0),
+	put(&(struct activity){ kind, sb_copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0),
 		c->device, c->stream, c->correlation, c->start, c->end, c->bytes, NULL });
 }
 
@@ -274,6 +249,31 @@ static void put_record(const struct cupti_record *r)
 	case CUPTI_KIND_MEMSET: put_memset((const void *)r); break;
 	default: break;
 	}
+}
+
+/* Named as torch.profiler names it. */
+static void put_wait(const struct sb_wait *w)
+{
+	static const char *const names[] = { [SB_WAIT_STREAM] = "Stream Sync",
+		[SB_WAIT_EVENT] = "Event Sync",
+		[SB_WAIT_DEVICE] = "Context Sync" };
+	struct sb_launch call = { w->begin_ticks, w->tid };
+	uint64_t payload[6] = { w->begin_ticks, w->end_ticks - w->begin_ticks, w->begin_ticks,
+		(uint64_t)w->stream << 32 | w->tid };
+	uint64_t aux = (uint64_t)sb_name_intern(names[w->kind], NULL) | (uint64_t)SB_GPU_SYNC << 20 |
+		       (uint64_t)(w->device & 255) << 24;
+
+	if (!after_cut(&call, w->begin_ticks))
+		write_or_hold(&call, aux, payload, 4);
+}
+
+static void read_waits(void)
+{
+	struct sb_wait w;
+
+	while (sb_waits_take(&w))
+		put_wait(&w);
+	counts.dropped += sb_waits_dropped();
 }
 
 /* CUPTI wants its buffers back zeroed: done here, off the program's threads. */
@@ -302,6 +302,7 @@ uint64_t sb_activity_drain(void)
 	cupti->flush_all(0);
 	sb_stamps_take(&stamps, cupti);
 	read_filled();
+	read_waits();
 	return unwritten;
 }
 
@@ -347,8 +348,22 @@ static void enable_callbacks(uint32_t enable)
 {
 	static const uint32_t calls[] = CUPTI_DRIVER_LAUNCHES;
 
-	for (size_t i = 0; subscriber && i < COUNT(calls); i++)
+	if (!subscriber)
+		return;
+	for (size_t i = 0; i < COUNT(calls); i++)
 		cupti->enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, calls[i]);
+	sb_waits_enable(cupti, subscriber, enable);
+}
+
+/* On the program's threads. */
+static void called(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	enum sb_wait_kind wait = sb_wait_kind(domain, id);
+
+	if (wait)
+		sb_wait_called(wait, domain, data);
+	else
+		sb_launch_callback(user, domain, id, data);
 }
 
 /* They cost a few percent where launches are what bounds the program. */
@@ -367,9 +382,9 @@ static int subscribe(void)
 
 	subscriber = NULL;
 	if (cupti->subscribe_v2)
-		result = cupti->subscribe_v2(&subscriber, sb_launch_callback, NULL, &params);
+		result = cupti->subscribe_v2(&subscriber, called, NULL, &params);
 	else
-		result = cupti->subscribe(&subscriber, sb_launch_callback, NULL);
+		result = cupti->subscribe(&subscriber, called, NULL);
 	if (!result)
 		return 0;
 	subscriber = NULL;
@@ -396,7 +411,7 @@ int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char
 
 	cupti = with;
 	holding = hold_records;
-	if (!make_buffers() || !sb_launches_init()) {
+	if (!make_buffers() || !sb_launches_init() || !sb_waits_init(with)) {
 		cupti = NULL;
 		return sb_fail(STROBE_ENOMEM, "no memory for GPU records");
 	}
@@ -471,6 +486,7 @@ void sb_activity_stop(void)
 	cupti->flush_all(CUPTI_FLUSH_FORCED);
 	sb_stamps_take(&stamps, cupti);
 	read_filled();
+	read_waits();
 	/* Launches are known to be missing and none of our buffers came back: another client
 	 * has registered its own, and what is enabled now is that client's. (A buffer with
 	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
@@ -496,5 +512,6 @@ void sb_activity_forget(void)
 {
 	cupti = NULL;
 	subscriber = NULL;
+	sb_waits_forget();
 	atomic_store(&handed_out, 0);
 }

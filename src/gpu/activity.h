@@ -1,6 +1,6 @@
 /*
  * One collection of GPU activity through CUPTI: kernels, copies and memsets, with
- * the call that launched each. Buffers are few and reused. All functions but the
+ * the call that launched each, and the calls that waited for the GPU. Buffers are few and reused. All functions but the
  * start belong to one thread.
  */
 #ifndef SB_GPU_ACTIVITY_H

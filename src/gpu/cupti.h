@@ -178,4 +178,14 @@ typedef void (*cupti_buffer_completed)(
 			218, 220, 428, 429, 430 /* copies, memsets */                                        \
 	}
 
+/* The calls that wait for device work. */
+#define CUPTI_RUNTIME_WAITS             \
+	{                               \
+		131, 239, 137, 165, 126 \
+	} /* stream, event, device */
+#define CUPTI_DRIVER_WAITS             \
+	{                              \
+		126, 440, 121, 17, 800 \
+	} /* the same */
+
 #endif

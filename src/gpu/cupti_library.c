@@ -96,6 +96,8 @@ static const struct sb_dynlib_entry entries[] = {
 	OPTIONAL(subscribe_v2, "cuptiSubscribe_v2"),
 	NEEDED(unsubscribe, "cuptiUnsubscribe"),
 	NEEDED(enable_callback, "cuptiEnableCallback"),
+	OPTIONAL(device_of, "cuptiGetDeviceId"),
+	OPTIONAL(stream_number, "cuptiGetStreamIdEx"),
 	OPTIONAL(result_string, "cuptiGetResultString"),
 };
 

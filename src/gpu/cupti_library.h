@@ -22,6 +22,8 @@ struct sb_cupti {
 		void **, cupti_callback, void *user, struct cupti_subscriber_params *); /* from 13.0 */
 	int (*unsubscribe)(void *);
 	int (*enable_callback)(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id);
+	int (*device_of)(void *context, uint32_t *out_device);
+	int (*stream_number)(void *context, void *stream, uint8_t per_thread, uint32_t *out_number);
 	int (*result_string)(int, const char **);
 };
 

@@ -59,6 +59,12 @@ static void count_overwritten(const struct sb_held *r)
 		marks[i].overwritten += !r->written && r->when >= marks[i].ticks;
 }
 
+/* The program's waits are held, too; the GPU does not work on them. */
+static bool is_work(const struct sb_held *r)
+{
+	return (r->aux >> 20 & 15) != SB_GPU_SYNC;
+}
+
 void sb_held_put(const struct sb_held *record)
 {
 	if (!records)
@@ -67,7 +73,7 @@ void sb_held_put(const struct sb_held *record)
 		count_overwritten(at(total));
 	*at(total) = *record;
 	total++;
-	if (record->when > newest)
+	if (is_work(record) && record->when > newest)
 		newest = record->when;
 }
 
@@ -84,7 +90,7 @@ uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 		const struct sb_held *r = at(i - 1);
 
 		strays = r->when < begin_ticks ? strays + 1 : 0;
-		if (r->when >= begin_ticks && r->when <= end_ticks)
+		if (is_work(r) && r->when >= begin_ticks && r->when <= end_ticks)
 			sum += r->payload[1];
 	}
 	return sum;
@@ -102,7 +108,7 @@ uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 									: end_ticks;
 
 		strays = to <= begin_ticks ? strays + 1 : 0;
-		if (r->when < begin_ticks && to > from)
+		if (is_work(r) && r->when < begin_ticks && to > from)
 			sum += to - from;
 	}
 	return sum < end_ticks - begin_ticks ? sum : end_ticks - begin_ticks;

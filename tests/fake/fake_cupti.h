@@ -27,6 +27,8 @@ struct fake_cupti {
 	uint64_t (*refused_records)(void); /* no buffer was given */
 	void (*shape)(int32_t shared_bytes, int32_t grid_y); /* of the kernels from now on */
 	void (*sized)(int32_t grid_x, int32_t block_x, uint16_t registers); /* the same */
+	/* The program waits for the GPU in a call of the runtime (0: none) that calls the driver (0: does not). */
+	void (*synchronize)(uint32_t runtime_id, uint32_t driver_id, void *stream, void (*meanwhile)(void));
 };
 
 typedef const struct fake_cupti *(*fake_cupti_function)(void);

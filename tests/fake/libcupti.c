@@ -26,7 +26,7 @@ static cupti_buffer_completed complete;
 static cupti_callback callback;
 static uint8_t *buffer;
 static size_t buffer_bytes, used;
-static bool kinds[64], callbacks[1024], zeroed_promised, someone_else;
+static bool kinds[64], callbacks[1024], runtime_callbacks[1024], zeroed_promised, someone_else;
 static uint32_t next_correlation, dirty_count;
 static uint64_t refused_count;
 static char *own_name;
@@ -177,6 +177,7 @@ API int cuptiUnsubscribe(void *subscriber)
 	COUNTED;
 	callback = NULL;
 	memset(callbacks, 0, sizeof callbacks);
+	memset(runtime_callbacks, 0, sizeof runtime_callbacks);
 	return CUPTI_OK;
 }
 
@@ -186,6 +187,24 @@ API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, 
 	COUNTED;
 	if (domain == CUPTI_DOMAIN_DRIVER)
 		callbacks[id] = enable;
+	else if (domain == CUPTI_DOMAIN_RUNTIME)
+		runtime_callbacks[id] = enable;
+	return CUPTI_OK;
+}
+
+API int cuptiGetDeviceId(void *context, uint32_t *out)
+{
+	(void)context;
+	COUNTED;
+	*out = 3;
+	return CUPTI_OK;
+}
+
+API int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *out)
+{
+	(void)context, (void)per_thread;
+	COUNTED;
+	*out = (uint32_t)(uintptr_t)stream + 7;
 	return CUPTI_OK;
 }
 
@@ -203,6 +222,7 @@ static void reset(void)
 	memset(calls, 0, sizeof calls);
 	memset(kinds, 0, sizeof kinds);
 	memset(callbacks, 0, sizeof callbacks);
+	memset(runtime_callbacks, 0, sizeof runtime_callbacks);
 	version = 130000;
 	refused = NULL;
 	next_correlation = 0;
@@ -250,6 +270,31 @@ static uint32_t launch(void)
 		callback(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
 	}
 	return data.correlation;
+}
+
+static void call(uint32_t domain, uint32_t id, uint32_t site, const void *params, uint64_t *word)
+{
+	struct cupti_callback_data data = {
+		.site = site, .params = params, .correlation_data = word, .correlation = next_correlation
+	};
+	bool wanted = domain == CUPTI_DOMAIN_DRIVER ? callbacks[id] : runtime_callbacks[id];
+
+	if (id && callback && wanted)
+		callback(NULL, domain, id, &data);
+}
+
+static void synchronize(uint32_t runtime_id, uint32_t driver_id, void *stream, void (*meanwhile)(void))
+{
+	void *params[1] = { stream };
+	uint64_t words[2] = { 0, 0 }; /* of either call */
+
+	++next_correlation;
+	call(CUPTI_DOMAIN_RUNTIME, runtime_id, CUPTI_API_ENTER, params, &words[0]);
+	call(CUPTI_DOMAIN_DRIVER, driver_id, CUPTI_API_ENTER, params, &words[1]);
+	if (meanwhile)
+		meanwhile();
+	call(CUPTI_DOMAIN_DRIVER, driver_id, CUPTI_API_EXIT, params, &words[1]);
+	call(CUPTI_DOMAIN_RUNTIME, runtime_id, CUPTI_API_EXIT, params, &words[0]);
 }
 
 static void *record(int kind)
@@ -395,7 +440,7 @@ API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
 		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records, shape,
-		sized };
+		sized, synchronize };
 
 	return &fake;
 }

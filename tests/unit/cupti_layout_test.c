@@ -62,6 +62,8 @@ static void records_have_the_layout_of_the_toolkit(void **state)
 static void callbacks_have_the_layout_of_the_toolkit(void **state)
 {
 	(void)state;
+	SAME(cupti_callback_data, correlation_data, CUpti_CallbackData, correlationData);
+	SAME(cupti_callback_data, params, CUpti_CallbackData, functionParams);
 	SAME(cupti_callback_data, site, CUpti_CallbackData, callbackSite);
 	SAME(cupti_callback_data, context, CUpti_CallbackData, context);
 	SAME(cupti_callback_data, correlation, CUpti_CallbackData, correlationId);
@@ -129,8 +131,18 @@ static void sampling_has_the_layout_of_the_toolkit(void **state)
 static void numbers_are_those_of_the_toolkit(void **state)
 {
 	static const uint32_t driver[] = CUPTI_DRIVER_LAUNCHES;
+	static const uint32_t runtime_waits[] = CUPTI_RUNTIME_WAITS, driver_waits[] = CUPTI_DRIVER_WAITS;
 
 	(void)state;
+	assert_int_equal(runtime_waits[0], CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
+	assert_int_equal(runtime_waits[1], CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000);
+	assert_int_equal(runtime_waits[2], CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020);
+	assert_int_equal(runtime_waits[3], CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020);
+	assert_int_equal(runtime_waits[4], CUPTI_RUNTIME_TRACE_CBID_cudaThreadSynchronize_v3020);
+	assert_int_equal(driver_waits[0], CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize);
+	assert_int_equal(driver_waits[1], CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz);
+	assert_int_equal(driver_waits[2], CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize);
+	assert_int_equal(driver_waits[3], CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize);
 	assert_int_equal(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
 	assert_int_equal(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 	assert_int_equal(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

@@ -208,6 +208,76 @@ static void copies_have_direction_bytes_and_kind_of_memory(void **state)
 	assert_int_equal(written[3].payload[4], 4096);
 }
 
+static uint64_t waited_from, waited_to;
+
+static void note_the_time(void)
+{
+	waited_from = waited_to = sb_clock_ticks();
+}
+
+/* torch calls the runtime, and that calls the driver: one wait, of the thread that made the call. */
+static void waits_for_the_gpu_are_recorded_once(void **state)
+{
+	uint64_t before, after;
+
+	(void)state;
+	start();
+	before = sb_clock_ticks();
+	fake->synchronize(131, 126, NULL, note_the_time); /* cudaStreamSynchronize */
+	after = sb_clock_ticks();
+	fake->synchronize(165, 800, NULL, NULL); /* cudaDeviceSynchronize */
+	fake->synchronize(0, 121, NULL, NULL); /* cuEventSynchronize, from C */
+	sb_activity_stop();
+	assert_int_equal(written_count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(written_kind(&written[i]), SB_GPU_SYNC);
+		assert_int_equal(written[i].words, 4);
+		assert_int_equal(written_device(&written[i]), 3);
+		assert_int_equal((uint32_t)written[i].payload[3], syscall(SYS_gettid));
+		assert_int_equal(written[i].payload[0], written[i].payload[2]);
+	}
+	assert_int_equal(written_name(&written[0]), sb_name_intern("Stream Sync", NULL));
+	assert_int_equal(written_name(&written[1]), sb_name_intern("Context Sync", NULL));
+	assert_int_equal(written_name(&written[2]), sb_name_intern("Event Sync", NULL));
+	assert_int_equal(written_stream(&written[0]), 7);
+	assert_int_equal(written_stream(&written[1]), 0);
+	assert_true(written[0].payload[0] >= before && written[0].payload[0] <= waited_from);
+	assert_true(written[0].payload[0] + written[0].payload[1] >= waited_to);
+	assert_true(written[0].payload[0] + written[0].payload[1] <= after);
+	assert_int_equal(sb_activity_counts().unattributed, 0);
+}
+
+static void begin_another_trace(void)
+{
+	sb_activity_stop();
+	start();
+}
+
+/* It began in one trace and ended in the next: it is neither's, and the thread's next wait is recorded. */
+static void a_wait_that_outlives_its_trace_is_left_out(void **state)
+{
+	(void)state;
+	start();
+	fake->synchronize(131, 126, NULL, begin_another_trace);
+	assert_int_equal(written_count, 0);
+	fake->synchronize(131, 126, NULL, NULL);
+	sb_activity_cut();
+	fake->synchronize(131, 126, NULL, NULL);
+	sb_activity_stop();
+	assert_int_equal(written_count, 1);
+}
+
+static void waits_that_find_no_room_are_counted(void **state)
+{
+	(void)state;
+	start();
+	for (uint32_t i = 0; i < 16384 + 10; i++)
+		fake->synchronize(131, 126, NULL, NULL);
+	sb_activity_stop();
+	assert_int_equal(written_count, 16384);
+	assert_int_equal(lost[SB_LOST_CUPTI], 10);
+}
+
 static void everything_is_let_go_of_afterwards(void **state)
 {
 	uint64_t t;
@@ -489,7 +559,9 @@ int main(void)
 		TEST(kernels_keep_grid_block_registers_and_shared_memory),
 		TEST(more_shapes_than_names_are_kept_as_they_are),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
-		TEST(everything_is_let_go_of_afterwards), TEST(runtime_records_are_never_enabled),
+		TEST(waits_for_the_gpu_are_recorded_once), TEST(a_wait_that_outlives_its_trace_is_left_out),
+		TEST(waits_that_find_no_room_are_counted), TEST(everything_is_let_go_of_afterwards),
+		TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),
 		TEST(leftovers_of_an_earlier_trace_are_not_recorded),
 		TEST(incomplete_records_are_counted_not_written),

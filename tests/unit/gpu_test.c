@@ -136,6 +136,40 @@ static void gpu_time_belongs_to_the_zone_that_launched_it(void **state)
 	close_model(&o);
 }
 
+static void waits_are_counted_by_kind_and_are_no_work(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(0, 99000000, 1000000));
+	for (uint64_t i = 0; i < 20; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, i < 3 ? "Stream Sync" : "kind %d", (int)i);
+		put_gpu(&m, name,
+			(struct sb_builder_gpu){ .kind = SB_GPU_SYNC,
+				.start_ns = 200000000,
+				.duration_ns = (i + 1) * 1000000,
+				.launch_ns = 200000000,
+				.launch_tid = 1000 });
+	}
+	o = end_made(&m, 1000000000);
+	assert_int_equal(o.model->gpu.wait_count, 16); /* the rest together, and that is the most time */
+	assert_string_equal(o.model->gpu.waits[0].name, "other");
+	assert_int_equal(o.model->gpu.waits[0].count, 3);
+	for (size_t i = 0; i < 16; i++) {
+		const struct sb_gpu_wait *w = &o.model->gpu.waits[i];
+
+		if (strcmp(w->name, "Stream Sync") != 0)
+			continue;
+		assert_int_equal(w->count, 3);
+		close_to(w->total_s, 0.006);
+		close_to(w->max_s, 0.003);
+	}
+	close_to(o.model->gpu.busy_s, 0.099);
+	close_model(&o);
+}
+
 static void overlapping_kernels_are_busy_once(void **state)
 {
 	struct made m = begin_made();
@@ -365,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_real_trace_matches_facts_computed_elsewhere),
 		cmocka_unit_test(gpu_time_belongs_to_the_zone_that_launched_it),
+		cmocka_unit_test(waits_are_counted_by_kind_and_are_no_work),
 		cmocka_unit_test(overlapping_kernels_are_busy_once),
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
 		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),

@@ -177,6 +177,46 @@ static void gpus_stand_above_workers_and_kernels_know_their_launch(void **state)
 	sb_buf_done(&bytes);
 }
 
+/* Two threads wait at the same time: each has its row, and the lane of the thread that called. */
+static void waits_for_a_gpu_have_a_lane_and_know_their_thread(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *lane;
+	size_t at;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	for (uint32_t tid = 0; tid <= 77; tid += 77) {
+		struct sb_stream_writer *thread = sb_builder_thread(b, tid, tid ? "loader" : NULL);
+
+		sb_builder_begin(thread, 1000, sb_builder_name(b, "denoise", NULL));
+		sb_builder_end(thread, 9000, 0);
+	}
+	for (uint64_t i = 0; i < 2; i++)
+		sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "Stream Sync", NULL),
+					  .kind = SB_GPU_SYNC,
+					  .device = 1,
+					  .start_ns = 3000 + i * 500,
+					  .duration_ns = 2000,
+					  .launch_ns = 3000 + i * 500,
+					  .launch_tid = 77,
+					  .stream = 7 });
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	lane = lane_named(root, "wait", "Waits for GPU 1");
+	assert_non_null(lane);
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(lane, "device"), -1), 1);
+	assert_int_equal(entries_of(lane, 0), 1);
+	assert_int_equal(entries_of(lane, 1), 1);
+	at = body_at(&bytes, sb_jsondom_children(sb_jsondom_get(lane, "rows")), "launches_at");
+	assert_int_equal(number_at(&bytes, &at), 2 + 2); /* main, the waits, the loader */
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "zones"), -1), 2);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 /* Equal shapes are written once; a copy has its bytes; a kernel's name says its family. */
 static void kernels_have_shapes_and_families_and_copies_bytes(void **state)
 {
@@ -494,6 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
 		cmocka_unit_test(gpus_stand_above_workers_and_kernels_know_their_launch),
+		cmocka_unit_test(waits_for_a_gpu_have_a_lane_and_know_their_thread),
 		cmocka_unit_test(kernels_have_shapes_and_families_and_copies_bytes),
 		cmocka_unit_test(sampled_stacks_come_along),
 		cmocka_unit_test(cpu_time_and_memory_that_came_have_their_lane),

@@ -44,9 +44,9 @@ export function jumpToCall(s: Stage, seconds: number | undefined): void {
   if (e) pick(timeline, e);
 }
 
-// The longest kernel or copy of a name.
-export function jumpToKernel(name: string | undefined): void {
+// The longest kernel, copy or wait of a name.
+export function jumpToKernel(name: string | undefined, kind = 'stream'): void {
   if (!timeline || name === undefined) return;
-  const e = nearest(timeline, (one) => one === name, Infinity, (l) => l.kind === 'stream');
+  const e = nearest(timeline, (one) => one === name, Infinity, (l) => l.kind === kind);
   if (e) pick(timeline, e);
 }

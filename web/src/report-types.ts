@@ -1033,6 +1033,7 @@ export type GpuTrace = {
   devices: TracedDevice[]; // each device as one process used it; the run's time is that of one of them, not their sum
   copies: GpuCopies[]; // copies by direction
   memsets?: GpuMemsets; // all memsets together
+  waits?: GpuWaits[]; // calls in which the program waited for a GPU, the most time first
   top_kernels: GpuRow[]; // kernels by their time
   kernel_families?: KernelShare[]; // all kernels by what they do; their total_s add up to kernel_total_s
   top_zones?: GpuRow[]; // zones by the GPU time they launched; count: kernels, copies and memsets
@@ -1078,6 +1079,14 @@ export type GpuMemsets = {
   count: number; // memsets
   bytes: number; // set
   total_s: number; // their time added up
+};
+
+// Calls of one kind in which the program waited for a GPU.
+export type GpuWaits = {
+  name: string; // "Stream Sync", "Event Sync", "Context Sync" (the whole GPU): what was waited for
+  count: number; // calls
+  total_s: number; // their time added up, of all threads
+  max_s: number; // the longest
 };
 
 // Kernels, copies or gaps with something in common.

@@ -5,6 +5,7 @@ import { encodeTimeline } from './encode.mjs';
 const MS = 1e6;
 const names = ['denoise', 'DiT', 'gemm', 'copy'];
 const zone = (name, from, to) => ({ name, start: Math.round(from * MS), end: Math.round(to * MS) });
+const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 // One section that holds ten more of its name, timed on the CPU and on a stream,
 // where the times are true to a few µs: inner spans reach beyond the outer one and into each other.
@@ -208,5 +209,39 @@ test('calls that wait for the GPU have a lane', async (browser) => {
   await ready(page);
   await page.locator('.dock button', { hasText: 'Lanes' }).click();
   assert.match(await page.locator('.lanes-list').innerText(), /Waits for the GPU\s+1 wait/);
+  await close();
+});
+
+test('waits that strobe recorded have a lane of their GPU; a wait says which thread and zone called it', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['decode', 'Stream Sync', 'gemm', 'cudaStreamSynchronize'],
+    wait_names: [3],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)], [zone(3, 20, 45)]] },
+      { kind: 'wait', name: 'Waits for GPU 0', device: 0, rows: [[{ ...zone(1, 20, 45), launch: { lane: 0, at: 20 * MS } }, { ...zone(1, 50, 55), launch: { lane: 0, at: 50 * MS } }]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(2, 10, 30)]] },
+    ],
+  });
+  const gpu_trace = { kernel_count: 1, kernel_total_s: 0.02, busy_s: 0.02, idle_s: 0.07, window_s: 0.09, waits: [{ name: 'Stream Sync', count: 2, total_s: 0.03, max_s: 0.025 }], gap_count: 1, gaps: [{ t_s: 0.03, duration_s: 0.06, cpu_did: 'decode', device_index: 0 }], idle_sample_count: 40, idle_functions: [{ function: 'video.encode', file: '/app/video.py', line: 12, inside: 'json.dumps', estimate_s: 0.05, share_ratio: 0.7 }] };
+  const { page, seen, close } = await open(browser, writePage('gpu-own-waits', { report: report({ gpu_trace }), timeline }));
+  await ready(page);
+  await page.locator('.dock button', { hasText: 'Lanes' }).click();
+  const lanes = await page.locator('.lanes-list').innerText();
+  assert.match(lanes, /Waits for GPU 0\s+2 waits/);
+  assert.doesNotMatch(lanes, /Waits for the GPU/); // the same calls, as zones
+  const panel = page.locator('#kernels');
+  await panel.locator('tr', { hasText: 'Stream Sync' }).click();
+  const detail = plain(await page.locator('.selection').innerText());
+  assert.match(detail, /This wait for the GPU/);
+  assert.match(detail, /Called by[\s\S]*thread\s+main[\s\S]*decode/);
+  assert.match(detail, /duration\s+25/); // the longest
+  assert.doesNotMatch(detail, /launched at/);
+  assert.match(await panel.innerText(), /Python functions while the GPU was idle[\s\S]*video\.encode[\s\S]*app\/video\.py:12[\s\S]*json\.dumps/);
+  await panel.locator('tr', { hasText: /decode/ }).first().click();
+  const gap = plain(await page.locator('.selection').innerText());
+  assert.match(gap, /Waits for GPU 0\s+2 ×, 20/);
+  assert.match(gap, /Python ran in all gaps of the GPU: 70[\s\S]*video\.encode/);
+  assert.deepEqual(seen.problems, []);
   await close();
 });

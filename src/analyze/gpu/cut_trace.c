@@ -35,11 +35,12 @@ static void take_event(void *self, const struct sb_event *e)
 {
 	struct cut_traces *c = self;
 	const struct sb_gpu_trace *all = c->traces.items;
+	bool is_work = e->gpu.kind != SB_GPU_ZONE && e->gpu.kind != SB_GPU_SYNC;
 
 	for (size_t i = 0; i < c->traces.count; i++) {
 		int64_t end_ns = e->t_ns + e->gpu.duration_ns;
 
-		if (all[i].process == e->process && e->gpu.kind != SB_GPU_ZONE && end_ns > c->seen_ns[i])
+		if (all[i].process == e->process && is_work && end_ns > c->seen_ns[i])
 			c->seen_ns[i] = end_ns;
 	}
 }

@@ -6,6 +6,7 @@
 #include "analyze/gpu/kernels.h"
 #include "analyze/gpu/paths.h"
 #include "analyze/gpu/timeline.h"
+#include "analyze/gpu/waits.h"
 #include "run/gpu_traces.h"
 #include "analyze/analysis.h"
 
@@ -31,6 +32,7 @@ struct gpu {
 	uint32_t kernel_room;
 	struct sb_gpu_tally copies[COPY_KINDS][MEMORY_KINDS];
 	struct sb_gpu_tally sets;
+	struct sb_gpu_waits waits;
 	uint64_t kernel_count, small_count, ahead_count;
 	int64_t kernel_ns, ahead_ns;
 	struct sb_vec traces; /* struct sb_gpu_trace */
@@ -125,7 +127,8 @@ static void take_event(void *self, const struct sb_event *e)
 		sb_gpu_tally_count(&g->copies[copy_kind(g, e)][memory], e->gpu.duration_ns, e->gpu.bytes);
 		break;
 	case SB_GPU_MEMSET: sb_gpu_tally_count(&g->sets, e->gpu.duration_ns, e->gpu.bytes); break;
-	default: return; /* ranges and waits are not work */
+	case SB_GPU_SYNC: sb_gpu_waits_add(&g->waits, e); return;
+	default: return; /* ranges are not work */
 	}
 	if (e->process != g->process)
 		begin_process(g, e->process);
@@ -410,6 +413,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->communication_s = seconds(g->times.communication_ns);
 	s->exposed_communication_s = seconds(g->times.kernel_busy_ns - g->times.compute_busy_ns);
 	fill_copies(g, model);
+	sb_gpu_waits_fill(&g->waits, run, model);
 	s->attention = sb_gpu_kernels_by_kind(&kernels, model, sb_gpu_attention_kind, &s->attention_count);
 	s->collectives = sb_gpu_kernels_by_kind(&kernels, model, sb_gpu_collective, &s->collective_count);
 	sb_gpu_paths_fill(g->run, g->launches, &g->times, model);

@@ -297,6 +297,20 @@ static void copies(const struct sb_gpu_panel *g, struct sb_buf *out)
 	}
 }
 
+static void waits(const struct sb_gpu_panel *g, struct sb_buf *out)
+{
+	for (size_t i = 0; i < g->wait_count && i < COPIES_SHOWN; i++) {
+		char total[24], longest[24];
+
+		sb_text_seconds(total, sizeof total, g->waits[i].total_s);
+		sb_text_seconds(longest, sizeof longest, g->waits[i].max_s);
+		sb_buf_puts(out, "- Waits for the GPU, ");
+		sb_markdown_name(out, g->waits[i].name, 40);
+		sb_buf_printf(
+			out, ": %lld, %s, the longest %s\n", (long long)g->waits[i].count, total, longest);
+	}
+}
+
 void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_gpu_panel *g = &model->gpu;
@@ -311,6 +325,7 @@ void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out)
 		g->device_count > 1 ? ", all GPUs added up" : "");
 	families(g, out);
 	copies(g, out);
+	waits(g, out);
 	if (!g->top_kernel_count)
 		return;
 	sb_buf_puts(out, "\n| Kernel | total | share | count | mean |\n|---|--:|--:|--:|--:|\n");

@@ -8,6 +8,7 @@
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
 #define RATE_COLUMNS 13 /* after the bytes, where there is room */
 #define ROWS_SHOWN 10
+#define WAIT_WIDTH 21u
 #define DEVICES_SHOWN 16
 #define TRACES_SHOWN 4u
 #define FAMILIES_SHOWN 12u
@@ -90,6 +91,21 @@ static void memsets_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 	sb_text_bytes(bytes, sizeof bytes, g->memset_bytes);
 	sb_text_seconds(total, sizeof total, g->memset_total_s);
 	sb_buf_printf(out, "  memsets %22lld  %10s in %s\n", (long long)g->memset_count, bytes, total);
+}
+
+static void waits_text(const struct sb_gpu_panel *g, struct sb_buf *out)
+{
+	for (size_t i = 0; i < g->wait_count; i++) {
+		char total[24], longest[24];
+		size_t used;
+
+		sb_text_seconds(total, sizeof total, g->waits[i].total_s);
+		sb_text_seconds(longest, sizeof longest, g->waits[i].max_s);
+		sb_buf_puts(out, "  waits  ");
+		used = sb_text_name(out, g->waits[i].name, WAIT_WIDTH);
+		sb_buf_printf(out, "%*s %4lld  %10s, the longest %s\n", (int)(WAIT_WIDTH - used), "",
+			(long long)g->waits[i].count, total, longest);
+	}
 }
 
 static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double window_s)
@@ -178,7 +194,7 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 	if (!isnan(g->overlap_ratio))
 		sb_buf_printf(
 			out, "  the CPU worked on during %.0f %% of the busy time\n", g->overlap_ratio * 100);
-	else if (isfinite(g->traced_s))
+	else if (isfinite(g->traced_s) && !g->wait_count)
 		sb_buf_puts(
 			out, "  CPU/GPU overlap not known: the trace has no calls that wait for the GPU\n");
 	if (g->collective_count) {
@@ -301,6 +317,7 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	head_text(g, out);
 	copies_text(g, out);
 	memsets_text(g, out);
+	waits_text(g, out);
 	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
 	families_text(g, options, out);
 	stages_families_text(model, options, out);

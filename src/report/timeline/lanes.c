@@ -102,7 +102,12 @@ static void pack(struct sb_timeline *t, const struct sb_timeline_held *h)
 		return;
 	}
 	lane->busy_ns += h->end_ns - h->start_ns;
-	sb_timeline_rows_add(&t->rows, lane->rows[i], h->start_ns, h->end_ns, h->name);
+	sb_timeline_rows_add_launched(&t->rows, lane->rows[i],
+		&(struct sb_timeline_entry){ .start_ns = h->start_ns,
+			.end_ns = h->end_ns,
+			.name = h->name,
+			.launch_ns = h->called_on == UINT32_MAX ? INT64_MIN : h->start_ns,
+			.launch_track = h->called_on });
 	if (h->detail != UINT32_MAX)
 		t->details[h->detail].row = i;
 }
@@ -126,8 +131,7 @@ static void pack_held(struct sb_timeline *t)
 	t->held_count = 0;
 }
 
-static void hold(struct sb_timeline *t, const struct sb_timeline_lane *lane, int64_t start_ns, int64_t end_ns,
-	uint32_t name, uint32_t detail)
+static void hold(struct sb_timeline *t, const struct sb_timeline_held *one)
 {
 	if (t->held_count == HELD_MAX)
 		pack_held(t);
@@ -135,8 +139,7 @@ static void hold(struct sb_timeline *t, const struct sb_timeline_lane *lane, int
 		t->failed = true;
 		return;
 	}
-	t->held[t->held_count++] = (struct sb_timeline_held){ start_ns, end_ns, (uint32_t)(lane - t->lanes),
-		name, detail };
+	t->held[t->held_count++] = *one;
 }
 
 static void put_attr(struct sb_json *j, const struct sb_run_attr *a)
@@ -194,7 +197,8 @@ static void put_zone(
 	}
 	detail = keep_detail(t, zone, (uint32_t)(lane - t->lanes), packed ? 0 : zone->depth);
 	if (packed)
-		hold(t, lane, zone->begin_ns, zone->end_ns, zone->name, detail);
+		hold(t, &(struct sb_timeline_held){ zone->begin_ns, zone->end_ns, (uint32_t)(lane - t->lanes),
+				zone->name, detail, UINT32_MAX });
 	else
 		put_nested(t, lane, zone->depth, zone->begin_ns, zone->end_ns, zone->name);
 }
@@ -237,23 +241,35 @@ static void put_launched(struct sb_timeline *t, struct sb_timeline_lane *lane, c
 				    : sb_timeline_shapes_number(&t->shapes, &e->gpu.shape) });
 }
 
+static struct sb_timeline_lane *gpu_lane(struct sb_timeline *t, const struct sb_event *e)
+{
+	bool wait = e->gpu.kind == SB_GPU_SYNC;
+	uint32_t id = e->gpu.device << 24 | (wait ? 0 : e->gpu.stream & 0xffffff);
+
+	return lane_at(t,
+		wait                         ? SB_TIMELINE_WAIT
+		: e->gpu.kind == SB_GPU_ZONE ? SB_TIMELINE_GPU_SPAN
+					     : SB_TIMELINE_STREAM,
+		id, e->process);
+}
+
 static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 {
-	uint32_t id = e->gpu.device << 24 | (e->gpu.stream & 0xffffff);
-	bool span = e->gpu.kind == SB_GPU_ZONE;
+	bool wait = e->gpu.kind == SB_GPU_SYNC;
 	int64_t end_ns = e->t_ns + e->gpu.duration_ns;
 	struct sb_timeline_lane *lane;
 
-	if (e->gpu.kind == SB_GPU_SYNC || e->gpu.duration_ns < 0)
+	if (e->gpu.duration_ns < 0)
 		return;
-	lane = lane_at(t, span ? SB_TIMELINE_GPU_SPAN : SB_TIMELINE_STREAM, id, e->process);
+	lane = gpu_lane(t, e);
 	if (!lane) {
 		t->failed = true;
 		return;
 	}
-	t->zones++;
-	if (span) {
-		hold(t, lane, e->t_ns, end_ns, e->name, UINT32_MAX);
+	t->zones += !wait; /* a call that is a zone as well, where zones were made of calls */
+	if (wait || e->gpu.kind == SB_GPU_ZONE) {
+		hold(t, &(struct sb_timeline_held){ e->t_ns, end_ns, (uint32_t)(lane - t->lanes), e->name,
+				UINT32_MAX, wait ? e->gpu.launch_track : UINT32_MAX });
 		return;
 	}
 	put_launched(t, lane, e);

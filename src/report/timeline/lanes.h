@@ -24,7 +24,8 @@ enum sb_timeline_kind {
 	SB_TIMELINE_TRACK,
 	SB_TIMELINE_SPANS, /* of a thread or task: may overlap, none is inside another */
 	SB_TIMELINE_GPU_SPAN, /* what follows is of a GPU's stream */
-	SB_TIMELINE_STREAM
+	SB_TIMELINE_STREAM,
+	SB_TIMELINE_WAIT /* of a GPU: the program's threads that wait for it */
 };
 
 struct sb_timeline_lane {
@@ -45,6 +46,7 @@ struct sb_timeline_held {
 	int64_t start_ns, end_ns;
 	uint32_t lane, name;
 	uint32_t detail; /* UINT32_MAX: none */
+	uint32_t called_on; /* the track of a call that waits for a GPU; UINT32_MAX: none */
 };
 
 struct sb_timeline_detail {

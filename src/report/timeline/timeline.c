@@ -17,7 +17,7 @@
 #define NAME_BYTES_MAX 1024u
 
 static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track",
-	"track", "span", "stream" };
+	"track", "span", "stream", "wait" };
 
 static uint32_t recording_processes(const struct sb_run *run)
 {
@@ -38,6 +38,10 @@ static void lane_name(
 
 	if (lane->kind <= SB_TIMELINE_ITERATION) {
 		snprintf(out, size, "%s", derived[lane->kind]);
+		return;
+	}
+	if (lane->kind == SB_TIMELINE_WAIT) {
+		snprintf(out, size, "Waits for GPU %u", lane->id >> 24);
 		return;
 	}
 	if (lane->kind >= SB_TIMELINE_GPU_SPAN) {

@@ -12,7 +12,7 @@ import { busyWords } from '../timeline/canvas';
 import { statistics } from '../timeline/statistics';
 import { title } from '../words';
 import { kernelCounters } from './kernel_counters';
-import { GapFunctions } from './unattributed';
+import { GapFunctions, GPU_IDLE, IdleFunctions } from './unattributed';
 
 interface Props {
   data: Timeline | null;
@@ -118,7 +118,7 @@ const KINDS: Record<string, string> = { family: 'kernel', wait: 'wait for the GP
 
 function kindOf(data: Timeline, e: Entry): string {
   const { kind } = data.lanes[e.lane];
-  if (kind === 'stream') return e.row === 0 ? 'kernel' : e.row === 1 ? 'copy or fill' : 'wait';
+  if (kind === 'stream') return e.row === 0 ? 'kernel' : 'copy or fill';
   return KINDS[kind] ?? 'zone';
 }
 
@@ -133,6 +133,7 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
   const range = rangeOf(data, e);
   const merged = rowOf(data, e).count[e.index] > 1;
   const launch = launchOf(data, e);
+  const wait = data.lanes[e.lane].kind === 'wait';
   const around = parents(data, own);
   const more = own !== e ? Object.entries(attributesOf(data, own)).filter(([k]) => !(k in attributesOf(data, e))) : [];
   const facts: [string, ComponentChildren][] = [...describe(data, e), ...more.map(([k, v]): [string, string] => [title(k), keyed(k, v)]), ...slowStep(report, range)];
@@ -142,13 +143,12 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
         <Facts rows={facts} />
       </Block>
       {launch && (
-        <Block head="Launched by">
+        <Block head={wait ? 'Called by' : 'Launched by'}>
           <Facts
             rows={[
               ['thread', launch.lane < 0 ? 'one without zones' : data.lanes[launch.lane].name],
               ['zone', launch.zones.length ? <Path data={data} of={launch.zones} /> : 'none was open'],
-              ['launched at', `${(launch.at / 1e9).toFixed(6)}\u00a0s`],
-              ['waited for the GPU', nanos(Math.max(0, launch.delay))],
+              ...(wait ? [] : ([['launched at', `${(launch.at / 1e9).toFixed(6)}\u00a0s`], ['waited for the GPU', nanos(Math.max(0, launch.delay))]] as [string, string][])),
             ]}
           />
         </Block>
@@ -228,12 +228,26 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
   return { before: at(row.firstStartingAt(s.from) - 1), after: at(next) };
 }
 
+// How often the program's threads waited for each GPU, and how long.
+function waitsIn(data: Timeline, s: Selection): [string, string][] {
+  return data.lanes.flatMap((lane): [string, string][] => {
+    if (lane.kind !== 'wait') return [];
+    let [n, ns] = [0, 0];
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(s.from); i < row.size && row.start[i] < s.to; i++) n += row.count[i];
+      ns += row.busyBetween(s.from, s.to, row.firstEndingAfter(s.from));
+    }
+    return n ? [[lane.name, `${count(n)} ×, ${nanos(ns)}`]] : [];
+  });
+}
+
 function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report: Report }) {
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
   const { before, after } = neighbours(data, s);
   const gpus = data.lanes.filter((l) => l.kind === 'busy');
   const facts: [string, ComponentChildren][] = [...(s.detail ?? [])];
   for (const g of gpus) facts.push([g.name, busyWords(g, s)]);
+  for (const w of waitsIn(data, s)) facts.push(w);
   if (s.unattributed !== undefined) {
     if (before) facts.push(['after', <Jump data={data} to={before} />]);
     if (after) facts.push(['before', <Jump data={data} to={after} />]);
@@ -261,6 +275,7 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
         </Block>
       )}
       {s.unattributed !== undefined && <GapFunctions report={report} gap={s} />}
+      {s.label === GPU_IDLE && <IdleFunctions report={report} />}
       {found.names.length > 0 && <Block head={found.exact ? 'Zones in it' : 'Zones in it, from bins'}>{list(found.names)}</Block>}
       {found.gpu.length > 0 && <Block head="On the GPU">{list(found.gpu)}</Block>}
       {s.to - s.from < 5e9 && <OpenBlock data={data} moment={(s.from + s.to) / 2} head="Open in the middle of it" />}

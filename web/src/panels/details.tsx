@@ -11,6 +11,7 @@ import { boundBy, caption, kernelName, title } from '../words';
 import { Growth } from './growth';
 import { Readings } from './readings';
 import { Name } from './shell';
+import { GPU_IDLE, IdleFunctionTable } from './unattributed';
 
 export interface Panel {
   id: string;
@@ -272,8 +273,10 @@ export function kernelsBody(r: Report): ComponentChildren {
         />
       )}
       {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
-      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
-      <SubTables of={{ ...g, traces: g.traces?.filter((t) => t.duration_s > 0) }} skip={['top_kernels', 'copies', 'gaps']} />
+      {(g.waits ?? []).length > 0 && <FieldTable rows={g.waits!} caption="Waits of the program for the GPU" onPick={(w) => jumpToKernel(text(w, 'name'), 'wait')} />}
+      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo(GPU_IDLE, num(row, 't_s'), num(row, 'duration_s'))} />}
+      <IdleFunctionTable report={r} />
+      <SubTables of={{ ...g, traces: g.traces?.filter((t) => t.duration_s > 0) }} skip={['top_kernels', 'copies', 'waits', 'gaps', 'idle_functions']} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-// Time that belongs to no stage: the Python functions that were sampled in it.
+// The Python functions that were sampled in time that belongs to no stage, or in which a GPU had nothing to do.
 import type { ComponentChildren } from 'preact';
 import { clip, count, percent, seconds } from '../format';
 import type { Generation, Report, UnattributedFunction, UnattributedFunctions } from '../report';
@@ -16,19 +16,33 @@ function Functions({ list, where }: { list: UnattributedFunctions | undefined; w
       <p>
         {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to no stage. These functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
       </p>
-      <Table
-        caption={`Functions in unattributed time, ${where.toLowerCase()}`}
-        rows={list.functions}
-        columns={[
-          { key: 'function', head: 'function', text: true, value: (f) => f.function, cell: (f) => <span dir="auto" title={f.function}>{clip(f.function, 60)}</span> },
-          { key: 'place', head: 'line', text: true, value: placeOf, cell: (f) => <span class="quiet" dir="auto" title={f.file}>{clip(placeOf(f), 56)}</span> },
-          { key: 'inside', head: 'in', help: "the function of torch or of Python's library that it had called", text: true, value: (f) => f.inside, cell: (f) => clip(f.inside ?? '', 40) },
-          { key: 'estimate_s', head: 'about', help: 'its share of the unattributed time: a sampled estimate', value: (f) => f.estimate_s, cell: (f) => seconds(f.estimate_s) },
-          { key: 'share_ratio', head: 'share', help: 'of the unattributed time', value: (f) => f.share_ratio, cell: (f) => percent(f.share_ratio) },
-        ]}
-      />
+      <FunctionTable caption={`Functions in unattributed time, ${where.toLowerCase()}`} rows={list.functions} of="the unattributed time" />
     </div>
   );
+}
+
+function FunctionTable({ rows, caption, of }: { rows: UnattributedFunction[]; caption: string; of: string }) {
+  return (
+    <Table
+      caption={caption}
+      rows={rows}
+      columns={[
+        { key: 'function', head: 'function', text: true, value: (f) => f.function, cell: (f) => <span dir="auto" title={f.function}>{clip(f.function, 60)}</span> },
+        { key: 'place', head: 'line', text: true, value: placeOf, cell: (f) => <span class="quiet" dir="auto" title={f.file}>{clip(placeOf(f), 56)}</span> },
+        { key: 'inside', head: 'in', help: "the function of torch or of Python's library that it had called", text: true, value: (f) => f.inside, cell: (f) => clip(f.inside ?? '', 40) },
+        { key: 'estimate_s', head: 'about', help: `its share of ${of}: a sampled estimate`, value: (f) => f.estimate_s, cell: (f) => seconds(f.estimate_s) },
+        { key: 'share_ratio', head: 'share', help: `of ${of}`, value: (f) => f.share_ratio, cell: (f) => percent(f.share_ratio) },
+      ]}
+    />
+  );
+}
+
+export const GPU_IDLE = 'GPU idle'; // what a gap of the GPU is called where it is selected
+
+// Under the gaps of the GPU.
+export function IdleFunctionTable({ report }: { report: Report }) {
+  const g = report.gpu_trace;
+  return g?.idle_functions?.length ? <FunctionTable caption={`Python functions while the GPU was idle, from ${count(g.idle_sample_count)} sampled stacks`} rows={g.idle_functions} of="the GPU's idle time" /> : null;
 }
 
 export function unattributedBody(r: Report): ComponentChildren {
@@ -49,13 +63,23 @@ function listFor(r: Report, gap: Range): UnattributedFunctions | undefined {
 // Beside a gap that is selected. The samples of all gaps are counted together.
 export function GapFunctions({ report, gap }: { report: Report; gap: Range }) {
   const list = listFor(report, gap);
-  if (!list?.functions.length) return null;
+  return <Shortly head={`Ran in all gaps of ${list === report.unattributed?.generations ? 'generations' : 'the run'}: ${seconds(list?.unattributed_s)}`} rows={list?.functions} samples={list?.sample_count} />;
+}
+
+// Beside a gap of the GPU that is selected.
+export function IdleFunctions({ report }: { report: Report }) {
+  const g = report.gpu_trace;
+  return <Shortly head={`Python ran in all gaps of the GPU: ${seconds(g?.idle_s)}`} rows={g?.idle_functions} samples={g?.idle_sample_count} />;
+}
+
+function Shortly({ head, rows, samples }: { head: string; rows: UnattributedFunction[] | undefined; samples: number | undefined }) {
+  if (!rows?.length) return null;
   return (
     <section class="gap-functions">
-      <h3>Ran in all gaps of {list === report.unattributed?.generations ? 'generations' : 'the run'}: {seconds(list.unattributed_s)}</h3>
+      <h3>{head}</h3>
       <table>
         <tbody>
-          {list.functions.map((f) => (
+          {rows.map((f) => (
             <tr key={`${f.function} ${f.line}`}>
               <td class="text">
                 <span dir="auto" title={`${f.function} ${f.file ?? ''}:${f.line}${f.inside ? `, in ${f.inside}` : ''}`}>
@@ -68,7 +92,7 @@ export function GapFunctions({ report, gap }: { report: Report; gap: Range }) {
           ))}
         </tbody>
       </table>
-      <p class="quiet">estimated from {count(list.sample_count)} sampled stacks</p>
+      <p class="quiet">estimated from {count(samples)} sampled stacks</p>
     </section>
   );
 }

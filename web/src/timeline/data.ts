@@ -4,7 +4,7 @@ import { windowsOf, type Traced } from './traced';
 import { Row, type Launches } from './row';
 
 export interface Lane extends Traced {
-  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; made here: busy and family, of a GPU's streams, wait, of calls that wait for it
+  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; wait, of a GPU: calls that wait for it; made here: busy and family, of a GPU's streams
   name: string;
   note: string;
   main: boolean; // of a process
@@ -231,7 +231,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   const streams = lanes.filter((l) => l.kind === 'stream');
   const windows = header.traced ? windowsOf(header.traced, streams.flatMap((l) => l.rows)) : null;
   for (const l of streams) l.traced = windows;
-  lanes.push(...busyLanes(lanes, windows), ...waitLanes(lanes, header.wait_names));
+  lanes.push(...busyLanes(lanes, windows), ...(lanes.some((l) => l.kind === 'wait') ? [] : waitLanes(lanes, header.wait_names)));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {

@@ -56,7 +56,7 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
     out.push(['duration', nanos(row.end[e.index] - start)]);
   }
   out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
-  out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' && lane.kind !== 'family' ? `, depth ${e.row}` : '')]);
+  out.push(['lane', lane.name + (lane.rows.length > 1 && !['stream', 'family', 'wait'].includes(lane.kind) ? `, depth ${e.row}` : '')]);
   if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
   out.push(...workFacts(t, e));
   for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
@@ -93,7 +93,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
     stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
     step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache, ‖ guided',
     family: 'kernels of this family, of all streams of the GPU',
-    wait: 'calls of any thread that wait for the GPU',
+    wait: 'calls of any thread that wait for the GPU; a selected one has an arrow from its thread',
     busy: "how much of each pixel's time any stream of this GPU worked",
   };
   const out: [string, string][] = lane.kind === 'busy' ? [] : [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
@@ -224,7 +224,7 @@ export function launchArrows(t: Timeline, e: Entry): Arrow[] {
 }
 
 function findArrows(t: Timeline, e: Entry): Arrow[] {
-  if (t.lanes[e.lane].kind === 'stream' || t.lanes[e.lane].kind === 'family') {
+  if (['stream', 'family', 'wait'].includes(t.lanes[e.lane].kind)) {
     const launch = launchOf(t, e);
     return launch && launch.lane >= 0 ? [{ lane: launch.lane, row: Math.max(0, launch.zones.length - 1), at: launch.at, to: e }] : [];
   }
