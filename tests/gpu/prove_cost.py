@@ -1,5 +1,6 @@
 """What recording costs: interleaved pairs in one process, medians."""
 import os
+import pickle
 import statistics
 import time
 from contextlib import contextmanager, nullcontext
@@ -61,6 +62,26 @@ class Bench(Ratios):
                 self.ratios.setdefault(name, []).append(took / ((before + after) / 2))
                 self.plain.append(after)
                 before = after
+
+    def bursts(self, forms, count, steps):
+        """Between the two: a few steps, plain ones beside those of each form, many times in turn. For forms that take long to
+        switch on, which is not timed."""
+        def burst():
+            t = time.perf_counter()
+            denoise(self.model, steps)
+            self.torch.cuda.synchronize()
+            return time.perf_counter() - t
+        from dit import denoise
+        for i in range(count):
+            for name, context in forms.items():
+                took = [0, 0]
+                for which in ((0, 1) if i % 2 else (1, 0)):
+                    with context() if which else nullcontext():
+                        denoise(self.model, 1)
+                        self.torch.cuda.synchronize()
+                        took[which] = burst()
+                self.ratios.setdefault(name, []).append(took[1] / took[0])
+                self.plain.append(took[0] / steps * self.steps)
 
     def step_pairs(self, name, step, count):
         """Finer: a plain step beside a step of the form, hundreds of times, without waiting for
@@ -228,7 +249,6 @@ def memory_overhead():
     @contextmanager
     def as_asked():
         """As `strobe run --memory-history` has it: a model's calls go through around_call()."""
-        _history._calls.clear()
         _history.memory_history()
         DiT.__call__ = lambda self, *args: _history.around_call(plain_call, "DiT")(self, *args)
         yield
@@ -237,34 +257,41 @@ def memory_overhead():
         history(None)
         _history._on = False
 
+    def timed(f):
+        t = time.perf_counter()
+        result = f()
+        return result, time.perf_counter() - t
+
     with recorded("memory"), torch.no_grad():
         model = make()
         denoise(model, 6)
         native.readings_install(counted)
-        b = Bench(torch, model, 60)  # long enough for a reading in each
-        b.rounds({"without": (without, ()), "null": (nullcontext, ()), "history": (as_asked, ()), "all stacks": (on, ()),
-                  "no stacks": (partial(on, None), ())}, 5)
-        stacks = "1 of %d" % _history._calls["DiT"].every
-        t = time.perf_counter()
+        b = Bench(torch, model, 1)
         with as_asked():
-            for _ in range(200):
-                _history._stacks(torch, False)
-        switch_s = (time.perf_counter() - t) / 200
+            denoise(model, 2 * _history.LEARNED)
+        every = _history._calls["DiT"].every
+        steps = max(1, round(8 / every)) * every - 1  # and one before them: as many calls with stacks in each burst
+        b.bursts({"null": nullcontext, "history": as_asked, "no stacks": partial(on, None), "all stacks": on}, 40, steps)
+        b.bursts({"without": without}, 25, 60)  # long enough for a reading in each
+        with as_asked():
+            switch_s = timed(lambda: [_history._stacks(torch, False) for _ in range(200)])[1] / 200
         b.ratios["readings"] = [1 / ratio for ratio in b.ratios["without"]]
-        t = time.perf_counter()
-        for _ in range(200):
-            native.readings_now()
-        each_s = (time.perf_counter() - t) / 200
-        with on():
-            denoise(model, 100)
-            t = time.perf_counter()
-            entries = sum(len(trace) for trace in torch.cuda.memory._snapshot()["device_traces"])
-            snapshot_s = time.perf_counter() - t
+        each_s = timed(lambda: [native.readings_now() for _ in range(200)])[1] / 200
+        snapshots = {}
+        for name, context in (("stacks of 1 in %d calls" % every, as_asked), ("all stacks", on)):
+            with context():
+                denoise(model, 100)
+                seen, snapshot_s = timed(torch.cuda.memory._snapshot)
+                snapshots[name] = seen["device_traces"], snapshot_s, timed(lambda: pickle.dumps(seen))[1]
+            del seen
     row("null (A/A), step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
     row("memory read four times a second", b.text("readings"), "<= 1.005 x", below(b.ratio("readings"), b.spread("readings"), 1.005))
     row("  one reading, if the program waits for all of it", "%.0f us, %.5f x" % (each_s * 1e6, 1 + 4 * each_s), "<= 1.005 x", 4 * each_s <= 0.005)
-    row("torch's history of allocations, stacks of %s calls" % stacks, b.text("history"), "<= 1.05 x", below(b.ratio("history"), b.spread("history"), 1.05))
+    row("torch's history of allocations, stacks in 1 of %d calls" % every, b.text("history"), "<= 1.05 x", below(b.ratio("history"), b.spread("history"), 1.05))
     row("  with stacks of all / without any", "%s / %s" % (b.text("all stacks"), b.text("no stacks")))
     row("  stacks switched on or off once", "%.1f us" % (switch_s * 1e6))
-    row("  a snapshot of %d entries, outside of the generations" % entries, "%.0f ms" % (snapshot_s * 1e3))
+    for name, (traces, torch_s, pickle_s) in snapshots.items():
+        made = [e for trace in traces for e in trace if e["action"] == "alloc"]
+        row("  %s: allocations with a stack" % name, "%d of %d" % (sum(bool(e["frames"]) for e in made), len(made)))
+        row("  its snapshot of %d entries, outside of generations: torch / written" % sum(map(len, traces)), "%.0f / %.0f ms" % (torch_s * 1e3, pickle_s * 1e3))
     row("readings while it was measured", readings, "> 20", readings > 20)
