@@ -17,10 +17,15 @@ from ._native import native, own_section
 from ._torch import uncompiled
 
 SHAPES_MOST = 64       # of all models
-SECONDS_MOST = 5.0     # for counting, at the end
+SECONDS_LEAST = 2.0    # of CPU time that counting may take at the end, when what torch needs for it is loaded
+SECONDS_MOST = 5.0     # however long the session was
+SHARE = 0.02           # of the session
 DEPTH_MOST = 4         # of lists and dicts in arguments
 OUTLINES_MOST = 16     # models, by their outlines
 ITEMS_MOST = 1000      # of a list in a model's settings
+
+_now = time.thread_time
+_begun = None          # when the first model was called
 
 _shapes = {}           # (id of the model, signature) -> Shape
 _outlines = {}         # id of the model -> (weak reference to it, its outline, its precision)
@@ -30,7 +35,7 @@ _off = os.environ.get("STROBE_FLOPS") == "0"
 
 class Shape:
     def __init__(self, torch, number, module, args, kwargs):
-        self.number = number
+        self.number, self.calls = number, 0
         self.module = weakref.ref(module)
         self.outline = _outline_of(torch, module)
         self.name = type(module).__name__
@@ -41,12 +46,18 @@ class Shape:
             self.reason = "an argument is a %s" % unknown
 
 
+class _NoTime(Exception):
+    """The time for counting is up."""
+
+
 class _Unknown(Exception):
     """An argument that cannot be copied without its memory; keeping it would keep what it holds (a cache, say) alive."""
 
 
 def forget():
     """A new session, or a forked child."""
+    global _begun
+    _begun = None
     _shapes.clear()
     _outlines.clear()
 
@@ -78,12 +89,15 @@ def note(module, args, kwargs):
             return None
         _before_torch_ends()
         known = _shapes[key] = Shape(torch, len(_shapes) + 1, module, args, kwargs)
+    known.calls += 1
     return known.number
 
 
 def _before_torch_ends():
     """At exit torch takes its meta kernels down; what was registered after it was imported comes first."""
-    global _registered
+    global _registered, _begun
+    if _begun is None:
+        _begun = time.monotonic()
     if not _registered:
         _registered = True
         atexit.register(say)
@@ -162,26 +176,42 @@ def _object(torch, value, depth):
 # ---- when the session ends ----
 
 def say():
-    """Counts what was seen and records it. Never raises."""
+    """Counts what was seen and records it: what was called most often first, as long as there is time. Never raises."""
     if _off or not _shapes or not native.recording():
         return
-    shapes = list(_shapes.values())
-    _shapes.clear()
-    _outlines.clear()
+    shapes = sorted(_shapes.values(), key=lambda shape: -shape.calls)
+    most = min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
+    forget()
     try:
         from .auto.vocabulary import hiding_modules
-        begun = time.monotonic()
         with own_section("counting FLOPs"), hiding_modules():
+            _load(sys.modules["torch"])
+            until = _now() + most
             for shape in shapes:
-                if time.monotonic() - begun > SECONDS_MOST:
-                    _record(shape, None, "no time was left for it", None)
-                    continue
-                _count(shape)
+                _count(shape, until)
     except Exception:
         _faults.count("counting FLOPs")
 
 
-def _count(shape):
+def _load(torch):
+    """torch loads what it needs with the first tensor without memory: about a second."""
+    try:
+        _flops_of(torch, torch.nn.Linear(2, 2, device="meta"), (torch.empty(1, 2, device="meta"),), {}, float("inf"))
+    except Exception:
+        pass  # each model says it
+
+
+def _flops_of(torch, copy, args, kwargs, until):
+    from torch.utils.flop_counter import FlopCounterMode
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), _without_the_compiler(), _whole_numbers(torch, until), counter:
+        copy.forward(*args, **kwargs)
+    return float(counter.get_total_flops())
+
+
+def _count(shape, until):
+    if _now() > until:
+        return _record(shape, None, "no time was left for it", None)
     torch = sys.modules["torch"]
     module = shape.module()
     _, outline, precision = shape.outline or (None, None, None)
@@ -192,12 +222,10 @@ def _count(shape):
     if shape.reason:
         return _record(shape, None, shape.reason, precision)
     try:
-        from torch.utils.flop_counter import FlopCounterMode
-        counter = FlopCounterMode(display=False)
         copy = outline if module is None else _skeleton(torch, module, {}, lambda value: value)
-        with torch.no_grad(), _without_the_compiler(), _whole_numbers(torch), counter:
-            copy.forward(*shape.args, **shape.kwargs)
-        flops = float(counter.get_total_flops())
+        flops = _flops_of(torch, copy, shape.args, shape.kwargs, until)
+    except _NoTime:
+        return _record(shape, None, "no time was left for it", precision)
     except Exception as error:
         words = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100])
         return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline " + words, precision)
@@ -246,13 +274,16 @@ def _without_the_compiler():
         _take_away(stand_in)
 
 
-def _whole_numbers(torch):
-    """Positions and masks that a forward makes itself stay real: some models take sizes from them."""
+def _whole_numbers(torch, until):
+    """Positions and masks that a forward makes itself stay real: some models take sizes from them. And the forward of a
+    large model ends when the time is up."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten, tree_map
 
     class WholeNumbers(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if _now() > until:
+                raise _NoTime
             kwargs = dict(kwargs or {})
             tensors = [value for value in tree_flatten((args, kwargs))[0] if isinstance(value, torch.Tensor)]
             real = [tensor for tensor in tensors if tensor.device.type != "meta"]

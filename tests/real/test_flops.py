@@ -84,3 +84,41 @@ print("alive:", sum(one() is not None for one in left))
     assert {name: stages[name].get("flop_count") for name in EXPECTED} == \
         {name: pytest.approx(2 * flops, rel=0.02) for name, flops in EXPECTED.items()}
     assert {work["precision"] for work in stages.values()} == {"fp32"}
+
+
+def counted(monkeypatch, calls, seconds_each):
+    """What is recorded of models that are called so often, where every operation takes so long."""
+    import torch
+    from strobe import _flops
+    said, now = [], [100.0]
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+
+        def forward(self, x):
+            for _ in range(100):
+                x = self.linear(x)
+                now[0] += seconds_each
+            return x
+
+    monkeypatch.setattr(_flops, "_now", lambda: now[0])
+    monkeypatch.setattr(_flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
+    monkeypatch.setattr(_flops, "native", type("Native", (), {"recording": staticmethod(lambda: True)}))
+    _flops.forget()
+    models = [Model() for _ in calls]
+    for model, count in zip(models, calls):
+        for _ in range(count):
+            _flops.note(model, (torch.zeros(1, 2),), {})
+    _flops.say()
+    return said
+
+
+def test_what_was_called_most_is_counted_first_while_there_is_time(monkeypatch):
+    said = counted(monkeypatch, (1, 5), seconds_each=0.015)  # 1.5 s each, of 2 s
+    assert said == [(2, 800.0, None), (1, None, "no time was left for it")]
+
+
+def test_the_forward_of_a_large_model_ends_when_the_time_is_up(monkeypatch):
+    assert counted(monkeypatch, (1,), seconds_each=1.0) == [(1, None, "no time was left for it")]

@@ -137,6 +137,23 @@ static void samples_find_the_peak_without_snapshots(void **state)
 	synthetic_done(&s);
 }
 
+/* What strobe does itself inside the program is no place of the program's memory. */
+static void strobes_own_work_is_never_where_the_peak_was(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, 1 * SECOND, "start", 0, 100 * MIB, 200 * MIB, 100 * MIB);
+	synthetic_stage(&s, 2 * SECOND, 3 * SECOND, "vae_decode", 0);
+	synthetic_stage(&s, 4 * SECOND, 8 * SECOND, "strobe: counting FLOPs", STROBE_ROLE_PROFILER);
+	sb_builder_snapshot(s.b, 8 * SECOND, "end", 0, 100 * MIB, 9000 * MIB, 8000 * MIB);
+	m = synthetic_model(&s, 9 * SECOND);
+	assert_near(m->memory.peak_bytes, 8000.0 * MIB, 1);
+	assert_string_equal(m->memory.peak_stage, "vae_decode");
+	synthetic_done(&s);
+}
+
 static void vram_ram_swap_and_page_cache_stand_side_by_side(void **state)
 {
 	static const char *const memory[] = { "total_mb", "used_mb", "swap_used_mb", "page_cache_mb" };
@@ -232,6 +249,7 @@ int main(void)
 		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
 		cmocka_unit_test(a_peak_does_not_fall_when_the_program_resets_it),
 		cmocka_unit_test(samples_find_the_peak_without_snapshots),
+		cmocka_unit_test(strobes_own_work_is_never_where_the_peak_was),
 		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
 		cmocka_unit_test(a_peak_between_two_samples_is_the_highest_in_the_text_too),
 		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),

@@ -35,7 +35,8 @@ void sb_open_stages_add(struct sb_open_stages *s, const struct sb_zone *z)
 
 	if (!s->least_ns)
 		s->least_ns = LEAST_NS;
-	if (z->end_ns - z->begin_ns < s->least_ns || z->flags & SB_ZONE_SPAN)
+	if (z->end_ns - z->begin_ns < s->least_ns || z->flags & SB_ZONE_SPAN ||
+		z->role == STROBE_ROLE_PROFILER)
 		return;
 	if (s->all.count == SPANS_MOST)
 		drop_short(s);
