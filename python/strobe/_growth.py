@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-from . import _faults, _residency
+from . import _caches, _faults, _residency
 from ._native import loaded, native
 
 GENERATIONS = 5          # in a row
@@ -56,6 +56,7 @@ _trends = {}
 def read(host, files):
     """A reading at this moment. Never raises."""
     try:
+        _caches.read()
         device = _read_devices()
         for kind, value, least in (("device", device, RISEN_BYTES), ("host", host, RISEN_BYTES), ("files", files, RISEN_FILES)):
             trend = _trends.setdefault(kind, Trend(least))
@@ -167,6 +168,7 @@ def forget():
     _trends.clear()
     _searched = False
     _residency.forget()
+    _caches.forget()
 
 
 def _device_bytes():

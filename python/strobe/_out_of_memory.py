@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import _faults, _held
+from . import _caches, _faults, _held
 from ._native import native
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
@@ -172,9 +172,9 @@ def _place():
 
 def residents(torch, device, total, free, allocated, reserved):
     """(component, bytes, dtype) that add up to what the device has in use; the rest has names too."""
-    weights = _weights(torch, device)
-    named = sum(size for _, size, _ in weights)
-    rows = [row for row in weights if row[1]]
+    named_rows = _weights(torch, device) + [(component, size, None) for (component, at), size in _caches.sizes().items() if at == device]
+    named = sum(size for _, size, _ in named_rows)
+    rows = [row for row in named_rows if row[1]]
     rows.append(("activations and other tensors", max(0, allocated - named), None))
     rows.append(("allocator slack", reserved - allocated, None))
     rows.append(("CUDA context, libraries, other processes", max(0, total - free - reserved), None))

@@ -16,6 +16,14 @@ static void weights(struct synthetic *s, uint64_t t_ns, const char *component, i
 	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, device < 0 ? 5 : 6);
 }
 
+static void cache(struct synthetic *s, uint64_t t_ns, int64_t mb)
+{
+	struct strobe_attr attrs[] = { TEXT("at", "cache"), TEXT("component", "KV cache of text_encoder"),
+		INT("bytes", mb * MIB), INT("device", 0) };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, 4);
+}
+
 static const struct sb_residency *moment(
 	const struct sb_model *m, const char *stage, const char *at, int64_t device)
 {
@@ -58,6 +66,9 @@ static struct sb_model *video(struct synthetic *s)
 		sb_builder_snapshot(s->b, i * SECOND, SB_MEMORY_READING_DEVICE, 0,
 			(38000 + (int64_t)more) * MIB, (39500 + (int64_t)more) * MIB, 45000 * MIB);
 	}
+	cache(s, 2500 * MS, 3000); /* it grows, and is freed before the frames are decoded */
+	cache(s, 4500 * MS, 5000);
+	cache(s, 5500 * MS, 0);
 	weights(s, 10 * SECOND + 1, "weights of transformer", 28000, 0);
 	weights(s, 10 * SECOND + 2, "weights of vae", 500, 0);
 	weights(s, 10 * SECOND + 3, "weights of text_encoder", 4000, -1);
@@ -83,6 +94,20 @@ static void the_parts_add_up_to_the_devices_number(void **state)
 	assert_string_equal(r->parts[0].component, "weights of transformer");
 	assert_near(moment(m, "denoise", "begin", 0)->total_bytes / MIB, 42000, 1);
 	assert_near(moment(m, "denoise", "end", 0)->total_bytes / MIB, 42000, 1);
+	synthetic_done(&s);
+}
+
+static void a_cache_is_a_part_as_long_as_it_is_there(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = video(&s);
+
+	assert_near(part(moment(m, "denoise", "begin", 0), "KV cache of text_encoder"), 0, 0);
+	assert_near(part(moment(m, "denoise", "end", 0), "KV cache of text_encoder"), 5000, 1);
+	assert_near(part(moment(m, "denoise", "end", 0), "activations and other tensors"),
+		38000 - 28500 - 5000, 1);
+	assert_near(moment(m, "denoise", "end", 0)->rest_bytes / MIB, 0, 1);
+	assert_near(part(moment(m, "vae_decode", "peak", 0), "KV cache of text_encoder"), 0, 0);
 	synthetic_done(&s);
 }
 
@@ -139,8 +164,13 @@ static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state
 			sum += p->layers[k].mb[i];
 		assert_near(sum, 42000 + more, 1); /* the device's own number */
 		assert_near(held(p, "weights of transformer", i), 28000, 1);
-		assert_near(held(p, "activations and other tensors", i), 9500 + more, 1);
+		assert_near(
+			held(p, "activations and other tensors", i) + held(p, "KV cache of text_encoder", i),
+			9500 + more, 1);
 	}
+	assert_near(held(p, "KV cache of text_encoder", 2), 3000, 1);
+	assert_near(held(p, "KV cache of text_encoder", 4), 5000, 1);
+	assert_near(held(p, "KV cache of text_encoder", 5), 0, 0);
 	assert_int_equal(p->peak, 9);
 	assert_string_equal(p->layers[0].component, "other processes and the driver");
 	assert_string_equal(p->layers[p->layer_count - 1].component, "allocator slack");
@@ -185,6 +215,7 @@ int main(void)
 		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
+		cmocka_unit_test(a_cache_is_a_part_as_long_as_it_is_there),
 		cmocka_unit_test(the_host_has_its_own_parts),
 		cmocka_unit_test(without_a_generation_nothing_is_listed),
 	};

@@ -4,7 +4,7 @@ moves or loads a model, and by its first calls, which go through nn.Module itsel
 from then on only the found classes are wrapped: what is inside them costs nothing."""
 import weakref
 
-from .. import _flops
+from .. import _caches, _flops
 from .._native import native
 from .._torch import uncompiled
 from . import wrapping
@@ -117,6 +117,8 @@ def _record_call(call, module, args, kwargs):
     if shape is not None:
         call = _noting(call, shape)
     name = guard(component_name, module) or type(module).__name__
+    if "past_key_values" in kwargs:
+        guard(_caches.note, kwargs["past_key_values"], "KV cache of " + name)
     if around_call is not None:
         call = around_call(call, name)
     try:

@@ -131,6 +131,19 @@ static double put_weights(struct drawing *d, size_t at, double within)
 	return sum;
 }
 
+static double put_caches(struct drawing *d, size_t at, double within)
+{
+	const struct sb_weights *cache;
+	double sum = 0;
+
+	for (size_t k = 0; (cache = sb_residency_cache_at(d->c, d->device, d->t_s[at], &k));)
+		if (sum + cache->bytes <= within) {
+			put(d, at, cache->component, cache->dtype, 2, cache->bytes);
+			sum += cache->bytes;
+		}
+	return sum;
+}
+
 /* When a series was sampled last; NAN: never. */
 static double sampled_s(const struct sb_series *s, double t_s)
 {
@@ -156,6 +169,7 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 			continue;
 		}
 		weights = put_weights(d, i, now->allocated);
+		weights += put_caches(d, i, now->allocated - weights);
 		put(d, i, "CUDA context and libraries", NULL, 1, process - then->reserved);
 		put(d, i, "activations and other tensors", NULL, 3, now->allocated - weights);
 		put(d, i, "allocator slack", NULL, 4, now->reserved - now->allocated);
@@ -168,6 +182,7 @@ static void draw_host(struct drawing *d, const struct sb_series *s)
 		double anon = sb_residency_value_at(s, "anon_mb", d->t_s[i]);
 		double weights = put_weights(d, i, anon);
 
+		weights += put_caches(d, i, anon - weights);
 		put(d, i, "mapped files", NULL, 0, sb_residency_value_at(s, "file_mb", d->t_s[i]));
 		put(d, i, "shared memory", NULL, 1, sb_residency_value_at(s, "shared_mb", d->t_s[i]));
 		if (isnan(anon))

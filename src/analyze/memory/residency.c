@@ -42,11 +42,13 @@ static const char *text_attr(struct sb_residency_collected *c, const struct sb_e
 static void see_weights(struct sb_residency_collected *c, const struct sb_event *e)
 {
 	const char *at = text_attr(c, e, "at"), *component = text_attr(c, e, "component");
+	bool is_cache = at && !strcmp(at, "cache");
+	struct sb_vec *into = is_cache ? &c->caches : &c->weights;
 	struct sb_weights *w;
 
-	if (!at || strcmp(at, "generation") || !component || c->weights.count == 16 * WEIGHTS_MOST)
+	if (!at || (!is_cache && strcmp(at, "generation")) || !component || into->count == 16 * WEIGHTS_MOST)
 		return;
-	w = sb_vec_push(&c->weights, sizeof *w);
+	w = sb_vec_push(into, sizeof *w);
 	if (w)
 		*w = (struct sb_weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1),
 			component, text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0) };
@@ -237,6 +239,43 @@ static double add_weights(const struct sb_residency_collected *c, struct sb_resi
 	return sum;
 }
 
+static bool is_same_cache(const struct sb_weights *a, const struct sb_weights *b)
+{
+	return a->device == b->device && !strcmp(a->component, b->component);
+}
+
+/* What was said last before the moment holds until then: a later one of the same cache takes its place. */
+const struct sb_weights *sb_residency_cache_at(
+	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at)
+{
+	const struct sb_weights *all = c->caches.items;
+	int64_t t_ns = (int64_t)(t_s * 1e9);
+
+	for (; *at < c->caches.count; (*at)++) {
+		bool last = all[*at].device == device && all[*at].t_ns <= t_ns && all[*at].bytes > 0;
+
+		for (size_t k = 0; last && k < c->caches.count; k++)
+			last = !is_same_cache(&all[k], &all[*at]) || all[k].t_ns > t_ns ||
+			       all[k].t_ns < all[*at].t_ns || k <= *at;
+		if (last)
+			return &all[(*at)++];
+	}
+	return NULL;
+}
+
+static double add_caches(const struct sb_residency_collected *c, struct sb_residency *r, double within)
+{
+	const struct sb_weights *cache;
+	double sum = 0;
+
+	for (size_t at = 0; (cache = sb_residency_cache_at(c, r->device, r->t_s, &at));)
+		if (sum + cache->bytes <= within) { /* of another moment: the allocator knows better */
+			add_part(r, cache->component, cache->dtype, cache->bytes);
+			sum += cache->bytes;
+		}
+	return sum;
+}
+
 static void fill_host(const struct sb_residency_collected *c, struct sb_residency *r)
 {
 	const struct sb_series *s = sb_model_series(c->model, "process", -2);
@@ -244,6 +283,7 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 
 	r->total_bytes = sb_residency_value_at(s, "rss_mb", r->t_s);
 	weights = add_weights(c, r);
+	weights += add_caches(c, r, anon - weights);
 	add_part(r, "other anonymous memory", NULL, anon - weights);
 	add_part(r, "mapped files", NULL, sb_residency_value_at(s, "file_mb", r->t_s));
 	add_part(r, "shared memory", NULL, sb_residency_value_at(s, "shared_mb", r->t_s));
@@ -261,6 +301,7 @@ static void fill_device(
 
 	r->total_bytes = sb_residency_value_at(s, "memory_used_mb", r->t_s);
 	if (reading) {
+		weights += add_caches(c, r, reading->allocated - weights);
 		add_part(r, "activations and other tensors", NULL, reading->allocated - weights);
 		add_part(r, "allocator slack", NULL, reading->reserved - reading->allocated);
 		add_part(r, "CUDA context and libraries", NULL, process - reading->reserved);
@@ -370,6 +411,7 @@ static void done(void *self)
 	if (!c)
 		return;
 	sb_vec_done(&c->weights);
+	sb_vec_done(&c->caches);
 	sb_vec_done(&c->readings);
 	sb_vec_done(&c->generations);
 	sb_open_stages_done(&c->stages);

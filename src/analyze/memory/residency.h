@@ -22,6 +22,7 @@ struct sb_residency_collected {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec weights; /* struct sb_weights */
+	struct sb_vec caches; /* the same, of caches: each holds until the next one of its component */
 	struct sb_vec readings; /* struct sb_device_reading */
 	struct sb_vec generations; /* struct sb_open_stage */
 	struct sb_open_stages stages;
@@ -33,6 +34,9 @@ double sb_residency_value_at(const struct sb_series *s, const char *column, doub
 /* The reading of a device that is nearest to a moment; NULL: none. */
 const struct sb_device_reading *sb_residency_reading_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s);
+/* The next cache of a device that held something at a moment, from *at on, which moves behind it; NULL: no more. */
+const struct sb_weights *sb_residency_cache_at(
+	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
 

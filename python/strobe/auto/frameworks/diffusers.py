@@ -3,6 +3,7 @@ their forwards, VAE, export. Pipelines are known by register_modules(), which ea
 of them calls; their parts by name and by what they can do."""
 import os
 
+from ... import _caches
 from ..._native import native
 from .. import asked, modules, vocabulary, wrapping
 from ..frames import frames_of
@@ -358,6 +359,8 @@ def _watch_blocks(denoiser):
 
 # ---- caches of attentions and blocks ----
 
+KEPT_BY = {"fbc_": "first-block cache", "mag_cache": "MagCache", "sea_cache": "SeaCache", "taylorseer": "TaylorSeer cache",
+           "faster_cache": "FasterCache", "pyramid_attention": "pyramid attention cache"}  # hooks' names begin so
 PART_CACHES = ("pyramid_attention_broadcast", "faster_cache_block", "taylorseer_cache")
 
 
@@ -370,8 +373,15 @@ def _register_hook(original):
         result = original(self, hook, name, *args, **kwargs)
         if name in PART_CACHES:
             guard(_watch_cache, hook)
+        guard(_note_cache, hook, name)
         return result
     return register_hook
+
+
+def _note_cache(hook, name):
+    for begin, component in KEPT_BY.items():
+        if name.startswith(begin):
+            _caches.note(getattr(hook, "state_manager", None) or getattr(hook, "state", None), component)
 
 
 def _watch_cache(hook):
