@@ -1,5 +1,5 @@
 """Caches of models: keys and values of attention, outputs of blocks that later steps take again. Who holds one is noted when
-a model is called with it or a framework installs it, without holding it; what it holds is told with the readings of memory."""
+a model is called with it or a framework installs it, without holding it; its size is recorded with the readings of memory."""
 import sys
 import types
 import weakref
@@ -82,5 +82,5 @@ def _tensors(torch, value, seen, left, depth):
 
 
 def forget():
-    """A new session, or a forked child: caches that are still there are told again."""
+    """A new session, or a forked child: caches that are still there are recorded again."""
     _told.clear()
