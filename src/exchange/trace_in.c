@@ -84,6 +84,52 @@ static struct sb_trace_facts facts_of(struct sb_trace *t, struct sb_trace_event 
 	return facts;
 }
 
+/* ---- steps that stand for another zone ---- */
+
+/* strobe wrote ProfilerStep#N before the zone itself, for a while without a marker. It is held until the next event tells. */
+static int hold_step(struct sb_trace *t, const struct sb_trace_event *e, uint32_t thread)
+{
+	t->step = (struct sb_trace_step){ true, e->pid_key, e->tid_key, e->ts_ns, e->dur_ns, e->step, e->name,
+		thread };
+	return 0;
+}
+
+static bool is_of_strobe(const struct sb_trace *t, const struct sb_trace_event *e)
+{
+	for (size_t i = 0; i < e->attr_count; i++)
+		if (!strcmp(sb_strings_text(&t->names, e->attrs[i].key), "strobe.role"))
+			return true;
+	return false;
+}
+
+static int put_held_step(struct sb_trace *t)
+{
+	struct sb_trace_attr number = {
+		.key = sb_trace_name(t, "index", 5), .type = STROBE_TYPE_INT, .i = t->step.number
+	};
+	struct sb_trace_facts facts = {
+		.name = t->step.name, .role = STROBE_ROLE_ITERATION, .attrs = &number, .attr_count = 1
+	};
+
+	t->step.held = false;
+	return sb_trace_zone(t, t->step.thread, t->step.ts_ns, t->step.dur_ns, &facts);
+}
+
+/* next NULL: there is none. */
+static int settle_held_step(struct sb_trace *t, const struct sb_trace_event *next)
+{
+	const struct sb_trace_step *s = &t->step;
+
+	if (!s->held)
+		return 0;
+	if (next && next->phase == 'X' && next->ts_ns == s->ts_ns && next->dur_ns == s->dur_ns &&
+		next->pid_key == s->pid_key && next->tid_key == s->tid_key && is_of_strobe(t, next)) {
+		t->step.held = false;
+		return 0;
+	}
+	return put_held_step(t);
+}
+
 static int take_complete(struct sb_trace *t, struct sb_trace_event *e, uint32_t thread)
 {
 	struct sb_trace_facts facts;
@@ -95,6 +141,8 @@ static int take_complete(struct sb_trace *t, struct sb_trace_event *e, uint32_t 
 		t->threads[thread].has_steps = true;
 	if (e->marker)
 		return 0;
+	if (e->step >= 0)
+		return hold_step(t, e, thread);
 	facts = facts_of(t, e);
 	t->threads[thread].has_overhead |= e->category == SB_CATEGORY_OVERHEAD;
 	if (e->category == SB_CATEGORY_RUNTIME && e->correlation > 0)
@@ -258,8 +306,12 @@ static int read_events(struct sb_jsonin *p, struct sb_trace *t)
 	while (!err && (token = sb_jsonin_next_element(p)) == SB_JSONIN_OBJECT) {
 		err = sb_trace_event_read(p, t, e);
 		if (!err)
+			err = settle_held_step(t, e);
+		if (!err)
 			err = take_event(p, t, e);
 	}
+	if (!err)
+		err = settle_held_step(t, NULL);
 	free(e);
 	if (err)
 		return err;

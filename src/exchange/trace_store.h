@@ -87,6 +87,13 @@ struct sb_trace {
 	uint32_t backend; /* a name; 0: not given */
 	uint32_t gpu_name[16]; /* per device */
 	char note[512]; /* what could not be kept; set when it is written */
+	/* ProfilerStep#N that was just read: the next event may be the zone that it stands for */
+	struct sb_trace_step {
+		bool held;
+		uint64_t pid_key, tid_key;
+		int64_t ts_ns, dur_ns, number;
+		uint32_t name, thread;
+	} step;
 };
 
 int sb_trace_new(const char *folder, struct sb_trace **out_trace);

@@ -205,3 +205,24 @@ def test_nested_iterations_come_back_from_the_chrome_trace_as_they_were(strobe):
     assert ("denoising_steps", "iteration", 12, 0.00228, 0.00012) in stages
     assert [(s["name"], s.get("parent"), s["count"], s["total_s"], s["self_s"]) for s in strobe.report(again)["stage_analysis"]["stages"]] == stages
     assert [(i["name"], i["count"]) for i in strobe.report(again)["iterations"]] == [("denoising_steps", 12), ("iteration", 3)]
+
+
+def test_a_chrome_trace_of_an_older_strobe_has_each_iteration_once(strobe):
+    """It wrote ProfilerStep#N before each iteration, without a marker."""
+    events = []
+    for i in range(3):
+        for name, begin, duration, index in [("iteration", i * 1000, 900, i)] + [("denoising_steps", i * 1000 + k * 200, 190, k) for k in range(4)]:
+            zone = {"ph": "X", "pid": 1, "tid": 1, "ts": begin, "dur": duration}
+            events += [{**zone, "cat": "user_annotation", "name": f"ProfilerStep#{index}"}, {**zone, "name": name, "args": {"strobe.role": ITERATION, "index": index}}]
+    report = strobe.report(strobe.imported({"traceEvents": events}))
+    assert [(s["name"], s.get("parent"), s["count"]) for s in report["stage_analysis"]["stages"]] == [("iteration", None, 3), ("denoising_steps", "iteration", 12)]
+    assert [(i["name"], i["count"]) for i in report["iterations"]] == [("denoising_steps", 12), ("iteration", 3)]
+
+
+def test_steps_of_another_profiler_stay_also_where_a_range_is_as_long(strobe):
+    zone = {"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 500}
+    events = [{**zone, "cat": "user_annotation", "name": "ProfilerStep#4"}, {**zone, "cat": "user_annotation", "name": "my_range"},
+              {"ph": "X", "pid": 1, "tid": 1, "ts": 100, "dur": 300, "cat": "user_annotation", "name": "ProfilerStep#7"},
+              {"ph": "X", "pid": 1, "tid": 1, "ts": 600, "dur": 100, "cat": "user_annotation", "name": "ProfilerStep#5"}]
+    run = strobe.imported({"traceEvents": events})
+    assert sorted((z["name"], z["attributes"].get("index")) for z in strobe.zones(run)) == [("ProfilerStep", 4), ("ProfilerStep", 5), ("ProfilerStep", 7), ("my_range", None)]
