@@ -18,4 +18,9 @@ install(FILES include/strobe.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/strobe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(FILES ${pages}/strobe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME strobe)
+# The pages of docs/ name the examples, and the guides' pages run them.
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/strobe/examples
+  PATTERN __pycache__ EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/strobe/docs)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/strobe)
 install(FILES ${pages}/_strobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

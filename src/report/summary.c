@@ -260,6 +260,32 @@ static double last_value(const struct sb_model *model, const char *source, const
 	return NAN;
 }
 
+/* The snapshot of the process that shows the peak; NULL: none. */
+static const char *peak_label(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->memory.snapshot_count; i++) {
+		const struct sb_memory_snapshot *shot = &model->memory.snapshots[i];
+
+		if (shot->device < 0 && shot->peak_bytes >= model->session.peak_rss_bytes)
+			return shot->label;
+	}
+	return NULL;
+}
+
+/* A log of memory alone: nothing else says how much the program took. */
+static void say_peak_alone(struct sb_screen *s)
+{
+	const char *label = peak_label(s->model);
+	char text[32];
+
+	if (isnan(s->model->session.peak_rss_bytes) || !label)
+		return;
+	sb_text_memory(text, sizeof text, s->model->session.peak_rss_bytes);
+	sb_screen_say(s, "Program: RSS peak %s at ", text);
+	sb_text_name(&s->line, label, 40);
+	sb_screen_end(s, NULL);
+}
+
 /* What the whole process tree used, as `strobe run` saw it from outside. */
 void sb_screen_program(struct sb_screen *s)
 {
@@ -268,8 +294,10 @@ void sb_screen_program(struct sb_screen *s)
 	       written = last_value(s->model, "disk", "write_bytes");
 	char text[3][32];
 
-	if (isnan(session->cpu_s))
+	if (isnan(session->cpu_s)) {
+		say_peak_alone(s);
 		return;
+	}
 	sb_screen_say(s, "Program: CPU %.2f s", session->cpu_s);
 	if (s->model->stages.wall_s > 0)
 		sb_screen_say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);

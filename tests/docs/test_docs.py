@@ -286,5 +286,14 @@ def test_block(block, shell):
     RUNNERS[kind](shell, block)
 
 
+def test_what_the_pages_name_is_installed(prefix):
+    examples = {path.name for path in (SOURCE / "examples").iterdir() if path.suffix in (".py", ".c", ".yaml")}
+    assert {path.name for path in (prefix / "share/strobe/examples").iterdir()} == examples
+    for page in SOURCE.glob("docs/**/*.md"):
+        assert (prefix / "share/doc/strobe" / page.relative_to(SOURCE)).read_text() == page.read_text()
+        for named in re.findall(r"examples/(\w+\.(?:py|c|yaml))", page.read_text()):
+            assert named in examples, (page, named)
+
+
 def test_there_are_blocks():
     assert len(BLOCKS) > 40

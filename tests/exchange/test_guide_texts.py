@@ -561,3 +561,9 @@ def test_a_journal_of_an_older_strobe_is_read_without_parents(strobe):
     first = json.loads((strobe.folder / "journal.json").read_text())["steps"][0]
     assert all("parent_index" not in s for s in first["stages"])
     assert {s["name"]: s["depth"] for s in strobe.report("journal.json")["stage_analysis"]["stages"]} == {"b": 0}
+
+
+def test_a_memory_log_of_the_process_says_its_peak_on_the_first_screen(strobe):
+    rows = "".join(f"{label}   {mb:.1f}M   {mb:.1f}M   {peak:.1f}M\n" for label, mb, peak in [("start", 500, 500), ("sampling", 700, 740), ("end", 600, 740)])
+    path = strobe.write("memory.txt", "MEMORY USAGE SUMMARY (process memory: no CUDA device in use)\nLabel   Allocated   Reserved   Max Alloc\n" + rows)
+    assert "Program: RSS peak 740.0 MB at sampling" in strobe("report", "--brief", path)
