@@ -40,6 +40,14 @@ static const struct sb_iterations *iterations_of(
 	return it->role == s->role && !strcmp(it->name, s->name) && it->all.count == s->count ? it : NULL;
 }
 
+/* What one call has of it. Of an import that sums calls up, the one zone has the sum of a count. */
+static double attr_of_a_call(const struct sb_stage *s, const struct sb_stage_attr *a)
+{
+	bool sum_of_calls = a->count == 1 && s->count > 1 && sb_stage_attr_is_count(a->key);
+
+	return sum_of_calls ? a->sum / (double)s->count : a->last;
+}
+
 static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
 {
 	if (!s->attr_count)
@@ -56,7 +64,7 @@ static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct
 			continue;
 		p->key = sb_facts_text(f, a->key);
 		p->type = a->text ? STROBE_TYPE_STRING : STROBE_TYPE_FLOAT;
-		p->f = a->last;
+		p->f = attr_of_a_call(s, a);
 		p->s = sb_facts_text(f, a->text);
 		to->attr_count++;
 	}

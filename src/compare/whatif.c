@@ -94,7 +94,7 @@ static double knob_of(const struct sb_facts *run, const struct sb_fact_stage *s,
 	double value = attr(s, knob->key);
 
 	if (value > 0)
-		return sb_stage_attr_is_count(knob->key) && s->count > 1 ? value / (double)s->count : value;
+		return value;
 	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
 		return (double)s->count / chains(run, s);
 	return NAN;

@@ -167,6 +167,8 @@ strobe.stop()
     deviation = (sum((g - mean) ** 2 for g in warm) / (len(warm) - 1)) ** 0.5
     said = predict(run, "flow.iters=8")
     change = said["changes"][0]
+    assert (change["now_value"], change["then_value"]) == (12, 8)  # of one video, however many there are
+    assert change["predicted_s"] == pytest.approx(change["now_s"] * 8 / 12)
     assert said["noise_generation_count"] == 4
     assert said["noise_s"] == pytest.approx(2 * (2 * 5) ** 0.5 * deviation, rel=1e-6)
     low = said["now_s"] + change["low_s"] - change["now_s"] - said["noise_s"]
