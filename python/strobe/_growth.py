@@ -57,8 +57,9 @@ def read(host, files):
     """A reading at this moment. Never raises."""
     try:
         _caches.read()
-        device = _read_devices()
-        for kind, value, least in (("device", device, RISEN_BYTES), ("host", host, RISEN_BYTES), ("files", files, RISEN_FILES)):
+        device, pinned = _read_devices()
+        for kind, value, least in (("device", device, RISEN_BYTES), ("pinned", pinned, RISEN_BYTES), ("host", host, RISEN_BYTES),
+                                   ("files", files, RISEN_FILES)):
             trend = _trends.setdefault(kind, Trend(least))
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
@@ -82,17 +83,16 @@ def _imports():
 
 
 def _read_devices():
-    """Records each device's allocator; what the first in use has allocated."""
+    """Records each device's allocator and pinned memory; what the first device in use has allocated, and what is pinned."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
-        return 0
+        return 0, 0
     first = 0
     for index in range(cuda.device_count()):
         allocated = _read_device(cuda, index)
         first = first or allocated
-    _read_pinned(cuda)
-    return first
+    return first, _read_pinned(cuda)
 
 
 def _read_device(cuda, index):
@@ -120,13 +120,15 @@ def watch_ends(torch):
 
 def _read_pinned(cuda):
     stats = getattr(cuda, "host_memory_stats", None)  # torch 2.6
+    pinned = int(stats().get("allocated_bytes.current", -1)) if stats is not None else -1
     if stats is not None:
-        native.snapshot("strobe.memory.pinned", -1, int(stats().get("allocated_bytes.current", -1)), -1, -1)
+        native.snapshot("strobe.memory.pinned", -1, pinned, -1, -1)
+    return pinned
 
 
 def _search(kind, risen):
     from . import _holders
-    facts = {"of": kind, "risen": risen}
+    facts = {"of": "host" if kind == "pinned" else kind, "risen": risen}
     if kind == "files":
         holder = _holders.of_files(risen // 2)
         target = _holders.open_files()

@@ -238,6 +238,42 @@ def vram_leaks(fixed):
     pipe.run()
 
 
+@planted("memory_leak", needs="cuda")
+def pinned_buffers_stay(fixed):
+    """Each video's frames go to the host through a pinned buffer of their own."""
+    pipe, buffers = Pipeline(Size(CUDA, steps=4)), []
+
+    def on_step(index, x):
+        frames = torch.empty(12 << 20, dtype=torch.uint8, pin_memory=CUDA)
+        if not fixed:
+            buffers.append(frames)  # planted
+
+    pipe.on_step = on_step
+    pipe.run()
+
+
+@planted("out_of_memory", needs="cuda")
+def memory_in_pieces(fixed):
+    """Half of what is reserved is free, in pieces between others that are in use: none is large enough for the decoded frames."""
+    pipe = Pipeline(Size(CUDA, videos=2, steps=2))
+    pipe.run()
+    if not CUDA:
+        return
+    torch.cuda.empty_cache()
+    room, total = 8 << 30, torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + room) / total)
+    whole = torch.empty(6 << 30, dtype=torch.uint8, device="cuda")
+    del whole
+    latents = [torch.empty(64 << 20, dtype=torch.uint8, device="cuda") for _ in range(95)]
+    del latents[::1 if fixed else 2]
+    try:
+        with strobe.generation(frames=8), strobe.section("vae_decode"):
+            frames = torch.empty(int(2.5 * (1 << 30)), dtype=torch.uint8, device="cuda")  # planted
+            del frames
+    except torch.OutOfMemoryError:
+        pass
+
+
 @planted("offload", "offload_serial", "overswap", "copies", stage="offload:Transformer", needs="cuda")
 def offloaded_every_step(fixed):
     pipe = Pipeline(Size(CUDA, dim=1024, videos=4, steps=4))

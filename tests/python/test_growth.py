@@ -88,6 +88,23 @@ def test_a_rise_is_searched_for_three_times_at_most(record, monkeypatch):
     assert searched == ["host"] * 3
 
 
+def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):
+    """Its pages are not among the process's own: the process's memory does not grow with it."""
+    events, pinned, buffers = [], [0], [bytearray(8 << 20) for _ in range(8)]
+    stats = type("cuda", (Torch.cuda,), {"host_memory_stats": staticmethod(lambda: {"allocated_bytes.current": pinned[0]})})
+    monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"cuda": stats}))
+    monkeypatch.setattr(_growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: None),
+                                                               "event": staticmethod(lambda name, **facts: events.append((name, facts)))}))
+    _growth.forget()
+    while not events and pinned[0] < 40 << 24:
+        pinned[0] += 1 << 24
+        _growth.read(1 << 30, 5)
+    _growth.forget()
+    (name, facts), = events
+    assert name == "memory_holder" and facts["of"] == "host" and "the list `buffers`" in facts["holder"]
+    assert len(buffers) == 8
+
+
 class Torch:
     """As much of torch as a reading asks for."""
     class cuda:
