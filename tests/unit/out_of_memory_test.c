@@ -151,6 +151,28 @@ static void a_kill_has_the_last_stage_and_the_last_readings(void **state)
 	synthetic_done(&s);
 }
 
+/* It took less than the time between two samples; the kernel says what the most was. */
+static void what_a_killed_program_took_at_last_is_a_part(void **state)
+{
+	static const char *const columns[] = { "rss_mb", "anon_mb", "file_mb" };
+	struct strobe_attr most = INT(SB_RUN_PEAK_RSS_BYTES, 16300ll * MIB);
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, columns, 3);
+	synthetic_begin(&s, 2 * SECOND, "vae_decode", 0); /* never ended */
+	sb_builder_sample(s.b, schema, 1 * SECOND, (double[]){ 300, 200, 100 }, 3);
+	sb_builder_meta(s.b, SB_META_RUN, &most);
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(m->out_of_memory.resident_count, 3);
+	assert_string_equal(m->out_of_memory.residents[0].component, "came after the last sample");
+	assert_near(m->out_of_memory.residents[0].bytes, 16000.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
 static void nothing_is_said_where_memory_sufficed(void **state)
 {
 	struct synthetic s;
@@ -173,6 +195,7 @@ int main(void)
 		cmocka_unit_test(what_nothing_gives_is_said),
 		cmocka_unit_test(of_several_times_the_last_is_told),
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
+		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
 	};
 

@@ -6,6 +6,7 @@
 #include "base/role.h"
 #include "format/run_keys.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,21 @@ static void add_host(struct collected *c, const char *component, const char *col
 			NULL, mb * SB_MB };
 }
 
+#define LATE_LEAST (16 * SB_MB)
+
+/* Memory that runs out fast is not in the last sample; the kernel knows the most the processes had. */
+static void add_late(struct collected *c, double most_bytes)
+{
+	double sampled = 0;
+
+	for (size_t i = 0; i < c->resident_count; i++)
+		sampled += c->residents[i].bytes;
+	if (most_bytes - sampled >= LATE_LEAST)
+		c->residents[c->resident_count++] = (struct sb_resident){
+			sb_model_text(c->model, "came after the last sample"), NULL, most_bytes - sampled
+		};
+}
+
 /* The last readings, and the stage that was open when everything ended. */
 static void see_kill(struct collected *c)
 {
@@ -148,7 +164,7 @@ static void see_kill(struct collected *c)
 		.requested_bytes = NAN,
 		.free_bytes = NAN,
 		.total_bytes = c->model->memory.ram_total_bytes,
-		.allocated_bytes = c->model->memory.rss_peak_bytes,
+		.allocated_bytes = fmax(c->model->session.peak_rss_bytes, c->model->memory.rss_peak_bytes),
 		.slack_bytes = NAN,
 		.limit_bytes = NAN,
 		.fragmented_bytes = NAN,
@@ -157,6 +173,7 @@ static void see_kill(struct collected *c)
 	add_host(c, "the processes' own memory", "anon_mb");
 	add_host(c, "shared memory", "shared_mb");
 	add_host(c, "mapped files", "file_mb");
+	add_late(c, p->allocated_bytes);
 	for (size_t i = 0; i < c->stages.all.count; i++) {
 		const struct sb_open_stage *s = &((struct sb_open_stage *)c->stages.all.items)[i];
 
