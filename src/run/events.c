@@ -51,6 +51,9 @@ static void prepare(struct sb_engine *e)
 		const struct sb_visitor *v = &e->visitors[i];
 		uint32_t bit = 1u << i;
 
+		e->takers[i] = (struct sb_zone_taker){ v->zone, v->self };
+		e->long_mask |= v->only_long ? bit : 0;
+		e->attrs_mask |= v->only_with_attrs ? bit : 0;
 		if (v->zone && v->roles == SB_EVERY_ZONE)
 			e->every_mask |= bit;
 		else if (v->zone && v->wants_name)

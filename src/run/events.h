@@ -154,6 +154,8 @@ struct sb_visitor {
 	void *self;
 	uint32_t kinds; /* 1u << SB_EVENT_...: which events */
 	uint32_t roles; /* 1u << role: which zones; SB_EVERY_ZONE: all of them */
+	bool only_long; /* of those zones, generations and what lasts SB_LONG_ZONE_NS */
+	bool only_with_attrs; /* of those zones */
 	/* Beyond roles: zones by name, asked once per name. May be NULL. */
 	bool (*wants_name)(void *self, const struct sb_run_name *name);
 	void (*zone)(void *self, const struct sb_zone *zone);
@@ -163,6 +165,7 @@ struct sb_visitor {
 	void (*event)(void *self, const struct sb_event *event);
 };
 #define SB_EVERY_ZONE UINT32_MAX
+#define SB_LONG_ZONE_NS 100000
 
 /* One pass. Can be repeated; paths keep their numbers. */
 int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t count);

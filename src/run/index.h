@@ -8,6 +8,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 
+#define SB_PATHS_RECENT 256u
+
 struct sb_run_index {
 	struct sb_recordings recordings;
 	struct sb_reader_files files;
@@ -18,12 +20,13 @@ struct sb_run_index {
 	struct sb_map schemas; /* process, schema -> index of run->schemas */
 	struct sb_map metas; /* hash of scope and key -> the last such meta */
 	/* paths */
-	struct sb_path_entry {
-		struct sb_path path;
-		uint32_t last_name, last_child; /* the child looked up most recently */
-	} * paths;
+	struct sb_path *paths;
 	uint32_t path_count, path_room;
 	struct sb_map children; /* parent << 32 | name -> path | recursive bit */
+	struct sb_path_recent { /* of children, the ones looked up last */
+		uint64_t key; /* + 1; 0: none */
+		uint32_t path;
+	} recent[SB_PATHS_RECENT];
 	struct sb_pass pass;
 	struct sb_vec writers; /* of struct sb_writer_use */
 	int64_t attributed_ns;
@@ -35,7 +38,14 @@ struct sb_run_index {
 bool sb_run_file_name_set(struct sb_run_process *p, uint32_t file_id, uint32_t id);
 const char *sb_run_text_keep(struct sb_run *run, const char *text, size_t size);
 /* The run's id of a file's name id. */
-uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id);
+uint32_t sb_run_name_of_any(struct sb_run *run, uint32_t process, uint32_t file_id);
+static inline uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id)
+{
+	const struct sb_run_process *p = &run->processes[process];
+
+	return file_id < p->name_count && p->names[file_id] ? p->names[file_id]
+							    : sb_run_name_of_any(run, process, file_id);
+}
 /* Its text. Never index run->names with a call that may add a name: it moves. */
 const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_id);
 uint32_t sb_run_name_add(
@@ -44,7 +54,18 @@ uint32_t sb_run_name_add(
 uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uint32_t task);
 /* The path of a name below a parent; the recursive bit is set when the name is
  * its own ancestor: the path is then the ancestor's. */
-uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name);
+uint32_t sb_run_path_of_any(struct sb_run *run, uint32_t parent, uint32_t name);
+static inline struct sb_path_recent *sb_path_recent(struct sb_run_index *x, uint32_t parent, uint32_t name)
+{
+	return &x->recent[(parent * 7 + name) % SB_PATHS_RECENT];
+}
+static inline uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name)
+{
+	const struct sb_path_recent *recent = sb_path_recent(run->index, parent, name);
+
+	return recent->key == ((uint64_t)parent << 32 | name) + 1 ? recent->path
+								  : sb_run_path_of_any(run, parent, name);
+}
 const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t process, uint32_t schema);
 
 /* ---- scan.c, cut.c ---- */

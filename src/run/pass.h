@@ -8,6 +8,9 @@
 #include "format/cursor.h"
 #include "format/digest.h"
 
+/* Every word goes through these: calls between them would cost as much as their work. */
+#define SB_PASS_INLINE static inline __attribute__((always_inline))
+
 struct sb_frame { /* an open zone */
 	int64_t begin_ns;
 	int64_t child_ns;
@@ -43,7 +46,11 @@ struct sb_engine {
 	const struct sb_visitor *visitors;
 	size_t visitor_count;
 	/* bit i: visitor i */
-	uint32_t every_mask, begin_mask, any_name_mask;
+	uint32_t every_mask, begin_mask, any_name_mask, long_mask, attrs_mask;
+	struct sb_zone_taker { /* what is called for each zone, close together */
+		void (*zone)(void *self, const struct sb_zone *zone);
+		void *self;
+	} takers[32];
 	uint32_t role_mask[32];
 	uint32_t kind_mask[SB_EVENT_KINDS];
 	uint32_t *name_mask; /* per run name; bit 31: asked already */

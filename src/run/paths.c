@@ -20,22 +20,22 @@ static bool ensure_root(struct sb_run_index *x)
 /* A name that is its own ancestor shares the ancestor's path: recursion does not deepen the tree. */
 static uint32_t ancestor_named(const struct sb_run_index *x, uint32_t path, uint32_t name)
 {
-	for (; path; path = x->paths[path].path.parent)
-		if (x->paths[path].path.name == name)
+	for (; path; path = x->paths[path].parent)
+		if (x->paths[path].name == name)
 			return path;
 	return 0;
 }
 
 static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
 {
-	bool too_deep = parent && x->paths[parent].path.depth + 1 >= DEPTH_MAX;
+	bool too_deep = parent && x->paths[parent].depth + 1 >= DEPTH_MAX;
 	uint32_t ancestor = too_deep ? parent : ancestor_named(x, parent, name);
 	uint32_t path;
 
 	if (ancestor)
 		return ancestor | SB_PATH_RECURSIVE;
 	if (x->path_count == x->path_room) {
-		struct sb_path_entry *more = realloc(x->paths, x->path_room * 2 * sizeof *more);
+		struct sb_path *more = realloc(x->paths, x->path_room * 2 * sizeof *more);
 
 		if (!more)
 			return parent ? parent | SB_PATH_RECURSIVE : 0;
@@ -43,15 +43,13 @@ static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
 		x->path_room *= 2;
 	}
 	path = x->path_count++;
-	x->paths[path] = (struct sb_path_entry){
-		.path = { .parent = parent,
-			.name = name,
-			.depth = parent ? x->paths[parent].path.depth + 1 : 0 },
+	x->paths[path] = (struct sb_path){
+		.parent = parent, .name = name, .depth = parent ? x->paths[parent].depth + 1 : 0
 	};
 	return path;
 }
 
-uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name)
+uint32_t sb_run_path_of_any(struct sb_run *run, uint32_t parent, uint32_t name)
 {
 	struct sb_run_index *x = run->index;
 	uint64_t key = (uint64_t)parent << 32 | name;
@@ -59,14 +57,11 @@ uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name)
 
 	if (!ensure_root(x))
 		return 0;
-	if (x->paths[parent].last_name == name && name)
-		return x->paths[parent].last_child;
 	if (!sb_map_get(&x->children, key, &path)) {
 		path = path_new(x, parent, name);
 		sb_map_put(&x->children, key, path);
 	}
-	x->paths[parent].last_name = name;
-	x->paths[parent].last_child = path;
+	*sb_path_recent(x, parent, name) = (struct sb_path_recent){ key + 1, path };
 	return path;
 }
 
@@ -74,7 +69,7 @@ const struct sb_path *sb_run_path(const struct sb_run *run, uint32_t path)
 {
 	static const struct sb_path root;
 
-	return path < run->index->path_count ? &run->index->paths[path].path : &root;
+	return path < run->index->path_count ? &run->index->paths[path] : &root;
 }
 
 uint32_t sb_run_path_count(const struct sb_run *run)

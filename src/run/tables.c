@@ -53,7 +53,7 @@ bool sb_run_file_name_set(struct sb_run_process *p, uint32_t file_id, uint32_t i
 	return true;
 }
 
-uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id)
+uint32_t sb_run_name_of_any(struct sb_run *run, uint32_t process, uint32_t file_id)
 {
 	struct sb_run_process *p = &run->processes[process];
 	char text[32];

@@ -57,7 +57,7 @@ static bool open_chunk(struct sb_engine *e, struct stream *s)
 }
 
 /* The next record and its time; false: no more. */
-static inline bool stream_next(struct sb_engine *e, struct stream *s)
+SB_PASS_INLINE bool stream_next(struct sb_engine *e, struct stream *s)
 {
 	for (;;) {
 		if (sb_cursor_next(&s->cursor, &s->record)) {
@@ -123,7 +123,7 @@ static void give_attr(struct sb_engine *e, struct stream *s)
 	sb_stack_attr(e, s->stack, &a);
 }
 
-static void handle(struct sb_engine *e, struct stream *s)
+SB_PASS_INLINE void handle(struct sb_engine *e, struct stream *s)
 {
 	struct sb_pass *pass = &e->index->pass;
 	struct sb_event ev;

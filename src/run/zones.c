@@ -76,7 +76,7 @@ static uint32_t ask_name(struct sb_engine *e, uint32_t name)
 	return mask;
 }
 
-static inline uint32_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
+SB_PASS_INLINE uint32_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
 {
 	uint32_t mask = e->every_mask | e->role_mask[z->role & 31];
 
@@ -84,7 +84,9 @@ static inline uint32_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
 		mask |= (z->name < e->name_room && e->name_mask[z->name] ? e->name_mask[z->name]
 									 : ask_name(e, z->name)) &
 			~(1u << 31);
-	return mask;
+	if (z->end_ns - z->begin_ns < SB_LONG_ZONE_NS && z->role != STROBE_ROLE_GENERATION)
+		mask &= ~e->long_mask;
+	return z->attr_count ? mask : mask & ~e->attrs_mask;
 }
 
 static bool clip(struct sb_engine *e, struct sb_zone *z)
@@ -103,7 +105,7 @@ static bool clip(struct sb_engine *e, struct sb_zone *z)
 	return true;
 }
 
-bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
+SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 {
 	uint32_t mask;
 
@@ -115,11 +117,16 @@ bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
 		z->child_ns = z->end_ns - z->begin_ns;
 	e->index->pass.zones++;
 	for (mask = wanted_by(e, z); mask; mask &= mask - 1) {
-		const struct sb_visitor *v = &e->visitors[__builtin_ctz(mask)];
+		const struct sb_zone_taker *taker = &e->takers[__builtin_ctz(mask)];
 
-		v->zone(v->self, z);
+		taker->zone(taker->self, z);
 	}
 	return true;
+}
+
+bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
+{
+	return give(e, z);
 }
 
 /* ---- the stack ----------------------------------------------------------- */
@@ -187,7 +194,7 @@ static inline int64_t claim(int64_t *covered_ns, int64_t begin_ns, int64_t end_n
 	return end_ns > from ? end_ns - from : 0;
 }
 
-static void claim_in_parent(
+SB_PASS_INLINE void claim_in_parent(
 	struct sb_engine *e, struct sb_stack *s, uint32_t depth, int64_t begin_ns, int64_t end_ns)
 {
 	if (depth)
@@ -226,7 +233,7 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		s->attr_count = f->attr_first;
 		s->text_size = f->text_first;
 	}
-	if (sb_zone_give(e, &z))
+	if (give(e, &z))
 		claim_in_parent(e, s, s->depth, z.begin_ns, z.end_ns);
 }
 

@@ -228,6 +228,62 @@ static void a_generation_can_be_cut_out(void **state)
 	unlink(s.path);
 }
 
+static void a_visitor_may_want_long_zones_or_those_with_attributes(void **state)
+{
+	struct synthetic s;
+	struct seen seen[2] = { { 0 }, { 0 } };
+	struct sb_visitor v[] = {
+		{ .self = &seen[0], .roles = SB_EVERY_ZONE, .only_long = true, .zone = see_zone },
+		{ .self = &seen[1], .roles = SB_EVERY_ZONE, .only_with_attrs = true, .zone = see_zone },
+	};
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_end(&s, 10);
+	synthetic_begin(&s, 10, "short", 0);
+	synthetic_attr(&s, "frames", 3);
+	synthetic_end(&s, 10 + SB_LONG_ZONE_NS - 1);
+	synthetic_stage(&s, 200000, 200000 + SB_LONG_ZONE_NS, "long", 0);
+	assert_int_equal(sb_builder_close(s.b, 1000000), 0);
+	assert_int_equal(sb_run_open(s.path, NULL, &seen[0].run), 0);
+	seen[1].run = seen[0].run;
+	assert_int_equal(sb_run_visit(seen[0].run, v, 2), 0);
+	assert_string_equal(seen[0].text, "video 0-10/0;long 200000-300000/0;");
+	assert_string_equal(seen[1].text, "short 10-100009/0;");
+	sb_run_close(seen[0].run);
+	unlink(s.path);
+}
+
+/* More pairs of parent and name than are remembered at once. */
+static void names_that_take_turns_keep_their_paths(void **state)
+{
+	enum { NAMES = 600 };
+	struct synthetic s;
+	struct seen seen = { 0 };
+	uint32_t first, count;
+
+	synthetic_open(&s);
+	for (unsigned i = 0; i < 3 * NAMES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "n%u", i % NAMES);
+		synthetic_begin(&s, i * 10, name, 0);
+		synthetic_begin(&s, i * 10 + 1, "in", 0);
+		synthetic_end(&s, i * 10 + 2);
+		synthetic_end(&s, i * 10 + 3);
+	}
+	assert_int_equal(sb_builder_close(s.b, 100000), 0);
+	assert_int_equal(sb_run_open(s.path, NULL, &seen.run), 0);
+	assert_int_equal(sb_run_visit(seen.run, NULL, 0), 0);
+	first = sb_run_path_count(seen.run);
+	assert_int_equal(first, 1 + 2 * NAMES);
+	assert_int_equal(sb_run_visit(seen.run, NULL, 0), 0);
+	count = sb_run_path_count(seen.run);
+	assert_int_equal(count, first);
+	sb_run_close(seen.run);
+	unlink(s.path);
+}
+
 /* The tool's own file and a child's, with clocks of the same boot. */
 static void processes_of_a_run_share_one_axis(void **state)
 {
@@ -366,6 +422,8 @@ int main(void)
 		cmocka_unit_test(words_far_apart_keep_their_times),
 		cmocka_unit_test(a_cut_clips_what_reaches_over_its_borders),
 		cmocka_unit_test(a_generation_can_be_cut_out),
+		cmocka_unit_test(a_visitor_may_want_long_zones_or_those_with_attributes),
+		cmocka_unit_test(names_that_take_turns_keep_their_paths),
 		cmocka_unit_test(processes_of_a_run_share_one_axis),
 		cmocka_unit_test(zones_and_spans_cost_little_however_many_zones_are_open),
 		cmocka_unit_test(ends_that_match_nothing_cost_little_however_many_zones_are_open),

@@ -105,6 +105,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
+		.only_with_attrs = true,
 		.zone = take_zone,
 		.event = take_event };
 	return 0;

@@ -71,6 +71,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->kinds = 1u << SB_EVENT_SNAPSHOT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_ITERATION |
 		   1u << STROBE_ROLE_BLOCK;
+	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
 	return 0;

@@ -132,6 +132,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		   1u << SB_EVENT_EVENT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
 		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
+	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
 	return 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define SPANS_MOST 32768u
-#define LEAST_NS 100000
+#define LEAST_NS SB_LONG_ZONE_NS
 #define OPEN_MOST 256 /* stages open at the same time, over all threads */
 
 void sb_open_stages_done(struct sb_open_stages *s)
