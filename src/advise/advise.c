@@ -107,6 +107,26 @@ static int by_gain(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
+static bool is_above(const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	return !sb_rule_is_symptom(cause->id) && cause->startup == symptom->startup && cause->cause &&
+	       priority_order(cause->priority) <= priority_order(symptom->priority);
+}
+
+/* A symptom that no cause explains stands below the causes that are as urgent, however much it costs. */
+static void lower_symptoms(struct sb_advice *all, size_t count)
+{
+	for (size_t i = count; i > 0; i--) {
+		struct sb_advice symptom = all[i - 1];
+		size_t last = i - 1;
+
+		for (size_t k = i; sb_rule_is_symptom(symptom.id) && k < count; k++)
+			last = is_above(&all[k], &symptom) ? k : last;
+		memmove(&all[i - 1], &all[i], (last - (i - 1)) * sizeof *all);
+		all[last] = symptom;
+	}
+}
+
 static void ask_all(struct sb_advisor *a)
 {
 	const struct sb_rule *rule;
@@ -162,6 +182,7 @@ int sb_advise(struct sb_model *model)
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
 		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);
+		lower_symptoms(a.found.items, a.found.count);
 		memcpy(model->advice.all, a.found.items, a.found.count * sizeof *model->advice.all);
 		model->advice.count = a.found.count;
 	}

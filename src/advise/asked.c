@@ -24,6 +24,28 @@ const char *sb_asked_text(const struct sb_event_row *event, const char *key)
 	return p && p->type == STROBE_TYPE_STRING ? p->s : NULL;
 }
 
+double sb_asked_number(const struct sb_event_row *event, const char *key)
+{
+	const struct sb_pair *p = attr_of(event, key);
+
+	if (!p)
+		return NAN;
+	return p->type == STROBE_TYPE_INT ? (double)p->i : p->type == STROBE_TYPE_FLOAT ? p->f : NAN;
+}
+
+const struct sb_event_row *sb_asked_last(
+	const struct sb_model *model, const char *name, const char *key, const char *text)
+{
+	for (size_t i = model->events.count; i > 0; i--) {
+		const struct sb_event_row *e = &model->events.rows[i - 1];
+		const char *value = strcmp(e->name, name) == 0 ? sb_asked_text(e, key) : NULL;
+
+		if (value && strcmp(value, text) == 0)
+			return e;
+	}
+	return NULL;
+}
+
 const struct sb_event_row *sb_asked_for(const struct sb_model *model, const char *setting)
 {
 	for (size_t i = model->events.count; i > 0; i--) {
@@ -162,10 +184,59 @@ static void find_other_attention(struct sb_advisor *a)
 	f->rank_s = ran_s(a->model, NULL);
 }
 
+#define HELD_LEAST 4 /* times: fewer may be one layer's */
+
+/* Whether sdpa_kernel() left attention in this model a backend of the family. */
+static bool was_left(const struct sb_model *model, const char *component, const char *family)
+{
+	for (size_t i = 0; i < model->events.count; i++) {
+		const struct sb_event_row *e = &model->events.rows[i];
+		const char *backends = strcmp(e->name, "torch.attention") == 0 ? sb_asked_text(e, "backends")
+									       : NULL;
+		const char *model_name = sb_asked_text(e, "component");
+
+		if (backends && strstr(backends, family) && model_name && strcmp(model_name, component) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without a trace: the backend that was set, beside the one that sdpa_kernel() leaves inside the same model. */
+static void find_held_attention(struct sb_advisor *a)
+{
+	const struct sb_event_row *e = sb_asked_for(a->model, "attention"),
+				  *held = sb_asked_last(
+					  a->model, "torch.attention", "component", component_of(e));
+	const char *backend = sb_asked_text(e, "attention"), *family = backend ? family_of(backend) : NULL,
+		   *left = sb_asked_text(held, "backends"), *file = sb_asked_text(held, "file");
+	uint32_t line = (uint32_t)fmax(0, sb_asked_number(held, "line"));
+	struct sb_advice *f;
+
+	if (a->model->gpu.present || !family || !left || !file ||
+		!(sb_asked_number(held, "count") >= HELD_LEAST) ||
+		was_left(a->model, component_of(e), family))
+		return;
+	f = sb_advisor_find(a, 1, NAN,
+		sb_say(a, "'%s' asks for the attention backend '%s', and is held to another", component_of(e),
+			backend),
+		sb_say(a, "sdpa_kernel() inside it left '%s' alone, %.0f times or more", left,
+			sb_asked_number(held, "count")));
+	sb_finding_cause(f,
+		sb_say(a, "the backend '%s' was set on '%s'; %s:%u holds its attention to '%s'", backend,
+			component_of(e), strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line, left),
+		SB_GAIN_ESTIMATED, SB_CERTAIN);
+	if (!f)
+		return;
+	f->stage = f->where.stage = component_of(e);
+	sb_finding_line(f, file, line);
+	f->rank_s = a->model->diffusion.steps_s * 0.1;
+}
+
 void sb_rule_asked_not_ran(struct sb_advisor *a)
 {
 	find_not_compiled(a);
 	find_other_attention(a);
+	find_held_attention(a);
 }
 
 /* ---- versions -------------------------------------------------------------------- */

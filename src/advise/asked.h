@@ -6,8 +6,13 @@
 
 /* The latest model that asked for this setting ("cache", "attention", "compiled"); NULL: none did. */
 const struct sb_event_row *sb_asked_for(const struct sb_model *model, const char *setting);
-/* "first block cache"; NULL: not a text, or not there. */
+/* "first block cache"; NULL: not a text, or not there; of an event that may be NULL. */
 const char *sb_asked_text(const struct sb_event_row *event, const char *key);
+/* NAN: not a number, or not there. */
+double sb_asked_number(const struct sb_event_row *event, const char *key);
+/* The latest event of this name whose attribute is this text; NULL: none. */
+const struct sb_event_row *sb_asked_last(
+	const struct sb_model *model, const char *name, const char *key, const char *text);
 
 /* Adds the finding about a cache that is set on a model and has served no step. */
 void sb_asked_cache(struct sb_advisor *a);

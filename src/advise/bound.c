@@ -2,6 +2,7 @@
  * communication; and what to leave alone because it cannot pay. */
 #include "advise/bound.h"
 
+#include "advise/weigh.h"
 #include "base/role.h"
 #include "stats/seconds.h"
 
@@ -9,6 +10,7 @@
 
 #define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
 #define GPU_WAITS 0.3 /* less than that: it is idle for most of the time */
+#define GPU_BEHIND 0.6 /* of the time the CPU runs ahead of it */
 #define CPU_BUSY 80 /* percent of a core */
 #define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
 #define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
@@ -84,6 +86,12 @@ static bool by_copies(struct sb_model *model)
 	return true;
 }
 
+/* How much of the generations the GPU certainly had work: samples of its load lag in short runs. */
+static double behind(const struct sb_model *model)
+{
+	return sb_weigh_behind_s(model) / judged_s(model);
+}
+
 static bool by_gpu(struct sb_model *model)
 {
 	double busy = model->gpu.present ? model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s) : NAN;
@@ -92,6 +100,9 @@ static bool by_gpu(struct sb_model *model)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
 	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util", utilization(model));
+	else if (isnan(busy) && behind(model) >= GPU_BEHIND)
+		model->summary.bound_reason = sb_model_printf(
+			model, "the CPU runs ahead of it for %.0f %% of the time", behind(model) * 100);
 	else
 		return false;
 	bound(model, "GPU", "gpu");

@@ -1,6 +1,7 @@
 /* Rules about the kernels a stage ran and better ones it could have run: attention, convolutions,
- * precision, layout. They say nothing without a GPU trace. */
+ * precision, layout. Without a GPU trace they say what advise/untraced.h knows. */
 #include "advise/asked.h"
+#include "advise/untraced.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -172,6 +173,7 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 	struct shown math = worst(a->model, math_attention), efficient = worst(a->model, efficient_attention);
 	struct sb_advice *f;
 
+	sb_untraced_attention(a);
 	f = find_shown(a, &math,
 		math.stage ? sb_say(a, "attention in '%s' runs unfused", math.stage->name) : "",
 		math.stage ? sb_say(a,
@@ -229,6 +231,7 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 
 	if (f)
 		f->where.kernel = kernel_like(a->model, words);
+	sb_untraced_convolutions(a);
 }
 
 /* ---- precision ---------------------------------------------------------------------- */
@@ -322,6 +325,7 @@ void sb_rule_precision_mismatch(struct sb_advisor *a)
 		SB_LIKELY);
 	if (f)
 		f->suggestion = "Convert the model once: model.to(torch.bfloat16), and leave autocast out.";
+	sb_untraced_precision(a);
 }
 
 void sb_rule_quantised_not_used(struct sb_advisor *a)

@@ -98,6 +98,8 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 		return; /* what was traced says it better */
 	if (sb_weigh_utilization(a->model) * 100 >= a->limit)
 		return; /* it was the first generation that was cold */
+	if (sb_weigh_behind_s(a->model) / wall_s * 100 >= a->limit)
+		return; /* the driver's samples lag; the GPU's own events show that it had work */
 	if (used_s > 0) /* elsewhere there is no work to give it */
 		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
 	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,

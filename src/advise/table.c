@@ -320,7 +320,7 @@ static const struct sb_rule rules[] = {
 		  "panel." },
 		sb_rule_cache_idle },
 	{ { "asked_not_ran", "cause", MEDIUM, HOURS, false, NULL, NULL, 0,
-		  "models of diffusers; for attention a GPU trace",
+		  "models of diffusers; for attention a GPU trace or sdpa_kernel()",
 		  "a model was to be compiled and nothing was, or its attention backend does not appear",
 		  "Look at the log of the first call: the compiler or the backend says why it is not used; "
 		  "then "
@@ -374,19 +374,20 @@ static const struct sb_rule rules[] = {
 		sb_rule_slow_trend },
 	/* ---- kernels that ran, beside those that could have ---- */
 	{ { "fallback_attention", "cause", HIGH, HOURS, false, "fallback_attention_percent", "percent", 5,
-		  "a GPU trace",
+		  "a GPU trace; without one torch's switches and sdpa_kernel()",
 		  "attention without a flash kernel costs more than this share of the generations",
 		  "Call torch.nn.functional.scaled_dot_product_attention with 16-bit inputs and without a "
 		  "dense mask, or set "
 		  "the attention backend (flash, cuDNN, Sage); take sdpa_kernel(MATH) out." },
 		sb_rule_fallback_attention },
 	{ { "fallback_conv", "cause", HIGH, HOURS, false, "fallback_conv_percent", "percent", 5,
-		  "a GPU trace", "convolutions without cuDNN cost more than this share of the generations",
+		  "a GPU trace; without one torch's switches",
+		  "convolutions without cuDNN cost more than this share of the generations",
 		  "torch.backends.cudnn.enabled = True; check that cuDNN is found "
 		  "(torch.backends.cudnn.version()) and takes the dtype." },
 		sb_rule_fallback_conv },
 	{ { "precision_mismatch", "cause", HIGH, HOURS, false, "precision_percent", "percent", 5,
-		  "a GPU trace",
+		  "a GPU trace; without one the models' dtypes",
 		  "fp32 or fp64 products beside a 16-bit model, or casts in every call, cost more than this "
 		  "share",
 		  "Load it in the precision it shall compute in: torch_dtype=torch.bfloat16, or "

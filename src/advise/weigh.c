@@ -189,6 +189,24 @@ double sb_weigh_utilization(const struct sb_model *model)
 	return most;
 }
 
+#define AHEAD 1.2 /* times as long as the CPU took: the GPU was behind, by its own events */
+
+double sb_weigh_behind_s(const struct sb_model *model)
+{
+	const struct sb_stage *all = model->stages.stages;
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &all[i];
+		bool outer = s->parent >= 0 && all[s->parent].role == STROBE_ROLE_GENERATION;
+
+		if (outer && !s->span && s->count > 0 && s->gpu_span_count == s->count &&
+			s->gpu_span_s > AHEAD * s->total_s)
+			sum_s += s->gpu_span_s;
+	}
+	return fmin(sum_s, model->summary.generation_s > 0 ? model->summary.generation_s : 0);
+}
+
 bool sb_weigh_has_gpu(const struct sb_model *model)
 {
 	return model->gpu.present || model->summary.gpu_utilization_mean_percent > 0;

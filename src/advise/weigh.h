@@ -29,10 +29,12 @@ double sb_weigh_step_busy(const struct sb_model *model);
 double sb_weigh_idle_s(const struct sb_model *model);
 /* Mean GPU utilisation over the warm generations, 0 to 1; NAN: not sampled there. */
 double sb_weigh_utilization(const struct sb_model *model);
-/* From the first warm generation's begin to the last one's end. */
+/* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
+double sb_weigh_behind_s(const struct sb_model *model);
 /* How often the stage's traced kernels ran in all: some steps are traced, and of every other stage of a generation the
  * first call, with what it calls. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);
+/* From the first warm generation's begin to the last one's end. */
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s);
 bool sb_weigh_has_gpu(const struct sb_model *model);
 /* High, medium or low by its share of the generations' time; of a finding that may be NULL. */

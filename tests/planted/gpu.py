@@ -1,4 +1,5 @@
 """Problems of a torch pipeline. On a GPU all of them run; those that show on a CPU too run there with a small model."""
+import contextlib
 import gc
 import hashlib
 import threading
@@ -10,6 +11,7 @@ import torch.nn.functional as F
 
 import strobe
 
+import beside
 from problem import planted
 from video import Decoder, Pipeline, Size, attend
 
@@ -482,24 +484,23 @@ def too_many_threads(fixed):
 
 @planted("gpu_shared", stage=None, needs="cuda")
 def another_process_on_the_gpu(fixed):
-    import subprocess
-    import sys
-    other = None
     pipe = Pipeline(Size(CUDA))
-    if not fixed:
-        other = subprocess.Popen([sys.executable, "-c", "import torch,time\nx=torch.randn(8192,8192,device='cuda')\nprint('up',flush=True)\n"
-                                  "t=time.time()\nwhile time.time()-t<6:\n    x@x\n    torch.cuda.synchronize()"],
-                                 stdout=subprocess.PIPE, env={"PATH": "/usr/bin", "LD_LIBRARY_PATH": os_path("LD_LIBRARY_PATH")})
-        other.stdout.readline()
-    pipe.run()
-    if other is not None:
-        other.kill()
-        other.wait()
+    with contextlib.nullcontext() if fixed else beside.another_process(OTHER):
+        pipe.run()
 
 
-def os_path(name):
-    import os
-    return os.environ.get(name, "")
+OTHER = """
+import os, sys, time
+import torch
+x = torch.randn(8192, 8192, device="cuda")
+x @ x
+torch.cuda.synchronize()
+print("up", flush=True)
+end = time.monotonic() + 20
+while os.getppid() != 1 and time.monotonic() < end:
+    x @ x
+    torch.cuda.synchronize()
+"""
 
 
 # ---- healthy ----

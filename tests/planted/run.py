@@ -28,6 +28,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import beside  # noqa: E402
+
 LINES_OFF = 3
 IMPORTS_MOST_S = 1200  # and the turns of all before it
 FIRST = ("isnan_in_every_block", "attention_is_math", "vae_in_fp32", "numpy_in_the_callback", "empty_cache_every_step", "cudnn_is_off",
@@ -160,14 +162,22 @@ class Turn:
         """Passes the turn on when the program's process is gone; what strobe does after it needs no GPU."""
         deadline = time.monotonic() + IMPORTS_MOST_S
         taken = 0
+        other = beside.Beside(self.lock.name)
+        try:
+            self._watch(process, most_s, deadline, taken, other)
+        finally:
+            other.end()
+        self.pass_on()
+
+    def _watch(self, process, most_s, deadline, taken, other):
         while process.poll() is None and not (taken and is_gone(taken)):
+            other.look()
             if not taken:
                 taken = self.program()
                 deadline = time.monotonic() + most_s if taken else deadline
             if time.monotonic() > deadline:
                 raise subprocess.TimeoutExpired("the program", most_s)
             time.sleep(0.02)
-        self.pass_on()
 
     def pass_on(self):
         """Once it has come: a program that dies while it imports lets none run beside the one before it."""

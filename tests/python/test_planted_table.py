@@ -102,3 +102,18 @@ def test_a_turn_is_passed_on_when_its_process_is_gone(tmp_path):
 def test_the_table_joins_predicted_and_measured_savings():
     rows = [run.row(problem("a"), {"traced": report(finding(24))}, {"a": 0.15})]
     assert "predicted 0.30 s measured 0.15 s (2.00 x)" in run.text_of(rows)
+
+
+def test_a_process_beside_the_program_is_the_runners(tmp_path, monkeypatch):
+    turn = str(tmp_path / "turn.0")
+    monkeypatch.setattr(run.beside.sys, "argv", ["program.py", "a", "--turn", turn])
+    monkeypatch.setattr(run.beside.time, "sleep", lambda _: other.look())
+    other = run.beside.Beside(turn)
+    other.look()
+    assert other.other is None
+    with run.beside.another_process("import signal; print('up', flush=True); signal.pause()"):
+        assert other.other is not None and other.other.poll() is None
+        began = other.other
+    other.look()
+    assert other.other is None and began.returncode is not None
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".up")]

@@ -41,3 +41,44 @@ def test_a_compilation_that_does_not_happen_is_named(found):
 def test_a_compilation_that_happens_is_not(found):
     asked, said, _ = found("wan_compiler_is_off", "--fixed")
     assert asked["transformer"]["compiled"] == 1 and "asked_not_ran" not in said
+
+
+HELD = """
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.zeros(4))  # kept in float32, as norms and tables are
+        self.blocks = torch.nn.ModuleList(torch.nn.Linear(8, 8, dtype=torch.bfloat16) for _ in range(3))
+
+    def forward(self, x):
+        with sdpa_kernel(SDPBackend.MATH):  # held
+            return F.scaled_dot_product_attention(x, x, self.blocks[0](x))
+
+net, x = Net(), torch.ones(1, 2, 4, 8, dtype=torch.bfloat16)
+for _ in range(5):
+    made = net(x)
+assert torch.equal(torch.compile(net, backend="aot_eager", fullgraph=True)(x), made)
+assert torch.backends.cuda.flash_sdp_enabled()
+"""
+
+
+def test_attention_that_is_held_to_a_backend_is_told_with_its_line(run, tmp_path):
+    script = tmp_path / "held.py"
+    script.write_text(HELD)
+    events = run(sys.executable, str(script)).report()["events"]
+    held = [e["attributes"] for e in events if e["name"] == "torch.attention"]
+    assert [(h["backends"], h["count"]) for h in held[:2]] == [("math", 1), ("math", 4)]
+    line = 1 + next(i for i, text in enumerate(HELD.split("\n")) if text.endswith("# held"))
+    assert all(h["component"] == "Net" and h["file"] == str(script) and h["line"] == line for h in held[:2])
+
+
+def test_a_model_of_no_pipeline_tells_the_dtype_of_most_of_its_weights_once(run, tmp_path):
+    script = tmp_path / "held.py"
+    script.write_text(HELD)
+    events = run(sys.executable, str(script)).report()["events"]
+    asked = [e["attributes"] for e in events if e["name"] == "torch.asked" and "compiled" not in e["attributes"]]
+    assert [(a["component"], a["dtype"], a["device"]) for a in asked] == [("Net", "bfloat16", "cpu")]

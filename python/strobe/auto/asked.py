@@ -1,5 +1,8 @@
-"""What a program asked its models to be: dtype, device, memory format, attention backend, compilation, cache and
-offload. Read from the modules when a pipeline is called, and told once; the kernels and steps say what ran."""
+"""What a program asked its models to be: dtype, device, memory format, attention backend, compilation, cache, offload,
+autocast, and torch's own switches. Read from the modules when a pipeline is called, or a model of no pipeline for the first
+time, and told once; the kernels and steps say what ran."""
+import itertools
+import os
 import sys
 import weakref
 
@@ -12,6 +15,7 @@ CACHES = {"fbc_": "first block cache", "mag_cache_": "mag cache", "faster_cache_
 SEEN = ("fbc_", "mag_cache_")  # skip whole blocks: a step that they serve is marked `cached`
 LOOKED_AT_MOST = 4000  # modules, for the first convolution
 TOLD_MOST = 1000       # pipelines that are made anew for each video tell no more
+WEIGHTS_MOST = 200     # parameters, for the dtype of most of them
 
 _told = set()
 _convolutions = weakref.WeakKeyDictionary()  # module -> its first convolution, or None: looking for it goes through all of them
@@ -20,16 +24,19 @@ _convolutions = weakref.WeakKeyDictionary()  # module -> its first convolution, 
 def tell(components):
     """An event for each model of a pipeline whose settings are new. components: its name to the module."""
     for name, module in components.items():
-        if not hasattr(module, "named_children") or not hasattr(module, "parameters"):
-            continue
-        module, wrapper = uncompiled(module), module
-        facts = _facts(module)
-        if wrapper is not module and _sees_compiling():
-            facts["compiled"] = 1
-        key = (name, *facts.items())
-        if key not in _told and len(_told) < TOLD_MOST:
-            _told.add(key)
-            native.event("torch.asked", component=name, **facts)
+        if hasattr(module, "named_children") and hasattr(module, "parameters"):
+            tell_model(name, module)
+
+
+def tell_model(name, module):
+    module, wrapper = uncompiled(module), module
+    facts = _facts(module)
+    if wrapper is not module and _sees_compiling():
+        facts["compiled"] = 1
+    key = (name, *facts.items())
+    if key not in _told and len(_told) < TOLD_MOST:
+        _told.add(key)
+        native.event("torch.asked", component=name, **facts)
 
 
 def tell_versions():
@@ -46,22 +53,46 @@ def tell_versions():
 
 
 def _facts(module):
-    parameter = next(module.parameters(), None)
     facts = {"kind": type(module).__name__}
-    if parameter is not None:
-        facts["dtype"] = _held.dtype_name(parameter)
-        facts["device"] = parameter.device.type
+    blocks = _first_blocks(module)
+    facts["dtype"], facts["device"] = _most_weights(module, blocks)
     convolution = _first_convolution(module)
     if convolution is not None:
         facts["convolution"] = type(convolution).__name__
         facts["memory_format"] = _memory_format(convolution.weight)
-    blocks = _first_blocks(module)
+    if facts["device"] == "cuda":
+        facts.update(_switches(sys.modules["torch"], convolution is not None))
     facts["quantised"] = _quantised(blocks)
     facts["attention"] = _attention(blocks)
     facts["cache"], facts["threshold"] = _cache(module, blocks)
     facts["offload"] = _offload(module, blocks)
     facts["compiled"] = _compiled(module, blocks)
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def _most_weights(module, blocks):
+    """Dtype and device of most weights: a model in 16 bits keeps its norms and tables in 32."""
+    own = [tensor for block in blocks for tensor in getattr(block, "_parameters", {}).values() if tensor is not None]
+    sizes = {}
+    for tensor in own[:WEIGHTS_MOST] if len(own) > 2 else itertools.islice(module.parameters(), WEIGHTS_MOST):
+        kind = _held.dtype_name(tensor), tensor.device.type
+        sizes[kind] = sizes.get(kind, 0) + tensor.numel()
+    return max(sizes, key=sizes.get) if sizes else (None, None)
+
+
+def _switches(torch, convolves):
+    """Switches of torch's that decide which kernels a model on a GPU runs, where they are not as torch sets them."""
+    facts = {}
+    if torch.is_autocast_enabled():
+        newer = getattr(torch, "get_autocast_dtype", None)
+        facts["autocast"] = str(newer("cuda") if newer else torch.get_autocast_gpu_dtype()).replace("torch.", "")
+    if convolves and not torch.backends.cudnn.enabled:
+        facts["cudnn"] = 0
+    cuda = torch.backends.cuda
+    fused = [getattr(cuda, name, None) for name in ("flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled")]
+    if not any(enabled() for enabled in fused if enabled is not None):
+        facts["sdp"] = "math"
+    return facts
 
 
 def _first_convolution(module):
@@ -149,3 +180,36 @@ def _sees_compiling():
 
 def _compiled(module, blocks):
     return 1 if _sees_compiling() and any(getattr(block, "_compiled_call_impl", None) is not None for block in blocks) else None
+
+
+# ---- attention that is held to some backends: sdpa_kernel() ----
+
+_held_to = {}  # backends -> how often they were asked for
+HOLDS_MOST = 2  # backends: more is free choice
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ON_THE_WAY = (os.sep + "contextlib.py", os.path.join("torch", "nn", "attention", "__init__.py"))
+
+
+def attention_is_held_to(backends, name_of_model):
+    """Told the 1st, 4th, 16th… time, with the line that asks for it. name_of_model(frame): of a frame that calls a model."""
+    key = tuple(backends)
+    if len(key) > HOLDS_MOST:
+        return  # given back
+    count = _held_to[key] = _held_to.get(key, 0) + 1
+    if count & (count - 1) or not count & 0x5555555555555555:
+        return
+    names = [getattr(backend, "name", str(backend)).lower() for backend in key]
+    frame = sys._getframe(1)
+    while frame is not None and _is_on_the_way(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return
+    file, line, model = frame.f_code.co_filename, frame.f_lineno, None
+    while frame is not None and model is None:
+        model, frame = name_of_model(frame), frame.f_back
+    native.event("torch.attention", backends=" ".join(sorted(names)), component=model, count=count, file=file, line=line)
+
+
+def _is_on_the_way(file):
+    """From the program's line to torch's switches."""
+    return file.startswith(OWN) or file.endswith(ON_THE_WAY)

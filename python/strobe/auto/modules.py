@@ -7,7 +7,7 @@ import weakref
 from .. import _caches, _flops
 from .._native import native
 from .._torch import uncompiled
-from . import wrapping
+from . import asked, wrapping
 from .vocabulary import here, stage
 from .wrapping import MARK, guard, transparent
 
@@ -18,6 +18,8 @@ _original_call = None
 _calm = 0
 around_call = None  # (call, name) -> call, while allocations are recorded with their stacks
 _component_of = {}  # id(module) -> (weak reference to it, what its framework calls it)
+_called = set()  # ids of models of no framework that have told what they were asked to be
+CALLED_MOST = 1000
 
 
 def name_component(module, name):
@@ -119,6 +121,8 @@ def _record_call(call, module, args, kwargs):
     name = guard(component_name, module) or type(module).__name__
     if "past_key_values" in kwargs:
         guard(_caches.note, kwargs["past_key_values"], "KV cache of " + name)
+    if id(module) not in _called:
+        guard(_tell_first, name, module)
     if around_call is not None:
         call = around_call(call, name)
     try:
@@ -128,6 +132,21 @@ def _record_call(call, module, args, kwargs):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
+
+
+def _tell_first(name, module):
+    """What a framework knows, its pipeline tells."""
+    if len(_called) >= CALLED_MOST:
+        return
+    _called.add(id(module))
+    if id(uncompiled(module)) not in _component_of and not _is_a_part(type(module)):
+        asked.tell_versions()
+        asked.tell_model(name, module)
+
+
+def name_in_frame(frame):
+    """The model that is called in a frame of this file; None: it calls none."""
+    return frame.f_locals.get("name") if frame.f_code is _record_call.__code__ else None
 
 
 def _noting(call, shape):

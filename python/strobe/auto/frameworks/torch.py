@@ -5,7 +5,7 @@ import sys
 
 from ... import _held
 from ..._native import native
-from .. import collectives, functional, modules, vocabulary, wrapping
+from .. import asked, collectives, functional, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
 from ..wrapping import guard, wrap
 
@@ -40,6 +40,20 @@ def _threads_of_environment():
 
 def _note_threads(count, file, line):
     native.event("torch.set_num_threads", threads=count, cores=len(os.sched_getaffinity(0)), file=file, line=line)
+
+
+# ---- attention, as asked for ----
+
+def _on_attention(module):
+    wrap(module, "_sdpa_kernel", _choosing_attention)  # sdpa_kernel() itself is known to dynamo
+
+
+def _choosing_attention(original):
+    def _sdpa_kernel(backends, *args, **kwargs):
+        if not wrapping.compiling():
+            guard(asked.attention_is_held_to, backends, modules.name_in_frame)
+        return original(backends, *args, **kwargs)
+    return _sdpa_kernel
 
 
 # ---- models that move ----
@@ -123,5 +137,6 @@ WAITS_FOR = {
     "torch": _on_torch,
     "torch.distributed.distributed_c10d": _on_distributed,  # before torch.distributed takes the names over from it
     "torch.distributed._functional_collectives": functional.watch,
+    "torch.nn.attention": _on_attention,
     "torch.utils.data.dataloader": _on_dataloader,
 }

@@ -1,0 +1,197 @@
+/* Rules about kernels where no trace shows them: what torch's switches and the dtypes of the models leave no choice
+ * about. What it costs is for a trace to say. */
+#include "advise/untraced.h"
+
+#include "advise/asked.h"
+#include "advise/weigh.h"
+
+#include <string.h>
+
+/* Of the GPU's time of a stage, to rank by: the least that one of these cost where it was measured. */
+#define COSTS 0.3
+
+/* ---- the stage of a model --------------------------------------------------- */
+
+static const struct sb_stage *stage_of(const struct sb_model *model, const char *component)
+{
+	const struct sb_stage *s = component ? sb_model_stage(model, component) : NULL;
+
+	if (!s && component && strcmp(component, "vae") == 0)
+		s = sb_model_stage(model, "vae_decode");
+	return s;
+}
+
+/* The GPU's time of its calls; where it was not taken, the CPU's. */
+static double gpu_s(const struct sb_stage *s)
+{
+	if (s->gpu_span_s > 0 && s->gpu_span_count > 0)
+		return s->gpu_span_s * (double)sb_stage_calls(s) / (double)s->gpu_span_count;
+	return s->covered_s;
+}
+
+static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, const char *issue,
+	const char *seen, const char *cause, enum sb_confidence sure)
+{
+	double cost_s = fmin(COSTS * gpu_s(s), sb_weigh_work_s(a->model)),
+	       percent = sb_weigh_percent(a->model, cost_s);
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, NAN, issue,
+		sb_say(a, "%s; '%s' takes %s of the GPU; --gpu-trace=steps:3 shows what it costs", seen,
+			s->name, sb_say_seconds(a, gpu_s(s))));
+	sb_finding_cause(f, cause, SB_GAIN_ESTIMATED, sure);
+	if (!f)
+		return NULL;
+	f->stage = s->name;
+	f->rank_s = cost_s;
+	sb_weigh_priority(a, f);
+	return f;
+}
+
+/* ---- attention -------------------------------------------------------------- */
+
+static void find_math(struct sb_advisor *a, const struct sb_stage *s, const struct sb_event_row *e)
+{
+	const char *file = sb_asked_text(e, "file"), *base = file ? strrchr(file, '/') : NULL;
+	uint32_t line = (uint32_t)sb_asked_number(e, "line");
+	struct sb_advice *f;
+
+	base = base ? base + 1 : file;
+	f = find(a, s, sb_say(a, "attention in '%s' runs unfused", s->name),
+		file ? sb_say(a, "sdpa_kernel() left it the math backend alone, %.0f times or more",
+			       sb_asked_number(e, "count"))
+		     : "flash, memory-efficient and cuDNN attention are all switched off",
+		file ? sb_say(a,
+			       "scaled_dot_product_attention may use its math backend alone (%s:%u): "
+			       "softmax and two products as separate kernels",
+			       base, line)
+		     : "torch.backends.cuda.enable_flash_sdp(False), enable_mem_efficient_sdp(False) and "
+		       "enable_cudnn_sdp(False) leave the math backend alone: softmax and two products as "
+		       "separate kernels",
+		SB_LIKELY);
+	if (file)
+		sb_finding_line(f, file, line);
+}
+
+void sb_untraced_attention(struct sb_advisor *a)
+{
+	const struct sb_event_row *e = sb_asked_last(a->model, "torch.attention", "backends", "math");
+	const struct sb_stage *s = e ? stage_of(a->model, sb_asked_text(e, "component")) : NULL;
+
+	if (a->model->gpu.present || !sb_weigh_has_gpu(a->model))
+		return;
+	if (!s && (e = sb_asked_last(a->model, "torch.asked", "sdp", "math")))
+		s = stage_of(a->model, sb_asked_text(e, "component"));
+	if (s)
+		find_math(a, s, e);
+}
+
+/* ---- models ------------------------------------------------------------------ */
+
+static bool is(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+/* The i-th event if it says what a model on a GPU is at last; else NULL. */
+static const struct sb_event_row *model_at(const struct sb_model *model, size_t i)
+{
+	const struct sb_event_row *all = model->events.rows, *e = &all[i];
+
+	if (strcmp(e->name, "torch.asked") != 0 || !is(sb_asked_text(e, "device"), "cuda"))
+		return NULL;
+	for (size_t k = i + 1; k < model->events.count; k++)
+		if (strcmp(all[k].name, "torch.asked") == 0 &&
+			is(sb_asked_text(&all[k], "component"), sb_asked_text(e, "component")))
+			return NULL;
+	return e;
+}
+
+void sb_untraced_convolutions(struct sb_advisor *a)
+{
+	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+		const struct sb_event_row *e = model_at(a->model, i);
+		const struct sb_stage *s = e && sb_asked_number(e, "cudnn") == 0
+						   ? stage_of(a->model, sb_asked_text(e, "component"))
+						   : NULL;
+
+		if (s)
+			find(a, s, sb_say(a, "convolutions in '%s' run without cuDNN", s->name),
+				sb_say(a, "it has a %s", sb_asked_text(e, "convolution")),
+				"torch.backends.cudnn.enabled is off: convolutions are unfolded into matrix "
+				"products",
+				SB_CERTAIN);
+	}
+}
+
+static bool is_half(const struct sb_event_row *e)
+{
+	const char *dtype = sb_asked_text(e, "dtype");
+
+	return is(dtype, "bfloat16") || is(dtype, "float16");
+}
+
+static const struct sb_event_row *half_model(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->events.count; i++) {
+		const struct sb_event_row *e = model_at(model, i);
+
+		if (e && is_half(e) && stage_of(model, sb_asked_text(e, "component")))
+			return e;
+	}
+	return NULL;
+}
+
+static void find_cast(struct sb_advisor *a, const struct sb_stage *s, const char *dtype)
+{
+	struct sb_advice *f = find(a, s, sb_say(a, "'%s' casts its weights in every call", s->name),
+		"read from the model and from torch at its first call",
+		sb_say(a,
+			"the weights of '%s' are float32 and run under autocast(%s): each time it is "
+			"entered, "
+			"they are cast again",
+			s->name, dtype),
+		SB_LIKELY);
+
+	if (f)
+		f->suggestion = "Convert the model once: model.to(torch.bfloat16), and leave autocast out.";
+}
+
+static void find_single(struct sb_advisor *a, const struct sb_stage *s, const struct sb_event_row *half)
+{
+	struct sb_advice *f = find(a, s, sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s->name),
+		"dtypes as the models were called with",
+		sb_say(a,
+			"the weights of '%s' are float32, those of '%s' are %s: its products do not use the "
+			"tensor cores' 16-bit rate",
+			s->name, sb_asked_text(half, "component"), sb_asked_text(half, "dtype")),
+		SB_LIKELY);
+
+	if (!f)
+		return;
+	if (is(f->priority, "high")) /* some models are kept in fp32 on purpose */
+		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
+	f->suggestion = "Load it in 16 bits: torch_dtype=torch.bfloat16, or .to(torch.bfloat16) once; some "
+			"VAEs need fp32: compare the output.";
+}
+
+void sb_untraced_precision(struct sb_advisor *a)
+{
+	const struct sb_event_row *half = half_model(a->model);
+
+	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+		const struct sb_event_row *e = model_at(a->model, i);
+		const struct sb_stage *s = e && is(sb_asked_text(e, "dtype"), "float32") &&
+							   !sb_asked_text(e, "quantised")
+						   ? stage_of(a->model, sb_asked_text(e, "component"))
+						   : NULL;
+		const char *autocast = sb_asked_text(e, "autocast");
+
+		if (s && autocast)
+			find_cast(a, s, autocast);
+		else if (s && half)
+			find_single(a, s, half);
+	}
+}

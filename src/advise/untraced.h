@@ -1,0 +1,12 @@
+/* What rules about kernels can say without a GPU trace: by torch's switches and what the models were asked to be. */
+#ifndef SB_ADVISE_UNTRACED_H
+#define SB_ADVISE_UNTRACED_H
+
+#include "advise/rule.h"
+
+/* Each adds its findings where no trace is; what they cost is not known, and no saving is stated. */
+void sb_untraced_attention(struct sb_advisor *a);
+void sb_untraced_convolutions(struct sb_advisor *a);
+void sb_untraced_precision(struct sb_advisor *a);
+
+#endif
