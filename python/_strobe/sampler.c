@@ -1,7 +1,8 @@
 /* The sampler: a thread that asks, some times a second, what the program is in. It asks the main
  * thread to look at itself at its next instruction (a pending call), so that what holds the GIL
  * is seen as often as what gives it away; where the main thread does not get to an
- * instruction, it waits in a call, and the sampler looks itself. */
+ * instruction soon, it waits inside one, and the sampler looks itself: afterwards the line
+ * may be another (`if tensor.any():` comes to no check before its function has returned). */
 #include "sampler.h"
 
 #include <pthread.h>
@@ -18,13 +19,15 @@
 
 enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE, of Linux 5.9 */
 enum { SECOND = 1000000000, IDLE_NS = SECOND / 10, SHARE = 20 };
+enum { SOON_NS = 30000 }; /* launching a kernel takes less */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool running, stopping;
 	bool own_table; /* of descriptors: what it opens, the program cannot close or take */
-	atomic_bool asked; /* the main thread has been asked to look, and has not yet */
+	atomic_bool asked; /* the main thread has been asked to look, and has not yet, nor has the sampler */
+	atomic_bool queued; /* the call that asks it waits in Python's list */
 	_Atomic uint64_t look_ns; /* what the last look took */
 	unsigned long own; /* ident of the sampler's thread */
 	uint64_t chance;
@@ -55,8 +58,9 @@ static void look(void)
 static int look_at_main(void *unused)
 {
 	(void)unused;
-	look();
-	sampler.asked = false;
+	sampler.queued = false;
+	if (atomic_exchange(&sampler.asked, false))
+		look();
 	return 0;
 }
 
@@ -64,10 +68,27 @@ static int look_at_main(void *unused)
 static void ask(void)
 {
 	sampler.asked = true;
+	if (atomic_exchange(&sampler.queued, true))
+		return;
 	if (Py_AddPendingCall(look_at_main, NULL))
-		sampler.asked = false; /* too many others wait; next time */
+		sampler.asked = sampler.queued = false; /* too many others wait; next time */
 	else
 		eval_breaker_set();
+}
+
+/* Without the GIL. */
+static void ask_or_look(void)
+{
+	PyGILState_STATE state;
+
+	ask();
+	nanosleep(&(struct timespec){ .tv_nsec = SOON_NS }, NULL);
+	if (!sampler.asked)
+		return;
+	state = PyGILState_Ensure();
+	if (atomic_exchange(&sampler.asked, false)) /* it may have looked meanwhile */
+		look();
+	PyGILState_Release(state);
 }
 
 /* Between half and one and a half times the period: a program that repeats itself as often as
@@ -137,14 +158,7 @@ static void sample(void)
 		once_a_second(&second_ns);
 		if (sampler.own_table)
 			readings_take(sampler_now_ns());
-		if (!sampler.asked) {
-			ask();
-		} else {
-			PyGILState_STATE state = PyGILState_Ensure();
-
-			look();
-			PyGILState_Release(state);
-		}
+		ask_or_look();
 	}
 }
 
@@ -156,6 +170,7 @@ static PyObject *sampler_run(PyObject *module, PyObject *unused)
 	sampler.own = PyThread_get_thread_ident();
 	sampler.chance = sampler_now_ns() | 1;
 	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-stacks");
+	prctl(PR_SET_TIMERSLACK, 1ul); /* it sleeps for microseconds */
 	sampler.own_table = !syscall(SYS_close_range, 0u, ~0u, UNSHARE);
 	sample();
 	pthread_mutex_lock(&sampler.lock);
@@ -224,7 +239,7 @@ static PyObject *sampler_forget(PyObject *module, PyObject *forked)
 		pthread_mutex_init(&sampler.lock, NULL);
 		make_wake(); /* the parent's sampler may have waited at it */
 		sampler.running = sampler.stopping = false;
-		sampler.asked = false;
+		sampler.asked = sampler.queued = false;
 	}
 	stacks_forget();
 	native_threads_forget();
@@ -240,6 +255,15 @@ static PyObject *sampler_ask(PyObject *module, PyObject *unused)
 	(void)unused;
 	Py_BEGIN_ALLOW_THREADS ask();
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *sampler_ask_or_look(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	Py_BEGIN_ALLOW_THREADS ask_or_look();
+	Py_END_ALLOW_THREADS stacks_drain();
+	Py_RETURN_NONE;
 }
 
 /* sampler_look(now_ns): a look at that time, written at once; 0: now. */
@@ -310,6 +334,7 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_stop", sampler_stop, METH_NOARGS, NULL },
 	{ "sampler_forget", sampler_forget, METH_O, NULL },
 	{ "sampler_ask", sampler_ask, METH_NOARGS, NULL },
+	{ "sampler_ask_or_look", sampler_ask_or_look, METH_NOARGS, NULL },
 	{ "sampler_look", sampler_look, METH_O, NULL },
 	{ "sampler_clock", sampler_clock, METH_O, NULL },
 	{ "sampler_seen", sampler_seen, METH_NOARGS, NULL },

@@ -308,3 +308,35 @@ def test_the_sampler_has_a_descriptor_table_of_its_own(program):
                     print(not {"0", "1", "2"} & set(os.listdir("/proc/self/task/%s/fd" % tid)))
     """)
     assert done.stdout.split() == ["True"]
+
+
+def first_line(file):
+    for line in file:  # waits inside an instruction, without the GIL, and comes to no check before it has returned
+        return line
+
+
+ROUNDS_MOST = 2000
+
+
+def test_a_wait_inside_an_instruction_is_seen_at_its_line(by_hand):
+    """`if tensor.any():` waits so. The line after it is not what takes the time."""
+    inside, outside = os.pipe()
+    with open(inside, buffering=1) as file, open(outside, "w", buffering=1) as writer:
+        rounds = []
+
+        def look():
+            for _ in range(ROUNDS_MOST):
+                seen = native.sampler_seen()
+                native.sampler_ask_or_look()
+                rounds.append(native.sampler_seen() - seen)
+                writer.write("next\n")
+                time.sleep(0)  # lets the reader go on to its next wait
+            writer.write("end\n")
+        thread = threading.Thread(target=look)
+        thread.start()
+        while first_line(file) != "end\n":
+            pass
+        thread.join()
+    own, at = threading.main_thread().native_id, first_line.__code__.co_firstlineno + 1
+    places = [frames[0] for tid, frames in stacks(by_hand()) if tid == own and frames]
+    assert ("test_sampling.first_line", at) in places
