@@ -68,6 +68,7 @@ struct sb_advice *sb_advisor_find(
 	f->basis = isnan(f->saves_s) ? NULL : basis_name(SB_GAIN_BOUNDED);
 	f->confidence = confidence_name(SB_LIKELY);
 	f->where.from_s = f->where.to_s = NAN;
+	f->where.stage_index = -1;
 	return f;
 }
 
@@ -141,13 +142,42 @@ static void ask_all(struct sb_advisor *a)
 	}
 }
 
+/* Which panel of the page has the numbers of a category. */
+static const char *panel_of(const char *category)
+{
+	static const struct {
+		const char *category, *panel;
+	} panels[] = {
+		{ "memory", "memory" },
+		{ "cache", "cache" },
+		{ "streaming", "streaming" },
+		{ "recording", "recording" },
+		{ "disk", "metrics" },
+		{ "gpu", "metrics" },
+		{ "diffusion", "steps" },
+		{ "blocks", "steps" },
+		{ "layers", "layers" },
+		{ "model", "layers" },
+		{ "gpu_trace", "kernels" },
+	};
+
+	for (size_t i = 0; i < sizeof panels / sizeof *panels; i++)
+		if (!strcmp(panels[i].category, category))
+			return panels[i].panel;
+	return NULL;
+}
+
 /* The stage that a finding is about, and when it ran. */
 static void place(const struct sb_model *model, struct sb_advice *f)
 {
 	const struct sb_stage *s = f->stage ? sb_model_stage(model, f->stage) : NULL;
+	const struct sb_stage *named = f->where.stage ? sb_model_stage(model, f->where.stage) : s;
 
+	f->where.panel = panel_of(f->category);
 	if (!f->where.stage && s)
 		f->where.stage = s->name;
+	if (named)
+		f->where.stage_index = named - model->stages.stages;
 	if (!s || !isnan(f->where.to_s) || isnan(s->end_s))
 		return;
 	f->where.from_s = fmax(s->first_s, 0);

@@ -11,14 +11,14 @@
 #define READINGS_MAX 16
 #define GB (1024.0 * SB_MB)
 
-static void add_text(struct sb_model *m, const char *id, bool good, const char *text)
+static void add_text(struct sb_model *m, const char *panel, const char *id, bool good, const char *text)
 {
 	struct sb_readings_panel *r = &m->readings;
 
 	if (r->count < READINGS_MAX && text)
-		r->all[r->count++] = (struct sb_reading){ id, text, good };
+		r->all[r->count++] = (struct sb_reading){ id, panel, text, good };
 }
-#define add(m, id, good, ...) add_text(m, id, good, sb_model_printf(m, __VA_ARGS__))
+#define add(m, panel, id, good, ...) add_text(m, panel, id, good, sb_model_printf(m, __VA_ARGS__))
 
 /* ---- memory ---------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static void read_peak(struct sb_model *m)
 	const struct sb_memory_snapshot *peak = peak_snapshot(&m->memory);
 
 	if (peak && m->memory.snapshot_count > 1 && peak->peak_bytes >= GB)
-		add(m, "memory_peak", false, "The memory peak is %.1f GB, reached at '%s'",
+		add(m, "memory", "memory_peak", false, "The memory peak is %.1f GB, reached at '%s'",
 			peak->peak_bytes / GB, peak->label);
 }
 
@@ -57,11 +57,11 @@ static void read_offloading(struct sb_model *m)
 	if (last <= peak || isnan(left))
 		return;
 	if (left <= OFFLOADED)
-		add(m, "offloading_works", true,
+		add(m, "memory", "offloading_works", true,
 			"Memory falls from %.1f GB to %.1f GB at '%s': offloading works",
 			peak->peak_bytes / GB, last->allocated_bytes / GB, last->label);
 	else if (left >= KEPT)
-		add(m, "nothing_offloaded", false,
+		add(m, "memory", "nothing_offloaded", false,
 			"%.1f GB of the peak of %.1f GB are still there at '%s': nothing is offloaded",
 			last->allocated_bytes / GB, peak->peak_bytes / GB, last->label);
 }
@@ -84,7 +84,7 @@ static void read_reserved(struct sb_model *m)
 	}
 	if (high && high->reserved_bytes - low->reserved_bytes >= 4 * GB &&
 		high->reserved_bytes >= high->allocated_bytes + GB)
-		add(m, "reserved_jump", false,
+		add(m, "memory", "reserved_jump", false,
 			"Reserved memory jumps from %.1f to %.1f GB at '%s', %.1f GB of it unused: "
 			"fragmentation",
 			low->reserved_bytes / GB, high->reserved_bytes / GB, high->label,
@@ -112,7 +112,7 @@ static void read_seldom(struct sb_model *m, const struct sb_stage *s, const stru
 {
 	if (s != most && s->count > 1 && s->count <= RARE_CALLS && s->time.mean > 1 && s->wall_ratio > 0.05 &&
 		sb_role_work(s->name, s->role) == STROBE_ROLE_TEXT_ENCODE)
-		add(m, "slow_but_seldom", false,
+		add(m, "stages", "slow_but_seldom", false,
 			"'%s' is slow (%.2f s a call) but runs only %lld times: keep its results", s->name,
 			s->time.mean, (long long)s->count);
 }
@@ -122,11 +122,11 @@ static void read_often(struct sb_model *m, const struct sb_stage *s, const struc
 {
 	if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
 		s->wall_ratio < most->wall_ratio / 3)
-		add(m, "fast_enough", true,
+		add(m, "stages", "fast_enough", true,
 			"'%s' takes %.3f s a call, %.1f %% of the time in %lld calls: fast enough for now",
 			s->name, s->time.mean, s->wall_ratio * 100, (long long)s->count);
 	if (s->count >= 10 * OFTEN && s->time.mean < 0.01 && s->wall_ratio >= 0.1 && !s->child_count)
-		add(m, "small_calls_add_up", false,
+		add(m, "stages", "small_calls_add_up", false,
 			"'%s' takes only %.1f us a call, but %lld calls are %.2f s: worth optimising",
 			s->name, s->time.mean * 1e6, (long long)s->count, s->total_s);
 }
@@ -150,8 +150,8 @@ static void read_precision(struct sb_model *m)
 		const struct sb_variant *v = &m->models.variants[i];
 
 		if (v->reading && v->speedup > 0)
-			add(m, "precision", v->speedup >= 1.5, "%s is %.2f times as fast as %s: %s", v->name,
-				v->speedup, m->models.variants[0].name, v->reading);
+			add(m, "layers", "precision", v->speedup >= 1.5, "%s is %.2f times as fast as %s: %s",
+				v->name, v->speedup, m->models.variants[0].name, v->reading);
 	}
 }
 
@@ -163,7 +163,7 @@ static void read_gpus(struct sb_model *m)
 		const struct sb_device *d = &m->devices.all[i];
 
 		if (d->utilization_percent.count && d->utilization_percent.mean >= WELL_USED)
-			add(m, "gpu_well_used", true,
+			add(m, "metrics", "gpu_well_used", true,
 				"GPU %d is used %.1f %% of the time: it is the GPU that limits", d->index,
 				d->utilization_percent.mean);
 	}

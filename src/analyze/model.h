@@ -154,6 +154,8 @@ struct sb_advice {
 	const char *stage; /* where, NULL: nowhere in particular */
 	struct sb_advice_where {
 		const char *stage, *file, *module, *kernel; /* NULL: not known */
+		const char *panel; /* that shows its numbers, by its id on the page; NULL: none of its own */
+		int64_t stage_index; /* of stage; -1: none */
 		uint32_t line; /* 0: not known */
 		double from_s, to_s; /* since the run's start; NAN: not known */
 	} where;
@@ -229,6 +231,7 @@ struct sb_model {
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
 	struct sb_devices_panel devices;
+	struct sb_first_charts_panel first_charts;
 	struct sb_gpu_counters gpu_counters; /* of the run */
 	struct sb_pm_samples_panel pm_samples;
 	struct sb_roofline_panel roofline;

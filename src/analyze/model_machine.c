@@ -173,6 +173,14 @@ static const struct sb_field sb_other_fields_rows[] = {
 };
 SB_FIELDS(sb_other_fields, sb_other, "OtherMetrics", "Samples of a monitor without a panel of its own.");
 
+static const char *const chart_sources[] = { "gpu", "cpu", "disk", "process", SB_NAMES_END };
+static const struct sb_field sb_first_chart_fields_rows[] = {
+	SB_FIELD_NAMED(sb_first_chart, source, "source", SB_ALWAYS, chart_sources, "the monitor's name"),
+	SB_FIELD(sb_first_chart, device, "device_index", SB_KNOWN, "which GPU"),
+	SB_FIELD_ARRAY(sb_first_chart, columns, column_count, "columns", SB_ALWAYS, "of its series"),
+};
+SB_FIELDS(sb_first_chart_fields, sb_first_chart, "FirstChart", "Samples that most readers look for first.");
+
 /* ---- memory -------------------------------------------------------------- */
 
 SB_FIELD_WHEN(has_peak, sb_memory_panel, !isnan(it->peak_bytes))
@@ -409,6 +417,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_gpu_panel, busy_s, "busy_s", SB_ALWAYS,
 		"time with work; added up over devices, like idle_s, window_s and kernel_busy_s"),
+	SB_FIELD(sb_gpu_panel, busy_ratio, "busy_ratio", SB_KNOWN, "busy_s of window_s", .range = SB_SHARE),
 	SB_FIELD(sb_gpu_panel, kernel_busy_s, "kernel_busy_s", SB_ALWAYS, "time with a kernel"),
 	SB_FIELD(sb_gpu_panel, idle_s, "idle_s", SB_ALWAYS, "window_s - busy_s"),
 	SB_FIELD(sb_gpu_panel, window_s, "window_s", SB_ALWAYS, "from a device's first work to its last"),

@@ -63,6 +63,17 @@ struct sb_disk_panel {
 	struct sb_series series; /* rates over time */
 };
 
+/* Samples that most readers look for first: drawn below the timeline. */
+struct sb_first_charts_panel {
+	struct sb_first_chart {
+		const char *source; /* "gpu", "cpu", "disk", "process" */
+		int64_t device; /* -1: none */
+		const char **columns;
+		size_t column_count;
+	} * all;
+	size_t count;
+};
+
 /* ---- memory ---- */
 struct sb_memory_snapshot {
 	const char *label;
@@ -126,6 +137,7 @@ struct sb_gpu_panel {
 	bool present;
 	int64_t kernel_count;
 	double kernel_total_s;
+	double busy_ratio; /* busy_s of window_s; NAN: no window */
 	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
 	double kernel_busy_s; /* kernels alone, the same way */
 	double idle_s, window_s; /* window: from the first work to the last; busy + idle; added up too */
@@ -197,7 +209,8 @@ struct sb_gpu_panel {
 };
 
 /* Their keys in the report: model_machine.c. */
-extern const struct sb_fields sb_devices_fields, sb_cpu_fields, sb_disk_fields, sb_other_fields;
+extern const struct sb_fields sb_devices_fields, sb_cpu_fields, sb_disk_fields, sb_other_fields,
+	sb_first_chart_fields;
 extern const struct sb_fields sb_memory_fields, sb_gpu_fields;
 
 #endif

@@ -1,8 +1,11 @@
 /* Readings, key by key. */
 #include "analyze/model_readings.h"
 
+static const char *const panels[] = { "stages", "memory", "layers", "metrics", SB_NAMES_END };
+
 static const struct sb_field sb_reading_fields_rows[] = {
 	SB_FIELD(sb_reading, id, "id", SB_ALWAYS, "of the reading, see docs/advice.md"),
+	SB_FIELD_NAMED(sb_reading, panel, "panel", SB_ALWAYS, panels, "of the page: it shows the numbers"),
 	SB_FIELD(sb_reading, text, "text", SB_ALWAYS, "what the numbers mean"),
 	SB_FIELD(sb_reading, good, "good", SB_SET, "as it should be"),
 };

@@ -7,6 +7,7 @@
 struct sb_readings_panel {
 	struct sb_reading {
 		const char *id; /* "offloading_works" */
+		const char *panel; /* that has the numbers, by its id on the page */
 		const char *text;
 		bool good;
 	} * all;

@@ -190,6 +190,9 @@ static const char *const confidences[] = { "certain", "likely", "possible", SB_N
 
 static const struct sb_field where_rows[] = {
 	SB_FIELD(sb_advice_where, stage, "stage", SB_KNOWN, "the stage it is about"),
+	SB_FIELD(sb_advice_where, stage_index, "stage_index", SB_KNOWN,
+		"its place in stage_analysis.stages, from 0"),
+	SB_FIELD(sb_advice_where, panel, "panel", SB_KNOWN, "of the page: it shows the numbers"),
 	SB_FIELD(sb_advice_where, file, "file", SB_KNOWN, "of the program's source"),
 	SB_FIELD(sb_advice_where, line, "line", SB_SET, "in that file"),
 	SB_FIELD(sb_advice_where, module, "module", SB_KNOWN, "of the model: its class or component"),
@@ -201,7 +204,8 @@ static SB_FIELDS(where, sb_advice_where, "FindingPlace", "Where a finding is to 
 
 SB_FIELD_WHEN(has_threshold, sb_advice, it->threshold_key)
 SB_FIELD_WHEN(has_place, sb_advice,
-	it->where.stage || it->where.file || it->where.module || it->where.kernel || it->where.to_s > 0)
+	it->where.stage || it->where.file || it->where.module || it->where.kernel || it->where.panel ||
+		it->where.to_s > 0)
 
 static const struct sb_field advice_rows[] = {
 	SB_FIELD(sb_advice, id, "id", SB_ALWAYS, "of the finding, see docs/advice.md"),
@@ -374,6 +378,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		sb_model, disk, "disk_metrics", SB_KNOWN, sb_disk_fields, "what the disk monitor sampled"),
 	SB_FIELD_LIST(sb_model, others.all, others.count, "other_metrics", SB_KNOWN, sb_other_fields,
 		"samples of monitors without a panel of their own"),
+	SB_FIELD_LIST(sb_model, first_charts.all, first_charts.count, "first_charts", SB_KNOWN,
+		sb_first_chart_fields, "what to draw of the samples on the first screen, in this order"),
 	SB_FIELD_STRUCT(
 		sb_model, gpu, "gpu_trace", SB_KNOWN, sb_gpu_fields, "what the GPU did, kernel by kernel"),
 	SB_FIELD_LIST(sb_model, lines.all, lines.count, "hot_lines", SB_KNOWN, sb_line_fields,

@@ -11,6 +11,7 @@ struct sb_extent {
 	size_t count; /* ranks that have it */
 	double min, max, avg, sum, median;
 	int64_t min_rank, max_rank;
+	bool adds; /* the sum says something: see SB_METRICS */
 };
 
 struct sb_aggregate_rank {
@@ -33,6 +34,7 @@ struct sb_aggregate_rank {
 	double late_wait_s, transfer_s,
 		hidden_s; /* at its collectives: until the last came; after; overlapped */
 	bool straggler;
+	bool works_more; /* behind_s is more than nothing as it is shown: sb_shows_more_work */
 	char *slow_stage; /* where most of it is; NULL */
 	double slow_stage_s, slow_stage_median_s;
 	struct sb_fact_collective *collectives;
@@ -86,7 +88,6 @@ struct sb_aggregate_attempt {
 	bool taken; /* this report is on it */
 };
 
-/* A group that comes late as a whole where larger groups meet. */
 /* What one kind of collective did in one group. */
 struct sb_communication {
 	const char *group; /* NULL: not known */
@@ -99,6 +100,7 @@ struct sb_communication {
 	size_t last_count;
 };
 
+/* A group that comes late as a whole where larger groups meet. */
 struct sb_late_group {
 	const char *group; /* "gloo:2-3:1" */
 	size_t late_count, shared_count; /* of so many collectives with others */
@@ -127,6 +129,8 @@ struct sb_aggregate {
 	double late_wait_s, transfer_s,
 		hidden_s; /* all ranks, scaled up to all collectives; NaN: none matched */
 	size_t straggler_count;
+	int64_t *stragglers; /* places in ranks, the furthest behind first */
+	const char *memory_metric; /* the key of the peak that counts: the GPUs', else the processes'; NULL */
 	struct sb_communication *communication; /* the most time first */
 	size_t communication_count;
 	struct sb_late_group *late_groups; /* the largest wait first */
@@ -142,13 +146,14 @@ struct sb_aggregate {
 	struct sb_fact_pair *pairs; /* command, tags, settings of the first rank */
 	size_t pair_count;
 	int64_t pairs_of; /* that rank; -1: none yet */
-	/* what the page draws: drawings.c */
+	/* what the page draws, and the two above, stragglers and memory_metric: drawings.c */
 	struct sb_heat_map {
 		int64_t *ranks;
 		size_t rank_count;
 		struct sb_heat_row {
 			const char *name;
 			double *total_s; /* by rank; NaN: it has no such stage */
+			double median_s;
 			size_t rank_count;
 		} * stages; /* of the largest imbalance */
 		size_t stage_count;

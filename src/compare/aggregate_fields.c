@@ -4,6 +4,7 @@
 /* ---- over ranks ---- */
 
 SB_FIELD_WHEN(any_ranks, sb_extent, it->count > 0)
+SB_FIELD_WHEN(adds_up, sb_extent, it->adds)
 
 static const struct sb_field extent_rows[] = {
 	SB_FIELD(sb_extent, count, "count", SB_ALWAYS, "ranks that have it"),
@@ -15,12 +16,14 @@ static const struct sb_field extent_rows[] = {
 		.range = SB_SIGNED),
 	SB_FIELD(sb_extent, avg, "avg_value", SB_KNOWN, "mean over ranks", .range = SB_SIGNED),
 	SB_FIELD(sb_extent, median, "median_value", SB_KNOWN, "median over ranks", .range = SB_SIGNED),
-	SB_FIELD(sb_extent, sum, "sum_value", SB_KNOWN, "added up over ranks", .range = SB_SIGNED),
+	SB_FIELD(sb_extent, sum, "sum_value", SB_KNOWN,
+		"added up over ranks; absent: rates, medians and what ranks share do not add up",
+		.range = SB_SIGNED, .when = adds_up),
 };
 static SB_FIELDS(extent, sb_extent, "Extent", "One number of every rank, in the unit that its key ends in.",
 	.present = any_ranks);
 
-#define METRIC_EXTENT(symbol, key, words, unit, sense, least) \
+#define METRIC_EXTENT(symbol, key, words, unit, sense, least, adds) \
 	SB_FIELD_STRUCT(sb_aggregate, metrics[SB_METRIC_##symbol], key, SB_KNOWN, extent, words),
 
 static const struct sb_field metrics_rows[] = {
@@ -30,7 +33,7 @@ static const struct sb_field metrics_rows[] = {
 static SB_FIELDS(metrics, sb_aggregate, "AggregateMetrics", "The metrics of all ranks.");
 
 /* The same flat, for tools that know that form. */
-#define METRIC_FLAT(symbol, key, words, unit, sense, least)                                            \
+#define METRIC_FLAT(symbol, key, words, unit, sense, least, adds)                                      \
 	SB_FIELD(sb_aggregate, metrics[SB_METRIC_##symbol].min, key "_min", SB_KNOWN, words ", least", \
 		.range = SB_SIGNED),                                                                   \
 		SB_FIELD(sb_aggregate, metrics[SB_METRIC_##symbol].max, key "_max", SB_KNOWN,          \
@@ -45,7 +48,7 @@ static SB_FIELDS(flat, sb_aggregate, "AggregatedMetrics", "The metrics of all ra
 
 /* ---- ranks ---- */
 
-#define METRIC_VALUE(symbol, key, words, unit, sense, least) \
+#define METRIC_VALUE(symbol, key, words, unit, sense, least, adds) \
 	SB_FIELD(sb_aggregate_rank, metrics[SB_METRIC_##symbol], key, SB_KNOWN, words, .range = SB_SIGNED),
 
 static const struct sb_field rank_metrics_rows[] = { SB_METRICS(METRIC_VALUE) };
@@ -86,6 +89,8 @@ static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, behind_s, "behind_s", SB_KNOWN, "how much more work than the median rank",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_aggregate_rank, straggler, "straggler", SB_ALWAYS, "the others wait for it"),
+	SB_FIELD(sb_aggregate_rank, works_more, "works_more", SB_SET,
+		"behind_s is more than nothing; absent: it only comes later"),
 	SB_FIELD(sb_aggregate_rank, slow_stage, "slow_stage", SB_KNOWN, "where most of it is"),
 	SB_FIELD(sb_aggregate_rank, slow_stage_s, "slow_stage_s", SB_KNOWN, "its time there",
 		.when = has_slow_stage),
@@ -190,6 +195,7 @@ static const struct sb_field heat_row_rows[] = {
 	SB_FIELD(sb_heat_row, name, "name", SB_ALWAYS, "of the stage"),
 	SB_FIELD_ARRAY(sb_heat_row, total_s, rank_count, "total_s", SB_ALWAYS,
 		"by rank; null: it has no such stage", .decimals = 6),
+	SB_FIELD(sb_heat_row, median_s, "median_s", SB_KNOWN, "of the ranks that have it", .decimals = 6),
 };
 static SB_FIELDS(heat_row, sb_heat_row, "HeatRow", "A stage on every rank.");
 
@@ -238,6 +244,10 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		"how far off percentiles may be"),
 	SB_FIELD(sb_aggregate, straggler_count, "straggler_count", SB_ALWAYS,
 		"ranks that the others wait for"),
+	SB_FIELD_ARRAY(sb_aggregate, stragglers, straggler_count, "straggler_indexes", SB_KNOWN,
+		"their places in reports_summary, the furthest behind first"),
+	SB_FIELD(sb_aggregate, memory_metric, "memory_metric", SB_KNOWN,
+		"which metric is the peak of memory: the GPUs', else the processes'"),
 	SB_FIELD_LIST(sb_aggregate, communication, communication_count, "communication", SB_KNOWN,
 		communication, "by group and operation, the most time first"),
 	SB_FIELD_LIST(sb_aggregate, late_groups, late_group_count, "late_groups", SB_KNOWN, late_group,

@@ -25,7 +25,7 @@ static int ascending(const void *a, const void *b)
 
 void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent)
 {
-	struct sb_extent e = { 0, NAN, NAN, NAN, 0, NAN, -1, -1 };
+	struct sb_extent e = { 0, NAN, NAN, NAN, 0, NAN, -1, -1, true };
 	double *sorted = malloc((count + 1) * sizeof *sorted);
 
 	for (size_t i = 0; i < count; i++) {
@@ -318,6 +318,7 @@ static int extend_metrics(struct sb_aggregate *a)
 		for (size_t i = 0; i < a->rank_count; i++)
 			values[i] = a->ranks[i].metrics[m];
 		sb_extent_of(values, ranks, a->rank_count, &a->metrics[m]);
+		a->metrics[m].adds = sb_metric_infos[m].adds;
 	}
 	a->wait_s = a->metrics[SB_METRIC_COLLECTIVE].count ? a->metrics[SB_METRIC_COLLECTIVE].sum : 0;
 	a->wait_ratio = a->metrics[SB_METRIC_COLLECTIVE].count ? a->wait_s / a->metrics[SB_METRIC_WALL].sum

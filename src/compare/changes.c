@@ -14,8 +14,8 @@ const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric)
 	switch (verdict) {
 	case SB_VERDICT_WORSE: return time ? "slower" : "worse";
 	case SB_VERDICT_BETTER: return time ? "faster" : "better";
-	case SB_VERDICT_VANISHED: return "missing in NEW";
-	case SB_VERDICT_APPEARED: return "only in NEW";
+	case SB_VERDICT_VANISHED: return "no longer measured";
+	case SB_VERDICT_APPEARED: return "not measured before";
 	case SB_VERDICT_UNCERTAIN: return "noise?";
 	case SB_VERDICT_CHANGED: return "changed";
 	case SB_VERDICT_TOO_FEW: return "too few to judge";
@@ -42,9 +42,29 @@ const char *sb_stage_change_words(const struct sb_stage_change *s)
 	return sb_verdict_words(s->verdict, SB_METRIC_WALL);
 }
 
+const char *const sb_tone_names[] = { "none", "worse", "better", SB_NAMES_END };
+
+static enum sb_tone tone_of(enum sb_verdict verdict)
+{
+	return verdict == SB_VERDICT_WORSE    ? SB_TONE_WORSE
+	       : verdict == SB_VERDICT_BETTER ? SB_TONE_BETTER
+					      : SB_TONE_NONE;
+}
+
+/* A stage that was only renamed, skipped or not timed took no more and no less time. */
+static enum sb_tone stage_tone(const struct sb_stage_change *s)
+{
+	if (s->counterpart || (s->in_base && s->in_now))
+		return tone_of(s->verdict);
+	return s->verdict == SB_VERDICT_APPEARED   ? SB_TONE_WORSE
+	       : s->verdict == SB_VERDICT_VANISHED ? SB_TONE_BETTER
+						   : tone_of(s->verdict);
+}
+
 static void describe_stage(struct sb_stage_change *s)
 {
 	s->words = sb_stage_change_words(s);
+	s->tone = stage_tone(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
 	s->judged_on = s->per_rank         ? "ranks"
 		       : s->per_call       ? "single_calls"
@@ -58,6 +78,8 @@ static void describe_metric(struct sb_metric_change *m)
 {
 	m->key = sb_metric_infos[m->metric].key;
 	m->unit = sb_metric_infos[m->metric].unit;
+	m->words = sb_verdict_words(m->verdict, m->metric);
+	m->tone = tone_of(m->verdict);
 	m->judged = !isnan(m->base) && !isnan(m->now);
 	m->delta = m->judged ? m->now - m->base : NAN;
 	m->change_ratio = m->judged && m->base > 0 ? m->now / m->base - 1 : NAN;

@@ -7,6 +7,10 @@
 #include "compare/outputs.h"
 #include "stats/statistics.h"
 
+/* How a change is coloured. */
+enum sb_tone { SB_TONE_NONE, SB_TONE_WORSE, SB_TONE_BETTER };
+extern const char *const sb_tone_names[]; /* by value */
+
 struct sb_stage_change {
 	const char *name; /* as in NEW, else as in BASE */
 	const char *old_name; /* where the words differ; NULL */
@@ -31,6 +35,7 @@ struct sb_stage_change {
 	const char *reason; /* why skipped */
 	/* its words, the same in every format: changes.c */
 	const char *words; /* "slower", "was skipped", … */
+	enum sb_tone tone; /* a stage that came is worse, one that went is better */
 	bool judged; /* timed on both sides */
 	const char *judged_on; /* "ranks", "single_calls", "one_generation", "totals" */
 	double delta_s, change_ratio; /* NaN: not timed on both sides */
@@ -45,6 +50,8 @@ struct sb_metric_change {
 	struct sb_judgement judgement;
 	/* its words, the same in every format: changes.c */
 	const char *key, *unit;
+	const char *words; /* "slower", "no longer measured", … */
+	enum sb_tone tone; /* one that was measured on one side only is neither */
 	bool judged; /* there on both sides */
 	double delta, change_ratio; /* NaN: not there on both sides */
 };

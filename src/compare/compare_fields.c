@@ -27,6 +27,9 @@ static const struct sb_field metric_rows[] = {
 	SB_FIELD_NAMED(sb_metric_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names,
 		"uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse "
 		"nor better"),
+	SB_FIELD(sb_metric_change, words, "words", SB_ALWAYS,
+		"the same for people: \"slower\", \"no longer measured\""),
+	SB_FIELD_NAMED(sb_metric_change, tone, "tone", SB_ALWAYS, sb_tone_names, "how it is coloured"),
 	SB_FIELD_NAMED(sb_metric_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
 		"how it was judged", .when = metric_judged),
 	SB_FIELD(sb_metric_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
@@ -79,6 +82,8 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD_NAMED(sb_stage_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names, "the verdict on it"),
 	SB_FIELD(sb_stage_change, words, "words", SB_ALWAYS,
 		"the same for people: \"slower\", \"was skipped\""),
+	SB_FIELD_NAMED(sb_stage_change, tone, "tone", SB_ALWAYS, sb_tone_names,
+		"how it is coloured: a stage that came is worse, one that went is better"),
 	SB_FIELD(sb_stage_change, reason, "reason", SB_KNOWN, "why it was skipped"),
 	SB_FIELD_NAMED(sb_stage_change, judged_on, "judged", SB_ALWAYS, judged_on,
 		"single_calls: there are repetitions inside a run, or the counts differ",

@@ -1,4 +1,5 @@
-/* What the page draws of many ranks: a heat map of stage by rank, and when each rank waited. */
+/* What is shown of many ranks: who comes first in the list of stragglers, a heat map of stage by rank,
+ * and when each rank waited. */
 #include "compare/aggregate.h"
 #include "compare/rank_lanes.h"
 
@@ -20,6 +21,7 @@ static bool heat_row(
 	const struct sb_aggregate *a, const struct sb_aggregate_stage *s, struct sb_heat_row *row)
 {
 	row->name = s->name;
+	row->median_s = s->total_s.median;
 	row->total_s = calloc(a->rank_count + 1, sizeof *row->total_s);
 	row->rank_count = row->total_s ? a->rank_count : 0;
 	for (size_t r = 0; r < row->rank_count; r++)
@@ -69,12 +71,47 @@ static int write_letters(const struct sb_rank_lanes *lanes, size_t rank_count, s
 	return out->wait_tenths ? 0 : no_memory();
 }
 
+/* The furthest behind first; of the same work by rank. */
+static void list_stragglers(struct sb_aggregate *a)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->rank_count; i++) {
+		struct sb_aggregate_rank *r = &a->ranks[i];
+		size_t at = count;
+
+		r->works_more = sb_shows_more_work(r->behind_s);
+		if (!r->straggler)
+			continue;
+		for (; at && r->behind_s > a->ranks[a->stragglers[at - 1]].behind_s; at--)
+			a->stragglers[at] = a->stragglers[at - 1];
+		a->stragglers[at] = (int64_t)i;
+		count++;
+	}
+	a->straggler_count = count;
+}
+
+static const char *memory_metric(const struct sb_aggregate *a)
+{
+	static const enum sb_metric wanted[] = { SB_METRIC_GPU_MEMORY_PEAK, SB_METRIC_RSS_PEAK };
+
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		if (a->metrics[wanted[i]].count)
+			return sb_metric_infos[wanted[i]].key;
+	return NULL;
+}
+
 int sb_aggregate_draw(struct sb_aggregate *a)
 {
 	struct sb_rank_lanes lanes;
 	int err;
 
 	sb_aggregate_drawings_done(a);
+	a->stragglers = calloc(a->rank_count + 1, sizeof *a->stragglers);
+	if (!a->stragglers)
+		return no_memory();
+	list_stragglers(a);
+	a->memory_metric = memory_metric(a);
 	err = draw_heat(a);
 	for (size_t i = 0; i < a->rank_count; i++)
 		a->ranks[i].report_index = i;
@@ -91,9 +128,11 @@ void sb_aggregate_drawings_done(struct sb_aggregate *a)
 		free(a->heat_map.stages[i].total_s);
 	for (size_t i = 0; i < a->lanes.rank_count; i++)
 		free(a->lanes.wait_tenths[i]);
+	free(a->stragglers);
 	free(a->heat_map.ranks);
 	free(a->heat_map.stages);
 	free(a->lanes.wait_tenths);
+	a->stragglers = NULL;
 	memset(&a->heat_map, 0, sizeof a->heat_map);
 	memset(&a->lanes, 0, sizeof a->lanes);
 }

@@ -10,50 +10,52 @@
 
 enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 
-/* symbol, key, words, unit, sense, the smallest change worth a word. What the whole machine or
- * device did (RAM, swap, temperature, clocks, utilisation, disk) is neutral: it never judges a
- * program. */
-#define SB_METRICS(X)                                                                                     \
-	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005)                                        \
-	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005)              \
-	X(STEP, "step_s", "Step (median)", "s", SB_LOWER_IS_BETTER, 0.0001)                               \
-	X(FIRST_BLOCK, "first_block_s", "First block", "s", SB_LOWER_IS_BETTER, 0.005)                    \
-	X(UNATTRIBUTED, "unattributed_s", "Unattributed", "s", SB_LOWER_IS_BETTER, 0.005)                 \
-	X(COLLECTIVE, "collective_s", "Waiting at collectives", "s", SB_LOWER_IS_BETTER, 0.005)           \
-	X(OFFLOAD, "offload_s", "Offload", "s", SB_LOWER_IS_BETTER, 0.005)                                \
-	X(FPS, "fps", "Frames/s end to end", "frames/s", SB_HIGHER_IS_BETTER, 0.005)                      \
-	X(FPS_COMPUTE, "compute_fps", "Frames/s of compute", "frames/s", SB_HIGHER_IS_BETTER, 0.005)      \
-	X(BPS, "bps", "Blocks/s", "blocks/s", SB_HIGHER_IS_BETTER, 0.005)                                 \
-	X(FRAMES, "frames_count", "Frames", "", SB_NEUTRAL, 0.5)                                          \
-	X(STEPS, "steps_count", "Steps", "", SB_NEUTRAL, 0.5)                                             \
-	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5)                            \
-	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6) \
-	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6)         \
-	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",              \
-		SB_LOWER_IS_BETTER, 16e6)                                                                 \
-	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)   \
-	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM of the machine", "bytes", SB_NEUTRAL, 16e6)               \
-	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)           \
-	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap of the machine", "bytes", SB_NEUTRAL, 16e6)            \
-	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)         \
-	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_NEUTRAL, 2)              \
-	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_NEUTRAL, 3)         \
-	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5)                                      \
-	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_NEUTRAL, 20)                                 \
-	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                  \
-	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                  \
-	X(PROCESS_CPU, "process_cpu_percent", "CPU of the program", "%", SB_NEUTRAL, 5)                   \
-	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                   \
-	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6)                \
-	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005)                                     \
-	X(GPU_IDLE, "gpu_idle_s", "GPU idle", "s", SB_LOWER_IS_BETTER, 0.005)                             \
-	X(COPIES, "gpu_copies_s", "GPU copies", "s", SB_LOWER_IS_BETTER, 0.005)                           \
-	X(COMMUNICATION, "communication_s", "Communication", "s", SB_LOWER_IS_BETTER, 0.005)              \
-	X(CACHE_HITS, "cache_hit_ratio", "Cache hit rate", "ratio", SB_HIGHER_IS_BETTER, 0.02)            \
-	X(DROPPED, "dropped_ratio", "Dropped frames", "ratio", SB_LOWER_IS_BETTER, 0.002)
+/* symbol, key, words, unit, sense, the smallest change worth a word, whether it adds up over the ranks
+ * of a job. What the whole machine or device did (RAM, swap, temperature, clocks, utilisation, disk) is
+ * neutral: it never judges a program. It does not add up either: ranks may share a machine. */
+#define SB_METRICS(X)                                                                                       \
+	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005, false)                                   \
+	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005, false)         \
+	X(STEP, "step_s", "Step (median)", "s", SB_LOWER_IS_BETTER, 0.0001, false)                          \
+	X(FIRST_BLOCK, "first_block_s", "First block", "s", SB_LOWER_IS_BETTER, 0.005, false)               \
+	X(UNATTRIBUTED, "unattributed_s", "Unattributed", "s", SB_LOWER_IS_BETTER, 0.005, false)            \
+	X(COLLECTIVE, "collective_s", "Waiting at collectives", "s", SB_LOWER_IS_BETTER, 0.005, true)       \
+	X(OFFLOAD, "offload_s", "Offload", "s", SB_LOWER_IS_BETTER, 0.005, true)                            \
+	X(FPS, "fps", "Frames/s end to end", "frames/s", SB_HIGHER_IS_BETTER, 0.005, false)                 \
+	X(FPS_COMPUTE, "compute_fps", "Frames/s of compute", "frames/s", SB_HIGHER_IS_BETTER, 0.005, false) \
+	X(BPS, "bps", "Blocks/s", "blocks/s", SB_HIGHER_IS_BETTER, 0.005, false)                            \
+	X(FRAMES, "frames_count", "Frames", "", SB_NEUTRAL, 0.5, true)                                      \
+	X(STEPS, "steps_count", "Steps", "", SB_NEUTRAL, 0.5, true)                                         \
+	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5, true)                        \
+	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6,   \
+		false)                                                                                      \
+	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6, false)    \
+	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",                \
+		SB_LOWER_IS_BETTER, 16e6, false)                                                            \
+	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6,     \
+		false)                                                                                      \
+	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM of the machine", "bytes", SB_NEUTRAL, 16e6, false)          \
+	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6, true)       \
+	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap of the machine", "bytes", SB_NEUTRAL, 16e6, false)       \
+	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6, false)    \
+	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_NEUTRAL, 2, false)         \
+	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_NEUTRAL, 3, false)    \
+	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5, true)                                  \
+	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_NEUTRAL, 20, false)                            \
+	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01, true)                              \
+	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2, false)                                             \
+	X(PROCESS_CPU, "process_cpu_percent", "CPU of the program", "%", SB_NEUTRAL, 5, true)               \
+	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6, false)              \
+	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6, false)           \
+	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005, true)                                 \
+	X(GPU_IDLE, "gpu_idle_s", "GPU idle", "s", SB_LOWER_IS_BETTER, 0.005, true)                         \
+	X(COPIES, "gpu_copies_s", "GPU copies", "s", SB_LOWER_IS_BETTER, 0.005, true)                       \
+	X(COMMUNICATION, "communication_s", "Communication", "s", SB_LOWER_IS_BETTER, 0.005, true)          \
+	X(CACHE_HITS, "cache_hit_ratio", "Cache hit rate", "ratio", SB_HIGHER_IS_BETTER, 0.02, false)       \
+	X(DROPPED, "dropped_ratio", "Dropped frames", "ratio", SB_LOWER_IS_BETTER, 0.002, false)
 
 enum sb_metric {
-#define SB_METRIC_ENUM_(symbol, key, words, unit, sense, least) SB_METRIC_##symbol,
+#define SB_METRIC_ENUM_(symbol, key, words, unit, sense, least, adds) SB_METRIC_##symbol,
 	SB_METRICS(SB_METRIC_ENUM_)
 #undef SB_METRIC_ENUM_
 		SB_METRIC_COUNT
@@ -65,6 +67,7 @@ struct sb_metric_info {
 	const char *unit;
 	enum sb_sense sense;
 	double least_change;
+	bool adds; /* over ranks: a rate or a median does not */
 };
 extern const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT];
 

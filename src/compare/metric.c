@@ -8,8 +8,8 @@
 #define TIMES_MOST 1e6
 
 const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT] = {
-#define SB_METRIC_INFO_(symbol, key, words, unit, sense, least) \
-	[SB_METRIC_##symbol] = { key, words, unit, sense, least },
+#define SB_METRIC_INFO_(symbol, key, words, unit, sense, least, adds) \
+	[SB_METRIC_##symbol] = { key, words, unit, sense, least, adds },
 	SB_METRICS(SB_METRIC_INFO_)
 #undef SB_METRIC_INFO_
 };

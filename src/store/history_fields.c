@@ -1,7 +1,7 @@
 /* The history key by key: the tables of history.h. */
 #include "store/history.h"
 
-#define METRIC_VALUE(symbol, key, words, unit, sense, least) \
+#define METRIC_VALUE(symbol, key, words, unit, sense, least, adds) \
 	SB_FIELD(sb_history_run, metrics[SB_METRIC_##symbol], key, SB_KNOWN, words, .range = SB_SIGNED),
 
 static const struct sb_field metrics_rows[] = { SB_METRICS(METRIC_VALUE) };

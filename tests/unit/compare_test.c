@@ -71,6 +71,7 @@ static void a_code_holds_a_stage_together_when_its_words_change(void **state)
 	assert_int_equal(c->stage_count, 2);
 	assert_string_equal(c->stages[0].name, "upscale");
 	assert_string_equal(c->stages[0].words, "appeared");
+	assert_int_equal(c->stages[0].tone, SB_TONE_WORSE);
 	assert_string_equal(c->stages[1].old_name, "Deep copy masks");
 	assert_string_equal(c->stages[1].words, "no longer timed");
 	sb_comparison_free(c);
@@ -361,6 +362,8 @@ static void a_renamed_stage_is_named(void **state)
 
 	assert_string_equal(change_of(c, "vae")->counterpart, "vae_decode");
 	assert_string_equal(change_of(c, "vae_decode")->counterpart, "vae");
+	assert_int_equal(change_of(c, "vae")->tone, SB_TONE_NONE); /* its time is still there */
+	assert_int_equal(change_of(c, "vae_decode")->tone, SB_TONE_NONE);
 	assert_true(fails(c, "'vae_decode' stands in its place"));
 	assert_true(explains(c, "'vae_decode' stands in the place of 'vae', with as many calls"));
 	assert_false(explains(c, "is new and took"));

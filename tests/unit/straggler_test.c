@@ -38,9 +38,11 @@ static struct sb_aggregate job_of(double work0_s, double work1_s)
 		ranks[r].metrics[SB_METRIC_UNATTRIBUTED] = 3;
 		ranks[r].metrics[SB_METRIC_WALL] = 13.2 + work_s[r];
 	}
-	import = (struct sb_aggregate_stage){
-		.name = "import torch", .role = STROBE_ROLE_IMPORT, .selves = import_s, .rank_room = RANKS
-	};
+	import = (struct sb_aggregate_stage){ .name = "import torch",
+		.role = STROBE_ROLE_IMPORT,
+		.selves = import_s,
+		.totals = import_s,
+		.rank_room = RANKS };
 	return (struct sb_aggregate){
 		.ranks = ranks, .rank_count = RANKS, .world_size = RANKS, .stages = &import, .stage_count = 1
 	};
@@ -71,9 +73,11 @@ static void a_rank_that_only_comes_late_is_not_said_to_work_more(void **state)
 	ranks[1].caused_wait_s = 0.3;
 	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
 	assert_true(ranks[1].straggler && ranks[1].behind_s < 0);
+	assert_int_equal(sb_aggregate_draw(&job), 0);
 	sb_ranks_screen(&job, "runs/job", &out);
 	assert_non_null(strstr(sb_buf_text(&out),
 		"The others wait for rank 1: last at 10 collectives, with no more work than the median\n"));
+	sb_aggregate_drawings_done(&job);
 	sb_buf_done(&out);
 }
 
@@ -85,10 +89,29 @@ static void a_rank_that_works_more_is_said_to(void **state)
 	ranks[1].clear_count = ranks[1].last_count = COLLECTIVES;
 	ranks[1].caused_wait_s = 0.3;
 	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
+	assert_int_equal(sb_aggregate_draw(&job), 0);
 	sb_ranks_screen(&job, "runs/job", &out);
 	assert_non_null(
 		strstr(sb_buf_text(&out), "The others wait for rank 1: 0.05 s more work than the median\n"));
+	sb_aggregate_drawings_done(&job);
 	sb_buf_done(&out);
+}
+
+static void the_rank_furthest_behind_is_named_first(void **state)
+{
+	struct sb_aggregate job = job_of(0.10, 0.20);
+
+	ranks[0].straggler = ranks[1].straggler = true;
+	ranks[0].behind_s = 0.004; /* less than is shown */
+	ranks[1].behind_s = 2;
+	job.metrics[SB_METRIC_RSS_PEAK].count = RANKS;
+	assert_int_equal(sb_aggregate_draw(&job), 0);
+	assert_int_equal(job.straggler_count, 2);
+	assert_int_equal(job.stragglers[0], 1);
+	assert_int_equal(job.stragglers[1], 0);
+	assert_true(ranks[1].works_more && !ranks[0].works_more);
+	assert_string_equal(job.memory_metric, "rss_peak_bytes"); /* no GPU was sampled */
+	sb_aggregate_drawings_done(&job);
 }
 
 int main(void)
@@ -98,6 +121,7 @@ int main(void)
 		cmocka_unit_test(time_outside_every_stage_is_work_where_nothing_else_is_known),
 		cmocka_unit_test(a_rank_that_only_comes_late_is_not_said_to_work_more),
 		cmocka_unit_test(a_rank_that_works_more_is_said_to),
+		cmocka_unit_test(the_rank_furthest_behind_is_named_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

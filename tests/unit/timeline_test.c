@@ -249,7 +249,10 @@ static void kernels_have_shapes_and_families_and_copies_bytes(void **state)
 	doc = timeline_of(&bytes);
 	root = sb_jsondom_root(doc);
 	assert_int_equal(sb_jsondom_get(root, "shapes")->size, 2);
-	assert_int_equal(sb_jsondom_get(root, "kernels")->size, 1);
+	assert_int_equal(sb_jsondom_get(root, "kernels")->size, 2);
+	row = sb_jsondom_children(sb_jsondom_get(root, "kernels"));
+	assert_string_equal(sb_jsondom_children(row)->next->text, "GEMM");
+	assert_string_equal(sb_jsondom_children(row->next)->next->text, "copies and fills");
 	row = sb_jsondom_children(sb_jsondom_get(lane_named(root, "stream", NULL), "rows"));
 	at = body_at(&bytes, row, "more_at");
 	assert_int_equal(number_at(&bytes, &at), 1);

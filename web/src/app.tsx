@@ -119,7 +119,7 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
   const { page, timeline, timelineError, liveState, runs, onRun } = props;
   const [base, problem, choose] = choice;
   const r = page.report;
-  const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
+  const first = useMemo(() => firstCharts(r, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [r, timeline]);
   return (
     <div class="screen">
       <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />

@@ -32,6 +32,7 @@ export type Report = {
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
   other_metrics?: OtherMetrics[]; // samples of monitors without a panel of their own
+  first_charts?: FirstChart[]; // what to draw of the samples on the first screen, in this order
   gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
   hot_lines?: HotLine[]; // lines of the program that time was spent at, largest first
   unattributed?: Unattributed; // what ran while no stage did
@@ -1012,11 +1013,19 @@ export type OtherMetrics = {
   series?: Series; // its samples
 };
 
+// Samples that most readers look for first.
+export type FirstChart = {
+  source: "gpu" | "cpu" | "disk" | "process"; // the monitor's name
+  device_index?: number; // which GPU
+  columns: string[]; // of its series
+};
+
 // What the GPU did, kernel by kernel.
 export type GpuTrace = {
   kernel_count: number; // kernels
   kernel_total_s: number; // their time added up
   busy_s: number; // time with work; added up over devices, like idle_s, window_s and kernel_busy_s
+  busy_ratio?: number; // busy_s of window_s
   kernel_busy_s: number; // time with a kernel
   idle_s: number; // window_s - busy_s
   window_s: number; // from a device's first work to its last
@@ -1231,6 +1240,8 @@ export type Recommendation = {
 // Where a finding is to be seen.
 export type FindingPlace = {
   stage?: string; // the stage it is about
+  stage_index?: number; // its place in stage_analysis.stages, from 0
+  panel?: string; // of the page: it shows the numbers
   file?: string; // of the program's source
   line?: number; // in that file
   module?: string; // of the model: its class or component
@@ -1256,6 +1267,7 @@ export type LeftAlone = {
 // What some numbers mean, in a sentence.
 export type Reading = {
   id: string; // of the reading, see docs/advice.md
+  panel: "stages" | "memory" | "layers" | "metrics"; // of the page: it shows the numbers
   text: string; // what the numbers mean
   good?: true; // as it should be
 };
@@ -1428,6 +1440,8 @@ export type MetricChange = {
   change_ratio?: number; // new / base - 1
   per_generation?: true; // a total of the run, as what one generation has of it
   verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
+  words: string; // the same for people: "slower", "no longer measured"
+  tone: "none" | "worse" | "better"; // how it is coloured
   basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
   p_ratio?: number; // of the rank test, two-sided
   effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
@@ -1491,6 +1505,7 @@ export type StageChange = {
   new_slowest_rank?: number; // the same now
   verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // the verdict on it
   words: string; // the same for people: "slower", "was skipped"
+  tone: "none" | "worse" | "better"; // how it is coloured: a stage that came is worse, one that went is better
   reason?: string; // why it was skipped
   judged?: "single_calls" | "totals" | "one_generation" | "ranks"; // single_calls: there are repetitions inside a run, or the counts differ
   basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
@@ -1548,6 +1563,8 @@ export type Aggregate = {
   stages: AggregateStage[]; // the largest imbalance in seconds first
   percentile_error_ratio?: number; // how far off percentiles may be
   straggler_count: number; // ranks that the others wait for
+  straggler_indexes?: number[]; // their places in reports_summary, the furthest behind first
+  memory_metric?: string; // which metric is the peak of memory: the GPUs', else the processes'
   communication?: Communication[]; // by group and operation, the most time first
   late_groups?: LateGroup[]; // groups that come late as a whole
   collective_count: number; // that were matched by group and number, or by name where more than half of the ranks share it
@@ -1628,7 +1645,7 @@ export type Extent = {
   max_rank: number; // which rank has it; -1: it has no number
   avg_value?: number; // mean over ranks
   median_value?: number; // median over ranks
-  sum_value?: number; // added up over ranks
+  sum_value?: number; // added up over ranks; absent: rates, medians and what ranks share do not add up
 };
 
 // The metrics of all ranks, flat.
@@ -1794,6 +1811,7 @@ export type AggregateRank = {
   work_s?: number; // wall time less waiting at collectives and outside every stage
   behind_s?: number; // how much more work than the median rank
   straggler: boolean; // the others wait for it
+  works_more?: true; // behind_s is more than nothing; absent: it only comes later
   slow_stage?: string; // where most of it is
   slow_stage_s?: number; // its time there
   slow_stage_median_s?: number; // the median rank's time there
@@ -1917,6 +1935,7 @@ export type HeatMap = {
 export type HeatRow = {
   name: string; // of the stage
   total_s: (number | null)[]; // by rank; null: it has no such stage
+  median_s?: number; // of the ranks that have it
 };
 
 // When each rank waited for the others, on one clock.

@@ -2,7 +2,7 @@
 // Absent data is absent: nothing here invents a zero.
 import { chartsOf, type Chart } from './charts';
 
-import type { Aggregate, Bench, Diff, Journal, Report, RunList, Stage } from './report-types';
+import type { Aggregate, Bench, Diff, FirstChart, Journal, Report, RunList, Series, Stage } from './report-types';
 
 export type * from './report-types';
 
@@ -109,20 +109,19 @@ export function timeCharts(r: Report): Chart[] {
   return out;
 }
 
-// The charts that most readers look for first.
-export function firstCharts(all: Chart[], most: number): Chart[] {
-  const find = (group: RegExp, unit: string, word?: RegExp): Chart | undefined => {
-    const c = all.find((one) => group.test(one.group) && one.unit === unit && (!word || one.lines.some((l) => word.test(l.key))));
-    if (!c) return undefined;
-    const lines = word ? c.lines.filter((l) => word.test(l.key)).slice(0, 2) : c.lines.slice(0, 3);
-    return { ...c, lines, title: lines.length === 1 ? `${c.group} ${lines[0].label}` : c.title };
-  };
-  const wanted = [
-    find(/^GPU/, '_percent', /^(util|sm_util|gpu_util)/) ?? find(/^GPU/, '_percent'),
-    find(/^GPU/, '_mb', /used|allocated|process_memory/) ?? find(/^GPU/, '_bytes', /used|allocated/),
-    find(/^CPU$/, '_percent', /^(usage|util|total|cpu)/) ?? find(/^CPU$/, '_percent'),
-    find(/^Disk/, '_gb_per_s') ?? find(/^Disk/, '_mb_per_s') ?? find(/^Disk/, '_bytes_per_s') ?? find(/^Disk/, '_per_s'),
-    find(/^Process/, '_mb') ?? find(/^CPU$/, '_mb'),
-  ];
-  return wanted.filter((c): c is Chart => c !== undefined).slice(0, most);
+const FIRST: Record<FirstChart['source'], [string, (r: Report, device?: number) => Series | undefined]> = {
+  gpu: ['GPU', (r, device) => r.gpu_metrics?.devices.find((d) => d.index === device)?.series],
+  cpu: ['CPU', (r) => r.cpu_metrics?.series],
+  disk: ['Disk', (r) => r.disk_metrics?.series],
+  process: ['Process', (r) => r.cpu_metrics?.process],
+};
+
+// What the report names as drawn first, in its order.
+export function firstCharts(r: Report, most: number): Chart[] {
+  return (r.first_charts ?? []).slice(0, most).flatMap((c) => {
+    const [group, find] = FIRST[c.source];
+    const series = find(r, c.device_index);
+    const [chart] = chartsOf(group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
+    return chart ? [chart] : [];
+  });
 }

@@ -118,7 +118,7 @@ test('garbage collections are added up, and the longest lead to their time', asy
 });
 
 test('readings stand beside the numbers they speak of', async (browser) => {
-  const readings = [{ id: 'memory_peak', text: "The memory peak is 12.0 GB, reached at 'decode'" }, { id: 'fast_enough', text: "'attn' is fast enough for now", good: true }, { id: 'one_of_a_later_strobe', text: 'news' }];
+  const readings = [{ id: 'memory_peak', panel: 'memory', text: "The memory peak is 12.0 GB, reached at 'decode'" }, { id: 'fast_enough', panel: 'stages', text: "'attn' is fast enough for now", good: true }, { id: 'one_of_a_later_strobe', panel: 'stages', text: 'news' }];
   const r = { ...report(), readings, memory: { snapshots: [{ label: 'decode', device: 'cuda:0', t_s: 0.5, allocated_mb: 12288 }] } };
   const { page, close } = await open(browser, writePage('readings', { report: r, timeline: timeline() }));
   assert.deepEqual((await page.locator('#memory .readings li').allInnerTexts()).map(plain), ["The memory peak is 12.0 GB, reached at 'decode'"]);

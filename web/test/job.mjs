@@ -8,16 +8,16 @@ const LATE = 517;
 
 function job() {
   const ranks = Array.from({ length: RANKS }, (_, i) => i);
-  const one = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, host: `node-${i % NODES}`, duration_s: i === LATE ? 14 : 10, work_s: 9, straggler: i === LATE, complete: true, last_count: 0, clock: { method: 'collectives', offset_s: i * 1e-6, uncertainty_s: 2e-5, collective_count: 40 }, ...(i === LATE ? { behind_s: 4, slow_stage: 'denoise', caused_wait_s: 900, last_count: 30 } : {}) });
+  const one = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, host: `node-${i % NODES}`, duration_s: i === LATE ? 14 : 10, work_s: 9, straggler: i === LATE, complete: true, last_count: 0, clock: { method: 'collectives', offset_s: i * 1e-6, uncertainty_s: 2e-5, collective_count: 40 }, ...(i === LATE ? { behind_s: 4, works_more: true, slow_stage: 'denoise', caused_wait_s: 900, last_count: 30 } : {}) });
   return {
     schema: 'strobe.aggregate/1', job: 'train-7', report_count: RANKS, rank_count: RANKS, host_count: NODES, missing_ranks: [], left_out: [],
     attempts: [{ attempt_index: 1, run: 'train-7.1', state: 'killed' }, { attempt_index: 2, run: 'train-7.2', state: 'ended', taken: true }],
     communication: [{ group: 'nccl 0-7 sp', operation: 'all_to_all', rank_count: 8, collective_count: 40, bytes: 2 ** 30, late_wait_s: 900, transfer_s: 120, hidden_s: 60, bus_bytes_per_s: 2e11, last_rank: LATE, last_count: 30 }],
     late_groups: [{ group: 'nccl 0-7 sp', late_count: 12, shared_count: 40, wait_s: 3.5 }],
     metrics: { wall_s: { count: RANKS, min_value: 10, min_rank: 0, max_value: 14, max_rank: LATE, avg_value: 10.1, median_value: 10, sum_value: 10244 } },
-    reports_summary: ranks.map(one), straggler_count: 1, collective_count: 40, unclear_collective_count: 3, late_wait_s: 900, transfer_s: 120, hidden_s: 60, clock_uncertainty_s: 2e-5,
+    reports_summary: ranks.map(one), straggler_count: 1, straggler_indexes: [LATE], collective_count: 40, unclear_collective_count: 3, late_wait_s: 900, transfer_s: 120, hidden_s: 60, clock_uncertainty_s: 2e-5,
     stages: [{ name: 'denoise', count: RANKS, total_s: { min_value: 8, max_value: 12, max_rank: LATE, avg_value: 8.1 }, imbalance_ratio: 0.33 }],
-    heat_map: { ranks, stages: Array.from({ length: 40 }, (_, k) => ({ name: `stage ${k}`, total_s: ranks.map((i) => (i === LATE ? 12 : 8 + (i % 3) / 10)) })) },
+    heat_map: { ranks, stages: Array.from({ length: 40 }, (_, k) => ({ name: `stage ${k}`, median_s: 8.1, total_s: ranks.map((i) => (i === LATE ? 12 : 8 + (i % 3) / 10)) })) },
     rank_lanes: { bin_s: 0.1, wait_tenths: ranks.map(() => 'aabbk'.repeat(20)) },
   };
 }

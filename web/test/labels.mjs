@@ -12,6 +12,7 @@ function machine() {
     system: { facts, settings },
     summary: { wall_s: 3 },
     gpu_metrics: { devices: [{ index: 0, name: 'NVIDIA H200', used: true, pcie_tx_mean_gb_per_s: 0.000333, process_memory_max_mb: 1, series }] },
+    first_charts: [{ source: 'gpu', device_index: 0, columns: ['process_memory_mb', 'memory_used_mb'] }, { source: 'cpu', columns: ['usage_percent'] }, { source: 'process', columns: ['rss_mb', 'pss_mb'] }],
     cpu_metrics: {
       load1_mean_count: 1.84, process_max_percent: 290,
       series: { t_s: t, usage_percent: [1, 2, 3, 4], process_percent: [290, 99, 98, 97], load1_count: t, load5_count: t },

@@ -4,7 +4,7 @@ import { assert, open, test, writePage } from './harness.mjs';
 const dot = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
 const diff = (outputs, more) => ({
   schema: 'strobe.diff/1', base: ['a'], new: ['b'], runs: [], per_generation: false, explanations: [], stages: [], metrics: [], configuration: [], outputs, ...more,
-  total: { metric: 'wall_s', unit: 's', base_value: 10, new_value: 5, delta_value: -5, change_ratio: -0.5, verdict: 'better', basis: 'tolerance' },
+  total: { metric: 'wall_s', unit: 's', base_value: 10, new_value: 5, delta_value: -5, change_ratio: -0.5, verdict: 'better', words: 'faster', tone: 'better', basis: 'tolerance' },
 });
 
 test('a diff shows the frames that differ most, and that a speed-up changed the output', async (browser) => {

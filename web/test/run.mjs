@@ -75,7 +75,7 @@ const lowest = (page) => page.locator('.card.right .fill > *').evaluateAll((all)
 
 test('few lanes leave no empty space on the first screen', async (browser) => {
   const t = Array.from({ length: 10 }, (_, i) => i / 10);
-  const sampled = { disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.00002) } } };
+  const sampled = { first_charts: [{ source: 'disk', columns: ['read_gb_per_s'] }], disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.00002) } } };
   for (const [name, more] of [['sampled', sampled], ['unsampled', {}]]) {
     const { page, close } = await open(browser, writePage(`small-${name}`, small(more)));
     await ready(page);
@@ -92,7 +92,7 @@ test('few lanes leave no empty space on the first screen', async (browser) => {
 
 test('small rates keep their digits', async (browser) => {
   const t = Array.from({ length: 10 }, (_, i) => i / 10);
-  const { page, close } = await open(browser, writePage('slow-disk', small({ disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.0000234) } } })));
+  const { page, close } = await open(browser, writePage('slow-disk', small({ first_charts: [{ source: 'disk', columns: ['read_gb_per_s'] }], disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.0000234) } } })));
   await ready(page);
   const b = await page.locator('.card.right .chart').boundingBox();
   await page.mouse.move(b.x + 500, b.y + b.height / 2);
@@ -110,7 +110,7 @@ test("the bar shows the report's parts as they are", async (browser) => {
 
 test('a run without zones says so and shows its charts', async (browser) => {
   const t = [0, 0.5, 1];
-  const report = { ...small().report, stage_analysis: { wall_s: 1, unattributed_s: 1, stages: [], bottlenecks: [] }, cpu_metrics: { series: { t_s: t, usage_percent: [1, 2, 3] } }, not_recorded: [{ what: 'stages', why: 'none', how: 'import strobe' }] };
+  const report = { ...small().report, stage_analysis: { wall_s: 1, unattributed_s: 1, stages: [], bottlenecks: [] }, cpu_metrics: { series: { t_s: t, usage_percent: [1, 2, 3] } }, first_charts: [{ source: 'cpu', columns: ['usage_percent'] }], not_recorded: [{ what: 'stages', why: 'none', how: 'import strobe' }] };
   const { page, seen, close } = await open(browser, writePage('no-zones', { report, timeline: encodeTimeline({ endNs: 1e9, names: [], lanes: [] }) }));
   await page.waitForSelector('.card.right .chart');
   assert.match(await page.locator('.card.right').innerText(), /No zone was recorded/);
@@ -533,13 +533,13 @@ test('a diff leads with the whole, then the stages by their share in the change'
   const report = {
     schema: 'strobe.diff/1', base: ['/data/runs/before'], new: ['<b>after'], per_generation: false,
     runs: [{ side: 'base', label: '/data/runs/before', id: '5f0c', host: 'node-7', start_time: '2026-11-14T18:02:11+00:00', command: 'python wan.py --steps 50', tags: 'model=wan seed=42' }, { side: 'new', label: '<b>after', host: 'node-8', command: 'python wan.py --steps 40 <i>' }],
-    total: { metric: 'wall_s', unit: 's', base_value: 281.96, new_value: 299.88, delta_value: 17.92, change_ratio: 0.0636, verdict: 'worse', basis: 'tolerance' },
+    total: { metric: 'wall_s', unit: 's', base_value: 281.96, new_value: 299.88, delta_value: 17.92, change_ratio: 0.0636, verdict: 'worse', words: 'slower', tone: 'worse', basis: 'tolerance' },
     explanations: ['disk reads fell <i>2.1</i> -> 0.03 GB/s'],
     stages: [
-      { name: 'unet', base_s: 116.33, new_s: 129.65, delta_s: 13.32, change_ratio: 0.115, contribution_s: 13.32, verdict: 'worse', words: 'slower', base_count: 1, new_count: 1 },
-      { name: 'raft', base_s: 14.02, new_s: 10.05, delta_s: -3.97, change_ratio: -0.283, contribution_s: -3.97, verdict: 'better', words: 'faster', base_count: 1, new_count: 1 },
+      { name: 'unet', base_s: 116.33, new_s: 129.65, delta_s: 13.32, change_ratio: 0.115, contribution_s: 13.32, verdict: 'worse', words: 'slower', tone: 'worse', base_count: 1, new_count: 1 },
+      { name: 'raft', base_s: 14.02, new_s: 10.05, delta_s: -3.97, change_ratio: -0.283, contribution_s: -3.97, verdict: 'better', words: 'faster', tone: 'better', base_count: 1, new_count: 1 },
     ],
-    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2 * 2 ** 30, new_value: 23.8 * 2 ** 30, change_ratio: 1.9, verdict: 'worse' }, { metric: 'fps', base_value: 4.2, verdict: 'vanished' }],
+    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2 * 2 ** 30, new_value: 23.8 * 2 ** 30, change_ratio: 1.9, verdict: 'worse', words: 'worse', tone: 'worse' }, { metric: 'fps', base_value: 4.2, verdict: 'vanished', words: 'no longer measured', tone: 'none' }],
     configuration: [{ scope: 'tag', key: 'iters', base: '12', new: '6' }],
   };
   const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));
@@ -556,13 +556,13 @@ test('a diff leads with the whole, then the stages by their share in the change'
 });
 
 test('an aggregate shows ranks as lanes and stage by rank as a heat map', async (browser) => {
-  const rank = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, duration_s: i === 2 ? 14 : 10, work_s: 9, straggler: i === 2, slow_stage: 'denoise', complete: true, clock: {}, host: 'node-7', ...(i === 2 ? { behind_s: 4, slow_stage_s: 12, slow_stage_median_s: 8, last_count: 30, caused_wait_s: 3.5 } : {}) });
+  const rank = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, duration_s: i === 2 ? 14 : 10, work_s: 9, straggler: i === 2, slow_stage: 'denoise', complete: true, clock: {}, host: 'node-7', ...(i === 2 ? { behind_s: 4, works_more: true, slow_stage_s: 12, slow_stage_median_s: 8, last_count: 30, caused_wait_s: 3.5 } : {}) });
   const report = {
     schema: 'strobe.aggregate/1', report_count: 4, rank_count: 4, host_count: 1, missing_ranks: [3], left_out: [{ run: 'rank_3', why: 'not a recording' }],
     metrics: { wall_s: { count: 4, min_value: 10, min_rank: 0, max_value: 14, max_rank: 2, avg_value: 11, median_value: 10, sum_value: 44 } },
-    reports_summary: [0, 1, 2].map(rank), straggler_count: 1,
+    reports_summary: [0, 1, 2].map(rank), straggler_count: 1, straggler_indexes: [2],
     stages: [{ name: 'denoise', count: 4, total_s: { min_value: 8, max_value: 12, max_rank: 2, avg_value: 9 }, imbalance_ratio: 0.33 }],
-    heat_map: { ranks: [0, 1, 2], stages: [{ name: 'denoise', total_s: [8, null, 12] }] },
+    heat_map: { ranks: [0, 1, 2], stages: [{ name: 'denoise', median_s: 10, total_s: [8, null, 12] }] },
   };
   const { page, seen, close } = await open(browser, writePage('aggregate', { report, kind: 'aggregate' }));
   assert.match((await page.locator('.lead').innerText()).replaceAll('\u00a0', ' '), /^rank 2 on node-7 holds the others up: 4\.00 s more work than the median rank, most of it in denoise \(12\.00 s against 8\.00 s\)\. The others waited 3\.50 s for it in 30 collectives\.$/);
@@ -570,7 +570,7 @@ test('an aggregate shows ranks as lanes and stage by rank as a heat map', async 
   assert.equal(await page.locator('.rank .late').count(), 1);
   assert.equal(await page.locator('.heat .row:not(.head) .cells i').count(), 3);
   assert.equal(await page.locator('.heat .none').count(), 1);
-  assert.deepEqual(await page.locator('.heat .row:not(.head) .cells i').allInnerTexts(), ['−33\u00a0%', '', '']);
+  assert.deepEqual(await page.locator('.heat .row:not(.head) .cells i').allInnerTexts(), ['−20\u00a0%', '', '+20\u00a0%']);
   assert.match(await page.locator('main').innerText(), /missing: 3[\s\S]*not a recording/);
   assert.deepEqual(seen.problems, []);
   await close();

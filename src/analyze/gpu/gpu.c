@@ -395,6 +395,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->kernel_count = (int64_t)g->kernel_count;
 	s->kernel_total_s = seconds(g->kernel_ns);
 	s->busy_s = seconds(g->times.busy_ns);
+	s->busy_ratio = g->times.window_ns > 0 ? (double)g->times.busy_ns / (double)g->times.window_ns : NAN;
 	s->kernel_busy_s = seconds(g->times.kernel_busy_ns);
 	s->window_s = seconds(g->times.window_ns);
 	s->idle_s = seconds(g->times.window_ns - g->times.busy_ns);

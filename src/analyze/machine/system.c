@@ -281,12 +281,15 @@ static int take_disk(struct sb_model *model, const struct sb_run *run)
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
+	int err;
+
 	list_devices(model, run);
 	take_cpu(model);
 	list_others(model);
-	if (model->failed)
-		return sb_fail(STROBE_ENOMEM, "no memory for the machine's samples");
-	return take_disk(model, run);
+	err = take_disk(model, run);
+	if (!err)
+		sb_first_charts_choose(model);
+	return model->failed ? sb_fail(STROBE_ENOMEM, "no memory for the machine's samples") : err;
 }
 
 const struct sb_analysis sb_analysis_system = {

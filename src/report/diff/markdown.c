@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *mark_of(enum sb_verdict verdict)
+static const char *mark_of(enum sb_tone tone)
 {
-	return verdict == SB_VERDICT_WORSE ? "🔴 " : verdict == SB_VERDICT_BETTER ? "🟢 " : "";
+	return tone == SB_TONE_WORSE ? "🔴 " : tone == SB_TONE_BETTER ? "🟢 " : "";
 }
 
 static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf *out)
@@ -28,7 +28,7 @@ static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf 
 		sb_buf_puts(out, "| ");
 		sb_markdown_put(out, label);
 		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent,
-			mark_of(s->verdict), s->words);
+			mark_of(s->tone), s->words);
 	}
 	if (c->stage_count > top)
 		sb_buf_printf(out, "\n%zu more stages are not shown.\n", c->stage_count - top);
@@ -46,7 +46,7 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
 		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s%s%s |\n", sb_metric_infos[m->metric].words,
-			base, now, percent, mark_of(m->verdict), sb_verdict_words(m->verdict, m->metric),
+			base, now, percent, mark_of(m->tone), m->words,
 			m->per_generation ? ", per generation" : "",
 			sb_change_from_little(m->metric, m->base, m->now) ? ", from almost nothing" : "");
 	}
@@ -75,12 +75,10 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	if (t->base == 0 && t->now == 0)
 		sb_buf_puts(out, "### No total time to compare\n\n");
 	else
-		sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
+		sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->tone),
 			c->per_generation ? "One generation" : "Total", words.base, words.now, words.delta,
 			words.percent,
-			c->output_verdict && t->verdict == SB_VERDICT_BETTER
-				? c->output_verdict
-				: sb_verdict_words(t->verdict, t->metric));
+			c->output_verdict && t->verdict == SB_VERDICT_BETTER ? c->output_verdict : t->words);
 	for (size_t i = 0; i < c->failure_count; i++) {
 		sb_buf_puts(out, "- **FAIL** ");
 		sb_markdown_put(out, c->failures[i]);

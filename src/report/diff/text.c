@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static void colour(struct sb_buf *out, const struct sb_diff_options *o, enum sb_verdict verdict)
+static void colour(struct sb_buf *out, const struct sb_diff_options *o, enum sb_tone tone)
 {
-	if (o->colour && (verdict == SB_VERDICT_WORSE || verdict == SB_VERDICT_VANISHED))
-		sb_buf_puts(out, "\033[31m");
-	else if (o->colour && verdict == SB_VERDICT_BETTER)
-		sb_buf_puts(out, "\033[32m");
-	else if (o->colour)
-		sb_buf_puts(out, "\033[2m");
+	static const char *const colours[] = {
+		[SB_TONE_NONE] = "\033[2m",
+		[SB_TONE_WORSE] = "\033[31m",
+		[SB_TONE_BETTER] = "\033[32m",
+	};
+
+	if (o->colour)
+		sb_buf_puts(out, colours[tone]);
 }
 
 static void plain(struct sb_buf *out, const struct sb_diff_options *o)
@@ -35,10 +37,8 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	sb_diff_words(t, &words);
 	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total",
 		words.base, words.now, words.delta, words.percent);
-	colour(out, o, t->verdict);
-	sb_buf_puts(out, c->output_verdict && t->verdict == SB_VERDICT_BETTER
-				 ? c->output_verdict
-				 : sb_verdict_words(t->verdict, t->metric));
+	colour(out, o, t->tone);
+	sb_buf_puts(out, c->output_verdict && t->verdict == SB_VERDICT_BETTER ? c->output_verdict : t->words);
 	plain(out, o);
 	sb_buf_puts(out, "\n  ");
 	sb_diff_basis(&t->judgement, &c->tolerance, out);
@@ -94,7 +94,7 @@ static void put_stage(
 	put_number(out, s->now_s, 11);
 	sb_buf_printf(
 		out, "%12s%10s  ", *delta ? delta : "-", isnan(s->base_s) && isnan(s->now_s) ? "-" : percent);
-	colour(out, o, s->verdict);
+	colour(out, o, s->tone);
 	sb_buf_puts(out, s->words);
 	plain(out, o);
 	if ((s->per_call || s->per_rank) && s->verdict != SB_VERDICT_SAME &&
@@ -129,7 +129,7 @@ static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, 
 		sb_buf_printf(out, "  %-*s", (int)name, "unattributed");
 		put_number(out, m->base, 11);
 		put_number(out, m->now, 11);
-		sb_buf_printf(out, "%12s%10s  %s\n", delta, percent, sb_verdict_words(m->verdict, m->metric));
+		sb_buf_printf(out, "%12s%10s  %s\n", delta, percent, m->words);
 	}
 }
 
@@ -175,8 +175,8 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		sb_buf_printf(out, "  %-26s%*s%*s %9s  ", sb_metric_infos[m->metric].words,
 			16 + (strstr(base, "°") != NULL), base, 16 + (strstr(now, "°") != NULL), now,
 			percent);
-		colour(out, o, m->verdict);
-		sb_buf_puts(out, sb_verdict_words(m->verdict, m->metric));
+		colour(out, o, m->tone);
+		sb_buf_puts(out, m->words);
 		plain(out, o);
 		if (m->per_generation)
 			sb_buf_puts(out, ", per generation");
@@ -189,7 +189,7 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 static void put_outputs(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
 {
 	for (size_t i = 0; i < c->output_count; i++) {
-		colour(out, o, sb_output_changed(&c->outputs[i]) ? SB_VERDICT_WORSE : SB_VERDICT_SAME);
+		colour(out, o, sb_output_changed(&c->outputs[i]) ? SB_TONE_WORSE : SB_TONE_NONE);
 		sb_buf_printf(out, "  Output %s: %s\n", c->outputs[i].name, c->outputs[i].words);
 		plain(out, o);
 	}
@@ -221,7 +221,7 @@ static void put_gate(struct sb_buf *out, const struct sb_comparison *c, const st
 		return;
 	}
 	for (size_t i = 0; i < c->failure_count; i++) {
-		colour(out, o, SB_VERDICT_WORSE);
+		colour(out, o, SB_TONE_WORSE);
 		sb_buf_puts(out, "FAIL");
 		plain(out, o);
 		sb_buf_printf(out, ": %s\n", c->failures[i]);

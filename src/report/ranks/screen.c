@@ -86,16 +86,11 @@ static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
 
 static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	size_t said = 0;
+	for (size_t i = 0; i < a->straggler_count && i < 3; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-	for (size_t i = 0; i < a->rank_count && said < 3; i++) {
-		const struct sb_aggregate_rank *r = &a->ranks[i];
-
-		if (!r->straggler)
-			continue;
-		said++;
 		sb_buf_printf(out, "The others wait for rank %" PRId64, r->rank);
-		if (sb_shows_more_work(r->behind_s))
+		if (r->works_more)
 			sb_buf_printf(out, ": %.2f s more work than the median", r->behind_s);
 		else
 			sb_buf_printf(out, ": last at %zu collectives, with no more work than the median",

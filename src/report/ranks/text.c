@@ -81,14 +81,14 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 }
 
 /* "GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB" */
-static void put_extent(struct sb_buf *out, const char *name, const struct sb_extent *e, double scale,
-	const char *unit, bool sum)
+static void put_extent(
+	struct sb_buf *out, const char *name, const struct sb_extent *e, double scale, const char *unit)
 {
 	if (!e->count)
 		return;
 	sb_buf_printf(out, "%s - Min: %.1f%s, Max: %.1f%s, Avg: %.1f%s", name, e->min / scale, unit,
 		e->max / scale, unit, e->avg / scale, unit);
-	if (sum)
+	if (e->adds)
 		sb_buf_printf(out, ", Sum: %.1f%s", e->sum / scale, unit);
 	if (e->count > 1 && e->min != e->max)
 		sb_buf_printf(
@@ -101,7 +101,6 @@ struct row {
 	const char *name;
 	double scale;
 	const char *unit;
-	bool sum;
 };
 
 static void put_metrics(const struct sb_aggregate *a, const char *title, const struct row *rows, size_t count,
@@ -115,37 +114,36 @@ static void put_metrics(const struct sb_aggregate *a, const char *title, const s
 		if (!any)
 			sb_buf_printf(out, "\n=== %s (Aggregated) ===\n", title);
 		any = true;
-		put_extent(out, rows[i].name, &a->metrics[rows[i].metric], rows[i].scale, rows[i].unit,
-			rows[i].sum);
+		put_extent(out, rows[i].name, &a->metrics[rows[i].metric], rows[i].scale, rows[i].unit);
 	}
 }
 
 static const struct row gpu_rows[] = {
-	{ SB_METRIC_GPU_MEMORY_PEAK, "GPU Memory", MB, "MB", false },
-	{ SB_METRIC_GPU_UTILIZATION, "GPU Utilization", 1, "%", false },
-	{ SB_METRIC_GPU_TEMPERATURE, "GPU Temperature", 1, "°C", false },
-	{ SB_METRIC_GPU_POWER, "GPU Power", 1, "W", true },
-	{ SB_METRIC_GPU_CLOCK, "GPU Clock", 1, "MHz", false },
-	{ SB_METRIC_GPU_BUSY, "GPU Busy", 1, "s", true },
-	{ SB_METRIC_GPU_IDLE, "GPU Idle", 1, "s", true },
-	{ SB_METRIC_ENERGY, "Energy", 1, "Wh", true },
+	{ SB_METRIC_GPU_MEMORY_PEAK, "GPU Memory", MB, "MB" },
+	{ SB_METRIC_GPU_UTILIZATION, "GPU Utilization", 1, "%" },
+	{ SB_METRIC_GPU_TEMPERATURE, "GPU Temperature", 1, "°C" },
+	{ SB_METRIC_GPU_POWER, "GPU Power", 1, "W" },
+	{ SB_METRIC_GPU_CLOCK, "GPU Clock", 1, "MHz" },
+	{ SB_METRIC_GPU_BUSY, "GPU Busy", 1, "s" },
+	{ SB_METRIC_GPU_IDLE, "GPU Idle", 1, "s" },
+	{ SB_METRIC_ENERGY, "Energy", 1, "Wh" },
 };
 static const struct row cpu_rows[] = {
-	{ SB_METRIC_CPU, "CPU", 1, "%", false },
-	{ SB_METRIC_PROCESS_CPU, "Process CPU", 1, "%", true },
-	{ SB_METRIC_RAM_PEAK, "RAM", MB, "MB", false },
-	{ SB_METRIC_RSS_PEAK, "Process Memory", MB, "MB", true },
-	{ SB_METRIC_DISK_READ, "Disk Read", 1e6, "MB/s", true },
-	{ SB_METRIC_DISK_WRITE, "Disk Write", 1e6, "MB/s", true },
+	{ SB_METRIC_CPU, "CPU", 1, "%" },
+	{ SB_METRIC_PROCESS_CPU, "Process CPU", 1, "%" },
+	{ SB_METRIC_RAM_PEAK, "RAM", MB, "MB" },
+	{ SB_METRIC_RSS_PEAK, "Process Memory", MB, "MB" },
+	{ SB_METRIC_DISK_READ, "Disk Read", 1e6, "MB/s" },
+	{ SB_METRIC_DISK_WRITE, "Disk Write", 1e6, "MB/s" },
 };
 static const struct row time_rows[] = {
-	{ SB_METRIC_WALL, "Wall", 1, "s", false },
-	{ SB_METRIC_GENERATION, "Generation", 1, "s", false },
-	{ SB_METRIC_STEP, "Step", 1e-3, "ms", false },
-	{ SB_METRIC_FPS, "Frames/s", 1, "", true },
-	{ SB_METRIC_COLLECTIVE, "Waiting at collectives", 1, "s", true },
-	{ SB_METRIC_COMMUNICATION, "Communication", 1, "s", true },
-	{ SB_METRIC_UNATTRIBUTED, "Unattributed", 1, "s", false },
+	{ SB_METRIC_WALL, "Wall", 1, "s" },
+	{ SB_METRIC_GENERATION, "Generation", 1, "s" },
+	{ SB_METRIC_STEP, "Step", 1e-3, "ms" },
+	{ SB_METRIC_FPS, "Frames/s", 1, "" },
+	{ SB_METRIC_COLLECTIVE, "Waiting at collectives", 1, "s" },
+	{ SB_METRIC_COMMUNICATION, "Communication", 1, "s" },
+	{ SB_METRIC_UNATTRIBUTED, "Unattributed", 1, "s" },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -219,23 +217,18 @@ static void put_frames(const struct sb_aggregate *a, const struct sb_aggregate_r
 
 static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
 {
-	size_t told = 0;
-
 	sb_buf_puts(out, "\n=== Stragglers ===\n");
 	if (!a->straggler_count)
 		sb_buf_puts(out,
 			a->unranked ? "not judged: these runs do not say which ranks of a job they are\n"
 			: a->rank_count < 3 ? "none: three ranks at least are needed to tell\n"
 					    : "none: no rank stands out by 5 % more work than the median\n");
-	for (size_t i = 0; i < a->rank_count && told < top; i++) {
-		const struct sb_aggregate_rank *r = &a->ranks[i];
+	for (size_t i = 0; i < a->straggler_count && i < top; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		if (!r->straggler)
-			continue;
-		told++;
 		sb_buf_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, ", r->rank, *r->host ? " on " : "",
 			r->host, r->work_s);
-		if (sb_shows_more_work(r->behind_s))
+		if (r->works_more)
 			sb_buf_printf(out, "%.2f s (%.0f %%) more than the median rank", r->behind_s,
 				100 * r->behind_s / a->work_s.median);
 		else

@@ -231,6 +231,7 @@ static void put_launched(struct sb_timeline *t, struct sb_timeline_lane *lane, c
 	if (!has_row(t, lane, row))
 		return;
 	lane->busy_ns += e->gpu.duration_ns;
+	t->failed |= !sb_map_put(&t->work_names, e->name, row);
 	sb_timeline_rows_add_launched(&t->rows, lane->rows[row],
 		&(struct sb_timeline_entry){ .start_ns = e->t_ns,
 			.end_ns = e->t_ns + e->gpu.duration_ns,
@@ -307,6 +308,7 @@ void sb_timeline_free(struct sb_timeline *t)
 	sb_timeline_rises_done(&t->rises);
 	free(t->held);
 	sb_map_done(&t->lane_of);
+	sb_map_done(&t->work_names);
 	sb_buf_done(&t->detail_text);
 	free(t->lanes);
 	free(t->details);

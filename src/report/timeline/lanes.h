@@ -72,6 +72,7 @@ struct sb_timeline {
 	struct sb_timeline_lane *lanes;
 	uint32_t lane_count, lane_capacity;
 	struct sb_map lane_of; /* kind << 32 | id */
+	struct sb_map work_names; /* of kernels and copies: 0 a kernel, 1 a copy or fill */
 	struct sb_timeline_detail *details;
 	uint32_t detail_count, stage_detail_count;
 	struct sb_buf detail_text; /* NUL-terminated objects */

@@ -162,44 +162,31 @@ static void write_waits(const struct sb_timeline *t, struct sb_json *j)
 		sb_json_array_end(j);
 }
 
-static void write_kernel(const struct sb_timeline *t, uint32_t name, struct sb_json *j)
+static void write_kernel(const struct sb_timeline *t, uint32_t name, bool copies, struct sb_json *j)
 {
-	struct sb_kernel_class class = sb_kernel_classify(t->run->names[name].text);
+	struct sb_kernel_class class = { 0 };
 
-	if (!class.family)
-		return;
+	if (!copies)
+		class = sb_kernel_classify(t->run->names[name].text);
 	sb_json_array_begin(j, NULL);
 	sb_json_uint(j, NULL, t->name_numbers[name]);
-	sb_json_string(j, NULL, sb_kernel_family_name(class.family));
+	sb_json_string(j, NULL, copies ? "copies and fills" : sb_kernel_family_name(class.family));
 	sb_json_string(j, NULL, class.kind ? class.kind : "");
 	sb_json_string(j, NULL, class.precision ? class.precision : "");
 	sb_json_array_end(j);
 }
 
-/* What each kernel does, by its name: [name, family, kind, precision]. */
-static int write_kernels(
-	const struct sb_timeline *t, const uint32_t *order, uint32_t lane_count, struct sb_json *j)
+/* What each kernel does, by its name: [name, family, kind, precision]. Copies and fills are a family too. */
+static void write_kernels(const struct sb_timeline *t, struct sb_json *j)
 {
-	bool *seen = calloc((size_t)t->run->name_count + 1, 1);
-
-	if (!seen)
-		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 	sb_json_array_begin(j, "kernels");
-	for (uint32_t l = 0; l < lane_count; l++) {
-		const struct sb_timeline_lane *lane = &t->lanes[order[l]];
-		const struct sb_timeline_row *row = lane->row_count ? &t->rows.rows[lane->rows[0]] : NULL;
+	for (uint32_t i = 0; i < t->run->name_count; i++) {
+		uint32_t copies;
 
-		for (size_t i = 0; lane->kind == SB_TIMELINE_STREAM && row && i < row->count; i++) {
-			uint32_t name = row->entries[i].name;
-
-			if (!seen[name])
-				write_kernel(t, name, j);
-			seen[name] = true;
-		}
+		if (t->name_numbers[i] != UINT32_MAX && sb_map_get(&t->work_names, i, &copies))
+			write_kernel(t, i, copies, j);
 	}
 	sb_json_array_end(j);
-	free(seen);
-	return 0;
 }
 
 /* The lane each track's zones are on; the caller frees it. */
@@ -383,9 +370,8 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_shared(t, &j);
 	if (t->shapes.count)
 		sb_timeline_shapes_write(&t->shapes, &j);
-	err = write_kernels(t, order, lane_count, &j);
-	if (!err)
-		err = write_traced(t->run, &j);
+	write_kernels(t, &j);
+	err = write_traced(t->run, &j);
 	sb_json_object_end(&j);
 	size = (uint32_t)header.size;
 	sb_buf_puts(out, MAGIC);

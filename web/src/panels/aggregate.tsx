@@ -12,7 +12,6 @@ import { KeyFigures, type Maybe } from './figures';
 import { JobTimeline } from './job_timeline';
 import { Name, Shell } from './shell';
 
-type ValueKey = keyof Extent & `${string}_value`;
 const metricsOf = (d: AggregateReport) => Object.entries(d.metrics).map(([key, e]) => ({ key, ...e }));
 
 // The first three by name.
@@ -20,23 +19,24 @@ const few = (names: string[]): string => (names.length > 4 ? `${names.slice(0, 3
 
 function Figures({ d }: { d: AggregateReport }) {
   const wall = d.metrics.wall_s;
-  const memory = metricsOf(d).find((m) => /peak.*(mb|bytes)$/.test(m.key));
+  const memory = metricsOf(d).find((m) => m.key === d.memory_metric);
   const missing = d.missing_ranks;
   const all: Maybe[] = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
-    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: few(d.reports_summary.filter((r) => r.straggler).sort((a, b) => (num(b, 'behind_s') ?? 0) - (num(a, 'behind_s') ?? 0)).map(rankName)), bad: (num(d, 'straggler_count') ?? 0) > 0 },
+    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: few(stragglersOf(d).map(rankName)), bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ];
   return <KeyFigures all={all} />;
 }
 
+const stragglersOf = (d: AggregateReport) => (d.straggler_indexes ?? []).map((i) => d.reports_summary[i]);
 const rankName = (r: AggregateRank) => (r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 24));
 
 // Who holds the others up, and why: the first thing that a job's reader wants to know.
 function Stragglers({ d }: { d: AggregateReport }) {
-  const slow = d.reports_summary.filter((r) => r.straggler).sort((a, b) => (num(b, 'behind_s') ?? 0) - (num(a, 'behind_s') ?? 0));
+  const slow = stragglersOf(d);
   if (!slow.length) return <p class="lead">No rank holds the others up.</p>;
   return (
     <ul class="sentences" aria-label="stragglers">
@@ -48,7 +48,7 @@ function Stragglers({ d }: { d: AggregateReport }) {
             </a>
           </b>
           {r.host ? ` on ${r.host}` : ''} holds the others up
-          {num(r, 'behind_s') !== undefined && ((num(r, 'behind_s') ?? 0) < 0.005 ? ': no more work than the median rank, but late' : `: ${seconds(num(r, 'behind_s'))} more work than the median rank`)}
+          {num(r, 'behind_s') !== undefined && (r.works_more ? `: ${seconds(num(r, 'behind_s'))} more work than the median rank` : ': no more work than the median rank, but late')}
           {r.slow_stage && `, most of it in ${clip(r.slow_stage, 60)}`}
           {num(r, 'slow_stage_s') !== undefined && num(r, 'slow_stage_median_s') !== undefined && ` (${seconds(num(r, 'slow_stage_s'))} against ${seconds(num(r, 'slow_stage_median_s'))})`}
           {num(r, 'caused_wait_s') !== undefined && `. The others waited ${seconds(num(r, 'caused_wait_s'))} for it in ${count(r.last_count)} collectives`}.
@@ -176,8 +176,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
         </div>
       </div>
       {heat.stages.slice(0, 40).map((s) => {
-        const known = s.total_s.filter((v): v is number => v !== null).sort((a, b) => a - b);
-        const middle = known[Math.floor(known.length / 2)] || 1e-12;
+        const middle = s.median_s || 1e-12;
         return (
           <div class="row" key={s.name}>
             <Name name={s.name} />
@@ -239,8 +238,7 @@ function Stages({ d }: { d: AggregateReport }) {
 function Metrics({ d }: { d: AggregateReport }) {
   const metrics = metricsOf(d);
   type Row = (typeof metrics)[number];
-  const adds = (m: Row) => !/_(ratio|percent|celsius|c|hz|mhz|fps|bps|per_s|per_second)$/.test(m.key);
-  const value = (m: Row, part: ValueKey) => (num(m, part) === undefined || (part === 'sum_value' && !adds(m)) ? '' : keyed(m.key, num(m, part)));
+  const value = (m: Row, part: keyof Extent & `${string}_value`) => (num(m, part) === undefined ? '' : keyed(m.key, num(m, part)));
   return (
     <Table
       caption="Over all ranks"

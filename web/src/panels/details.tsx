@@ -31,14 +31,10 @@ function OverTime({ what, unit, series, times }: { what: string; unit: string; s
   );
 }
 
-// The column of durations in a series of steps, blocks or iterations.
-function durations(series: Series | undefined): { key: string; values: number[]; times?: number[] } | null {
-  if (!series) return null;
-  const key = Object.keys(series).find((k) => /(duration|time|step|block|computation).*_(s|ms)$/.test(k) && k !== 't_s') ?? Object.keys(series).find((k) => /_(s|ms)$/.test(k) && k !== 't_s');
-  if (!key) return null;
-  const scale = key.endsWith('_ms') ? 1e-3 : 1;
-  const rows = series[key].map((v, i) => [v, series.t_s?.[i]] as const).filter((p): p is readonly [number, number] => typeof p[0] === 'number');
-  return { key, values: rows.map((p) => p[0] * scale), times: series.t_s ? rows.map((p) => p[1]) : undefined };
+// How long steps took and when, of those whose time is known.
+function durations(series: Series | undefined): { values: number[]; times: number[] } {
+  const rows = (series?.duration_s ?? []).flatMap((v, i) => (typeof v === 'number' ? [{ v, t: series!.t_s[i] as number }] : []));
+  return { values: rows.map((r) => r.v), times: rows.map((r) => r.t) };
 }
 
 export function iterationsBody(r: Report): ComponentChildren {
@@ -62,13 +58,12 @@ export function stepsBody(r: Report): ComponentChildren {
   if (!d && !b) return null;
   const steps = durations(d?.series);
   const items = b?.items ?? [];
-  const blocks = durations(items.length ? { t_s: items.map((x) => x.t_s), duration_s: items.map((x) => x.duration_s) } : undefined);
   return (
     <>
       {d && <FieldList fields={d} />}
       {(d?.rates ?? []).length > 0 && <FieldTable rows={d!.rates!} caption="Throughput: what is counted, over which time" />}
       {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where a video's time goes" />}
-      {steps && <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />}
+      <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
       {(d?.slow_steps ?? []).length > 0 && (
         <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => jumpTo(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'), 'step')} />
@@ -77,7 +72,7 @@ export function stepsBody(r: Report): ComponentChildren {
         <>
           <h3>Blocks</h3>
           <FieldList fields={b} />
-          {blocks && <OverTime what="block" unit="_s" series={blocks.values} times={blocks.times} />}
+          <OverTime what="block" unit="_s" series={items.map((x) => x.duration_s)} times={items.map((x) => x.t_s)} />
           <SubTables of={b} />
         </>
       )}
@@ -245,13 +240,11 @@ export function layersBody(r: Report): ComponentChildren {
 export function kernelsBody(r: Report): ComponentChildren {
   const g = r.gpu_trace;
   if (!g) return null;
-  const busy = num(g, 'busy_s');
-  const idle = num(g, 'idle_s');
   return (
     <>
-      {busy !== undefined && idle !== undefined && busy + idle > 0 && (
+      {g.busy_ratio !== undefined && (
         <p>
-          The GPU was busy {seconds(busy)} and idle {seconds(idle)}: {percent(busy / (busy + idle))} busy while traced.
+          The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy while traced.
         </p>
       )}
       <FieldList fields={g} />
@@ -267,8 +260,8 @@ export function kernelsBody(r: Report): ComponentChildren {
             ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', head: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
             { key: 'count', head: 'count', value: (k) => num(k, 'count'), cell: (k) => count(num(k, 'count')) },
             { key: 'total_s', head: 'total', value: (k) => num(k, 'total_s') },
-            { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') ?? (num(k, 'total_s') ?? 0) / Math.max(1, num(k, 'count') ?? 1) },
-            { key: 'ratio', head: 'share', help: 'of all kernel time', value: (k) => (num(k, 'total_s') ?? 0) / (num(g, 'kernel_total_s') || 1), cell: (k) => percent((num(k, 'total_s') ?? 0) / (num(g, 'kernel_total_s') || 1)) },
+            { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') },
+            { key: 'ratio', head: 'share', help: 'of all kernel time', value: (k) => num(k, 'share_ratio'), cell: (k) => percent(num(k, 'share_ratio')) },
           ]}
         />
       )}

@@ -19,14 +19,7 @@ function signed(v: number, show: (x: number) => string): string {
   return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
 }
 
-// A metric that one side lacks got neither better nor worse.
-const missing = (m: MetricChange) => m.verdict === 'vanished' || m.verdict === 'appeared';
-
-function tone(verdict: string | undefined): string {
-  if (!verdict) return '';
-  if (/worse|slower|regress|appeared/.test(verdict)) return 'worse';
-  return /better|faster|improve|vanished/.test(verdict) ? 'better' : 'quiet';
-}
+const tone = (change: MetricChange | StageChange): string => (change.tone === 'none' ? 'quiet' : change.tone);
 
 function valueOf(m: MetricChange, key: 'base_value' | 'new_value'): string {
   const v = num(m, key);
@@ -48,8 +41,8 @@ function Total({ d }: { d: DiffReport }) {
       all={[
         side('before', 'base_value', d.base),
         side('now', 'new_value', d.new),
-        { label: 'change', value: delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v)), note: ratio === undefined ? '' : signed(ratio, (v) => percent(v)), bad: tone(text(t, 'verdict')) === 'worse' },
-        { label: 'verdict', value: text(t, 'verdict') ?? 'n/a', warning: d.output_verdict, note: (basis ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
+        { label: 'change', value: delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v)), note: ratio === undefined ? '' : signed(ratio, (v) => percent(v)), bad: t.tone === 'worse' },
+        { label: 'verdict', value: text(t, 'words') ?? 'n/a', warning: d.output_verdict, note: (basis ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
       ]}
     />
   );
@@ -111,7 +104,7 @@ function Stages({ d }: { d: DiffReport }) {
     { key: 'change_ratio', head: 'Δ %', value: (s) => num(s, 'change_ratio'), cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
     { key: 'base_count', head: 'calls before', value: (s) => num(s, 'base_count') },
     { key: 'new_count', head: 'calls now', value: (s) => num(s, 'new_count') },
-    { key: 'words', head: 'verdict', text: true, value: (s) => text(s, 'words'), cell: (s) => <span class={tone(text(s, 'words') ?? text(s, 'verdict'))}>{text(s, 'words') ?? text(s, 'verdict')}</span> },
+    { key: 'words', head: 'verdict', text: true, value: (s) => text(s, 'words'), cell: (s) => <span class={tone(s)}>{s.words}</span> },
     { key: 'basis', head: 'judged by', text: true, value: (s) => text(s, 'basis'), cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
   ];
   return <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />;
@@ -130,7 +123,7 @@ function Metrics({ d }: { d: DiffReport }) {
         { key: 'base_value', head: 'before', value: (m) => num(m, 'base_value'), cell: (m) => valueOf(m, 'base_value') },
         { key: 'new_value', head: 'now', value: (m) => num(m, 'new_value'), cell: (m) => valueOf(m, 'new_value') },
         { key: 'change_ratio', head: 'Δ %', value: (m) => num(m, 'change_ratio'), cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
-        { key: 'verdict', head: 'verdict', text: true, value: (m) => text(m, 'verdict'), cell: (m) => <span class={missing(m) ? 'quiet' : tone(text(m, 'verdict'))}>{missing(m) ? text(m, 'verdict') === 'vanished' ? 'no longer measured' : 'not measured before' : text(m, 'verdict')}</span> },
+        { key: 'words', head: 'verdict', text: true, value: (m) => m.words, cell: (m) => <span class={tone(m)}>{m.words}</span> },
       ]}
     />
   );

@@ -2,7 +2,7 @@
 import { Picture } from '../picture';
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
+import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
@@ -142,12 +142,10 @@ function figures(r: Report): Figure[] {
 }
 
 function busyFigure(r: Report): Figure | null {
-  const busy = num(r.gpu_trace, 'busy_s');
-  const idle = num(r.gpu_trace, 'idle_s');
-  if (busy === undefined || idle === undefined || busy + idle <= 0) return null;
-  const devices = r.gpu_trace?.devices; // their times are added up
-  const gpus = Array.isArray(devices) && devices.length ? devices.length : 1;
-  return { label: 'GPU busy while traced', value: percent(busy / (busy + idle)), note: `${grouped(num(r.gpu_trace, 'kernel_count') ?? 0)} kernels, idle ${seconds(idle / gpus)}${gpus > 1 ? ' per GPU' : ''}` };
+  const g = r.gpu_trace;
+  if (g?.busy_ratio === undefined) return null;
+  const gpus = g.devices?.length || 1; // their times are added up
+  return { label: 'GPU busy while traced', value: percent(g.busy_ratio), note: `${grouped(g.kernel_count)} kernels, idle ${seconds(g.idle_s / gpus)}${gpus > 1 ? ' per GPU' : ''}` };
 }
 
 function timeFigure(r: Report): Figure {
@@ -336,19 +334,6 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
   );
 }
 
-// The stage a finding speaks of: named outright, else the longest stage name in its words.
-// Of several with that name, the one with the most time.
-function placeOf(f: Recommendation, r: Report): StageRow | undefined {
-  const words = `${f.issue} ${f.evidence}`;
-  const rows = stageRows(r.stage_analysis?.stages ?? []);
-  const named = rows.filter((s) => s.name === f.subject);
-  const found = named.length ? named : rows.filter((s) => s.name.length > 2 && words.includes(s.name));
-  const better = (a: StageRow, b: StageRow) => b.name.length - a.name.length || (b.total_s ?? 0) - (a.total_s ?? 0);
-  return found.sort(better)[0];
-}
-
-const SECTION_OF: Record<string, string> = { memory: 'memory', cache: 'cache', streaming: 'streaming', recording: 'recording', disk: 'metrics', gpu: 'metrics', cpu: 'metrics', steps: 'steps', diffusion: 'steps', blocks: 'steps', layers: 'layers', model: 'layers', kernels: 'kernels', gpu_trace: 'kernels' };
-
 function Place({ finding, report, timeline }: { finding: Recommendation; report: Report; timeline: Timeline | null }): ComponentChildren {
   const at = finding.where;
   if (timeline && at?.from_s !== undefined && at.to_s !== undefined && at.to_s > at.from_s) {
@@ -366,7 +351,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
       </button>
     );
   }
-  const stage = placeOf(finding, report);
+  const stage = at?.stage_index === undefined ? undefined : stageRows(report.stage_analysis?.stages ?? [])[at.stage_index];
   if (stage) {
     return (
       <button type="button" class="link" onClick={() => selectStage(stage, timeline)}>
@@ -374,7 +359,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
       </button>
     );
   }
-  const id = SECTION_OF[finding.category.toLowerCase()];
+  const id = at?.panel;
   const slow = id === 'steps' ? report.diffusion_analysis?.slow_steps?.[0] : undefined;
   if (slow) {
     return (

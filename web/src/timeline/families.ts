@@ -9,8 +9,7 @@ interface Work {
   index: number;
 }
 
-const OTHER = 'other kernels';
-const familyOf = (t: Timeline, w: Work) => t.kernels.get(w.row.name[w.index])?.family ?? OTHER;
+const familyOf = (t: Timeline, w: Work) => t.kernels.get(w.row.name[w.index])?.family ?? '';
 
 function sorted(t: Timeline, device: number): Map<string, Work[]> {
   const found = new Map<string, Work[]>();
