@@ -73,6 +73,8 @@ struct here {
 	PyObject *context; /* the thread's context at its last zone; never dereferenced */
 	uint32_t track;
 	uint32_t depth; /* sections that are open, counted since CUDA came up */
+	uint64_t
+		own_ticks; /* what making sections took since the last one ended: no time to launch anything */
 };
 extern __thread struct here here;
 extern long context_offset; /* of PyThreadState.context; < 0: unknown */
@@ -134,9 +136,9 @@ extern PyMethodDef session_methods[];
 extern PyMethodDef heap_methods[];
 
 /* ---- readings.c ---- */
-/* A section of this name has ended, with so many open around it: the allocator is read where that is cheap. With the
- * GIL. */
-void readings_section_ended(uint32_t depth, uint32_t name);
+/* Whether the allocator shall be read when a section of this name ends, with so many open around it. With the GIL. */
+bool readings_due(uint32_t depth, uint32_t name);
+void readings_section_ended(void); /* reads it */
 
 /* ---- sampler.c ---- */
 extern PyMethodDef sampler_methods[];

@@ -151,18 +151,6 @@ PyObject *readings_now(PyObject *module, PyObject *unused)
 
 /* ---- where sections end ---- */
 
-static void read_at_end(uint64_t now_ns)
-{
-	PyObject *result = PyObject_CallObject(ends.function, NULL);
-	uint64_t took_ns = sampler_now_ns() - now_ns;
-
-	if (!result)
-		PyErr_Clear();
-	Py_XDECREF(result);
-	ends.cost_ns = took_ns > MS ? MS : took_ns; /* it may have waited for the GIL */
-	ends.saved_ns -= (int64_t)ends.cost_ns;
-}
-
 /* A section that ends often, such as a block of a model, is read no more often than the sampler reads. */
 static bool name_is_due(uint32_t name, uint64_t now_ns)
 {
@@ -176,19 +164,31 @@ static bool name_is_due(uint32_t name, uint64_t now_ns)
 }
 
 /* A thousandth of the time may go into it; what was not used is saved for a few ends in a row. */
-void readings_section_ended(uint32_t depth, uint32_t name)
+bool readings_due(uint32_t depth, uint32_t name)
 {
 	int64_t most_ns = (int64_t)ends.cost_ns * ENDS_SAVED;
 	uint64_t now_ns;
 
 	if (!ends.function || depth >= ENDS_DEPTH)
-		return;
+		return false;
 	now_ns = sampler_now_ns();
 	ends.saved_ns += (int64_t)(now_ns - ends.seen_ns) / ENDS_SHARE;
 	ends.saved_ns = ends.saved_ns < most_ns ? ends.saved_ns : most_ns;
 	ends.seen_ns = now_ns;
-	if (ends.saved_ns >= (int64_t)ends.cost_ns && name_is_due(name, now_ns))
-		read_at_end(now_ns);
+	return ends.saved_ns >= (int64_t)ends.cost_ns && name_is_due(name, now_ns);
+}
+
+void readings_section_ended(void)
+{
+	uint64_t begin_ns = sampler_now_ns(), took_ns;
+	PyObject *result = PyObject_CallObject(ends.function, NULL);
+
+	took_ns = sampler_now_ns() - begin_ns;
+	if (!result)
+		PyErr_Clear();
+	Py_XDECREF(result);
+	ends.cost_ns = took_ns > MS ? MS : took_ns; /* it may have waited for the GIL */
+	ends.saved_ns -= (int64_t)ends.cost_ns;
 }
 
 /* readings_at_ends(function): called without arguments where outer sections end; None: nothing is. */

@@ -109,11 +109,21 @@ static __attribute__((noinline)) void end_role(struct section *s)
 	PyErr_Clear();
 }
 
-/* With CUDA up. A section that began before it did is not counted. */
-static __attribute__((noinline)) void ended_with_cuda(uint32_t name)
+/* With CUDA up. A section that began before it did is not counted. What can be done before the zone ends is: the less
+ * there is between two zones, the more of them share an event on the stream. */
+static __attribute__((noinline)) void end_with_cuda(struct section *s)
 {
+	bool due;
+
 	here.depth -= here.depth > 0;
-	readings_section_ended(here.depth, name);
+	here.own_ticks = 0;
+	due = readings_due(here.depth, s->id);
+	if (s->gpu_timed)
+		strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
+	else
+		strobe_zone_end_id(s->id);
+	if (due)
+		readings_section_ended();
 }
 
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -131,12 +141,10 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		}
 		if (s->kwnames)
 			end_role(s);
-		if (__builtin_expect(s->gpu_timed, 0))
-			strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
+		if (__builtin_expect(s->state->raw_stream != NULL || s->gpu_timed, 0))
+			end_with_cuda(s);
 		else
 			strobe_zone_end_id(s->id);
-		if (__builtin_expect(s->state->raw_stream != NULL, 0))
-			ended_with_cuda(s->id);
 	}
 	if (!s->open_count)
 		s->gpu_timed = false;
@@ -419,6 +427,23 @@ static __attribute__((noinline)) PyObject *make_with_attrs(
 	return (PyObject *)s;
 }
 
+/* With CUDA up, how long it takes is noted: the program cannot launch anything meanwhile. */
+static __attribute__((noinline)) PyObject *make_timing(
+	struct state *st, PyObject *const *args, PyObject *kwnames)
+{
+	uint64_t begin_ticks = strobe_gpu_zone_arrive();
+	PyObject *made;
+
+	if (kwnames) {
+		made = make_with_attrs(st, args[0], args + 1, kwnames);
+	} else {
+		made = (PyObject *)shared(st, args[0]);
+		Py_XINCREF(made);
+	}
+	here.own_ticks += strobe_gpu_zone_arrive() - begin_ticks;
+	return made;
+}
+
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
 	struct state *st = state_of(module);
@@ -428,6 +453,8 @@ PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 		PyErr_SetString(PyExc_TypeError, "section(name, *, code=None, gpu=None, **attributes)");
 		return NULL;
 	}
+	if (__builtin_expect(st->raw_stream != NULL, 0))
+		return make_timing(st, args, kwnames);
 	if (kwnames)
 		return make_with_attrs(st, args[0], args + 1, kwnames);
 	plain = shared(st, args[0]);

@@ -53,8 +53,9 @@ bool stream_wants(const struct state *st, int asked, uint32_t name)
 
 void stream_zone_begin(struct state *st, uint32_t name)
 {
-	uint64_t arrived_ticks = strobe_gpu_zone_arrive();
+	uint64_t arrived_ticks = strobe_gpu_zone_arrive() - here.own_ticks;
 
+	here.own_ticks = 0;
 	strobe_gpu_zone_begin_arrived(name, stream_now(st), arrived_ticks);
 }
 

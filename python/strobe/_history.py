@@ -14,7 +14,8 @@ from ._native import native, own_section
 ENTRIES = 100_000
 RISEN = 1.01     # a peak is worth another snapshot
 CONVERT_S = 300  # at most
-STACK_S = 4e-6   # what one takes
+STACK_S = 4e-6   # what one takes at least
+SLOW_STACK_S = 20e-6  # and at most
 SHARE = 0.03     # of a model's time that stacks may take
 MB = 1 << 20
 LEARNED = 6      # calls after which a model's rate is known
@@ -66,20 +67,37 @@ def _stacks(torch, wanted):
 # ---- models that allocate often ----
 
 class _Calls:
-    """Of one model: how many, and how often stacks are taken, once that is known."""
+    """Of one model: how many, and how often stacks are taken, once that is known. Its first calls have stacks; where these
+    may cost too much, as many have none: the difference is what they take on this machine."""
 
     def __init__(self):
-        self.count, self.every = 0, 1
-        self.begin_s = self.allocations = None
+        self.count, self.every, self.bare = 0, 1, False
+        self.begin_s = self.allocations = self.with_stacks_s = None
 
     def learn(self, torch):
-        """From the second call to the LEARNED one: what stacks take of the time from call to call."""
-        if self.count == 2:
+        if self.count == 2 or self.count == LEARNED + 1 and self.bare:
             self.begin_s, self.allocations = time.perf_counter(), _allocations(torch)
         elif self.count == LEARNED:
-            took_s = time.perf_counter() - self.begin_s
-            stacks_s = (_allocations(torch) - self.allocations) * STACK_S
-            self.every = max(1, -int(-stacks_s // (SHARE * max(took_s - stacks_s, 1e-6))))
+            self._judge_stacks(torch)
+        elif self.count == 2 * LEARNED - 1 and self.bare:
+            self._judge_difference(torch)
+
+    def _judge_stacks(self, torch):
+        self.with_stacks_s, made = self._since(torch)
+        self.bare = _every(made * SLOW_STACK_S, self.with_stacks_s) > 1
+
+    def _judge_difference(self, torch):
+        without_s, made = self._since(torch)
+        stacks_s = min(max(self.with_stacks_s - without_s, made * STACK_S), made * SLOW_STACK_S)
+        self.every, self.bare = _every(stacks_s, without_s), False
+
+    def _since(self, torch):
+        return time.perf_counter() - self.begin_s, _allocations(torch) - self.allocations
+
+
+def _every(stacks_s, took_s):
+    """Stacks in one of how many calls, so that they take no more than their share."""
+    return max(1, -int(-stacks_s // (SHARE * max(took_s, 1e-6))))
 
 
 _calls = {}
@@ -94,9 +112,9 @@ def around_call(call, name):
     try:
         torch, calls = sys.modules["torch"], _calls.setdefault(name, _Calls())
         calls.count += 1
-        if calls.count <= LEARNED:
+        if calls.count < 2 * LEARNED:
             calls.learn(torch)
-        if calls.count % calls.every == 0:
+        if not calls.bare and calls.count % calls.every == 0:
             return call
         _stacks(torch, False)
     except Exception:

@@ -254,23 +254,28 @@ void sb_gpu_zone_leave(void)
 
 /* The driver has cancellation points: a thread that ended there would keep events, and
  * locks of the driver and ours. */
-static void begin(uint32_t name, void *stream, uint64_t arrived_ticks, uint32_t launch_puts)
+static void begin(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
 	int cancel = sb_cancel_off();
 
 	strobe_zone_begin_id(name);
-	sb_gpu_zone_begin(name, stream, (struct sb_gpu_arrival){ arrived_ticks, launch_puts });
+	sb_gpu_zone_begin(name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_C });
 	sb_cancel_restore(cancel);
 }
 
-static void end(uint32_t name, void *stream, uint32_t launch_puts)
+static inline void end_zone(uint32_t name, void *stream, uint32_t launch_puts)
 {
-	int cancel = sb_cancel_off();
-
 	name = sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
 	if (name != SB_GPU_ZONE_CUT)
 		strobe_zone_end_id(name);
 	sb_gpu_zone_leave();
+}
+
+static void end(uint32_t name, void *stream)
+{
+	int cancel = sb_cancel_off();
+
+	end_zone(name, stream, SB_GPU_PUTS_FROM_C);
 	sb_cancel_restore(cancel);
 }
 
@@ -279,22 +284,26 @@ uint64_t strobe_gpu_zone_arrive(void)
 	return sb_clock_ticks();
 }
 
+/* A thread that runs an interpreter is not cancelled: it would keep the interpreter's lock. */
 void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
-	if (STROBE_UNLIKELY_(strobe_mode_))
-		begin(name, stream, arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER);
+	if (!STROBE_UNLIKELY_(strobe_mode_))
+		return;
+	strobe_zone_begin_id(name);
+	sb_gpu_zone_begin(
+		name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER });
 }
 
 void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)
 {
 	if (STROBE_UNLIKELY_(strobe_mode_))
-		end(name, stream, SB_GPU_PUTS_FROM_INTERPRETER);
+		end_zone(name, stream, SB_GPU_PUTS_FROM_INTERPRETER);
 }
 
 void strobe_gpu_zone_begin_id(uint32_t name, void *stream)
 {
 	if (STROBE_UNLIKELY_(strobe_mode_))
-		begin(name, stream, sb_clock_ticks(), SB_GPU_PUTS_FROM_C);
+		begin(name, stream, sb_clock_ticks());
 }
 
 void strobe_gpu_zone_begin(const char *name, void *stream)
@@ -304,13 +313,13 @@ void strobe_gpu_zone_begin(const char *name, void *stream)
 	if (!STROBE_UNLIKELY_(strobe_mode_))
 		return;
 	arrived_ticks = sb_clock_ticks();
-	begin(strobe_name(name, NULL), stream, arrived_ticks, SB_GPU_PUTS_FROM_C);
+	begin(strobe_name(name, NULL), stream, arrived_ticks);
 }
 
 void strobe_gpu_zone_end_id(uint32_t name, void *stream)
 {
 	if (STROBE_UNLIKELY_(strobe_mode_))
-		end(name, stream, SB_GPU_PUTS_FROM_C);
+		end(name, stream);
 }
 
 void strobe_gpu_zone_end(void *stream)

@@ -175,6 +175,9 @@ def zone_overhead():
         forms = (lambda: x.add_(1), gpu_section, cpu_section)
         alone, gpu, cpu = (min(times) for times in zip(*[[each(f) for f in forms] for _ in range(30)]))
         row("one section around one launch adds, with GPU time / without", "%.2f / %.2f us" % (gpu - alone, cpu - alone))
+    zones = r.recording.of("zone")
+    ends = {zone.start + zone.duration for zone in zones}
+    row("  GPU zones that begin with the event of another one's end", "%.0f %%" % (100 * sum(zone.start in ends for zone in zones) / max(1, len(zones))))
     row("GPU zones recorded", len(r.recording.of("zone")), "> 10000", len(r.recording.of("zone")) > 10000)
 
 
