@@ -8,6 +8,9 @@ from functools import partial
 
 from proving import Ratios, bare_events, bare_library, bare_stop, below, recorded, row
 
+PART_S = 36  # for the forms of one model
+
+
 class EventTimer:
     """GPU time as it is taken by hand: a pair of torch's events around each section."""
 
@@ -132,10 +135,13 @@ def zone_overhead():
             model = make(rich=rich)
             denoise(model, 6)
             b, events = Bench(torch, model, 1), EventTimer(torch)
-            # In turns: no form has the machine's better minute.
+            b.step_pairs("null", None, 10)
+            # In turns: no form has the machine's better minute. About as many pairs as the time allows.
+            most, few = (300, 50) if not rich else (120, 30)
+            scale = min(1, PART_S / (4 * (most + 8 * few) * 2 * b.step_ms() * 1e-3))
+            most, few = max(30, int(scale * most)), max(12, int(scale * few))
             for _ in range(4):
-                b.step_pairs("gpu", zoned(model, strobe.section, True), 300 if not rich else 120)
-                few = 50 if not rich else 30
+                b.step_pairs("gpu", zoned(model, strobe.section, True), most)
                 b.step_pairs("null", None, few)
                 b.step_pairs("cpu", zoned(model, strobe.section, False), few)
                 b.step_pairs("default", zoned(model, strobe.section, None), few)
@@ -153,7 +159,7 @@ def zone_overhead():
             row("  and its context and its capture asked for twice / without the event", "%s / %s" % (b.text("driver+"), b.text("driver-")))
             row("  pairs of torch.cuda.Event in their place", b.text("events"), "")
             if not rich:
-                b.rounds({"sync": (nullcontext, (sync, sync))}, 12)
+                b.rounds({"sync": (nullcontext, (sync, sync))}, 6)
                 row("  synchronizing timers in their place", b.text("sync"), "")
 
         x = torch.zeros(64, device="cuda")
