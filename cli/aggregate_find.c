@@ -190,8 +190,9 @@ int aggregate_find(struct aggregate_inputs *inputs, const char *path)
 
 	if (is_folder(path))
 		return find_in_argument(inputs, path);
-	/* "last" may be a job of many ranks */
-	if (access(path, F_OK) && !sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
+	/* "last" and a shared page may be a job of many ranks */
+	if ((access(path, F_OK) || sb_run_is_in_page(path)) &&
+		!sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
 		return find_in_argument(inputs, resolved);
 	return add_input(inputs, path);
 }

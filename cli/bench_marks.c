@@ -3,8 +3,8 @@
 #include "facts_arg.h"
 
 #include "base/error.h"
+#include "base/scratch.h"
 
-#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,24 +14,15 @@
 
 int bench_marks_begin(char *out_folder, size_t size)
 {
-	const char *place = getenv("TMPDIR");
-
-	snprintf(out_folder, size, "%s/strobe-bench-XXXXXX", place && *place ? place : "/tmp");
 	/* these recordings are read once and thrown away */
 	setenv("STROBE_HISTORY", "off", 1);
 	setenv("STROBE_GENERATE_FINAL_REPORT", "false", 1);
-	return mkdtemp(out_folder) ? 0 : sb_fail_errno("cannot make '%s'", out_folder);
-}
-
-static int forget(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-	return remove(path);
+	return sb_scratch_make(NULL, "bench", out_folder, size);
 }
 
 void bench_marks_done(const char *folder)
 {
-	if (*folder)
-		nftw(folder, forget, 16, FTW_DEPTH | FTW_PHYS);
+	sb_scratch_remove(folder);
 }
 
 char **bench_marks_command(char **command, const char *folder)

@@ -1,5 +1,6 @@
 /* strobe export: a run in the format of another tool. */
 #include "command.h"
+#include "export_packed.h"
 #include "export_warehouse.h"
 
 #include "base/filename.h"
@@ -7,6 +8,7 @@
 #include "exchange/warehouse.h"
 #include "report/build.h"
 #include "report/panels/panel.h"
+#include "job_arg.h"
 #include "run_arg.h"
 
 #include <limits.h>
@@ -52,23 +54,6 @@ static int unknown_format(const char *name)
 	return complain("there is no format '%s': --to takes one of %s", name, known);
 }
 
-/* Beside the run's folder, after its own name: not after a link that points elsewhere
- * tomorrow. Inside, it would be recorded twice. */
-static void packed_path(const struct sb_run *run, char *out, size_t size)
-{
-	char target[PATH_MAX], folder[PATH_MAX];
-	size_t length = strlen(run->folder);
-
-	while (length > 1 && run->folder[length - 1] == '/')
-		length--;
-	snprintf(folder, sizeof folder, "%.*s", (int)length, run->folder);
-	if (readlink(folder, target, 1) > 0 && realpath(folder, target)) {
-		strcpy(folder, target);
-		length = strlen(folder);
-	}
-	snprintf(out, size, "%.*s.packed%s", (int)length, folder, run->process_count > 1 ? "" : ".strobe");
-}
-
 /* In the run folder; beside nothing, in the current one. */
 static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
 {
@@ -76,7 +61,7 @@ static void default_path(const struct sb_run *run, const struct sb_exporter *exp
 	char stem[256];
 
 	if (run->folder && exporter->write_file) {
-		packed_path(run, out, size);
+		export_packed_path(run->folder, run->process_count > 1 ? "" : ".strobe", out, size);
 		return;
 	}
 	if (run->folder) {
@@ -185,8 +170,9 @@ static int run(struct args *args)
 		return complain("one RUN at a time, not '%s' too", args->values[1]);
 	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && !exporter->readable)
 		return complain("this format is not for a terminal: name a file with -o, or pipe it");
-	code = (exporter->write_file ? run_arg_open : run_arg_open_all)(
-		args, args->count ? args->values[0] : NULL, &opened);
+	if (exporter->write_file && job_arg_is_job(args->count ? args->values[0] : NULL))
+		return export_packed_job(args, args->count ? args->values[0] : NULL, chosen);
+	code = run_arg_open_all(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;
 	if (chosen)
@@ -207,7 +193,8 @@ const struct command cmd_export = {
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
 		"https://HOST:PORT/DB[?job=ID]  the same, through TLS (needs libcurl)\n"
 		"\n"
-		"Of a job's folder the trace shows all ranks, by node and rank, on one clock.\n"
+		"Of a job's folder the trace shows all ranks, by node and rank, on one clock; packed is a\n"
+		"folder with every rank of it.\n"
 		"The file appears whole or not at all; memory does not grow with the recording.",
 	.examples = "  strobe export --to perfetto last\n"
 		    "  strobe export --to chrome --last 10s -o trace.json "

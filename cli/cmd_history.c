@@ -364,7 +364,8 @@ static int add(struct args *args, struct sb_history *h)
 		char path[4096] = "", *full;
 		int64_t id;
 
-		sb_run_resolve(args->values[i], path, sizeof path);
+		if (!sb_run_is_in_page(args->values[i]))
+			sb_run_resolve(args->values[i], path, sizeof path);
 		full = realpath(*path ? path : args->values[i], NULL);
 		if (facts_arg_load(args->values[i], NULL, false, &f) ||
 			sb_history_add_facts(h, f, full ? full : args->values[i], &id))

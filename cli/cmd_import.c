@@ -3,7 +3,9 @@
 
 #include "run/run.h"
 #include "base/filename.h"
+#include "base/scratch.h"
 #include "exchange/import.h"
+#include "exchange/share.h"
 #include "report/panels/panel.h"
 #include "import_progress.h"
 #include "strobe.h"
@@ -111,6 +113,22 @@ static void print_summary(const char *path, const struct sb_import_summary *s, c
 	printf("run: %s\n", folder);
 }
 
+/* The page of a job becomes the folder of ranks that it was. */
+static int import_job(const struct args *args, const char *path, char *folder, int made)
+{
+	if (!made)
+		return complain("'%s' is there already; choose another folder with -o", folder);
+	if (sb_share_open_job(path, folder)) {
+		sb_scratch_remove(folder);
+		return complain_last();
+	}
+	if (args_has(args, "quiet"))
+		printf("%s\n", folder);
+	else
+		printf("%s: shared page of a job\njob: %s\n", path, folder);
+	return EXIT_OK;
+}
+
 static int import_one(struct args *args, const char *path, const char *chosen)
 {
 	struct sb_import_options import_options = { 0 };
@@ -131,6 +149,8 @@ static int import_one(struct args *args, const char *path, const char *chosen)
 	made = make_folders(folder);
 	if (made < 0)
 		return complain("cannot make the folder '%s': %s", folder, strerror(errno));
+	if (sb_share_is_job(path))
+		return import_job(args, path, folder, made);
 	snprintf(file, sizeof file, "%s/run.strobe", folder);
 	if (!access(file, F_OK)) {
 		return complain("'%s' holds a run already; choose another folder with -o", folder);

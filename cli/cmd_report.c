@@ -159,7 +159,9 @@ static int report_job(const struct args *args, const char *spec, const char *for
 			spec ? spec : "last", spec ? spec : "last");
 	if (sb_run_resolve(spec, folder, sizeof folder) || job_arg_read(folder, 0, &a))
 		return complain_last();
-	if (to_folder && output && sb_rundir_ensure(output, 0700))
+	if (to_folder && !output && sb_run_is_in_page(spec))
+		code = complain("'%s' has no run folder: say where with -o", spec);
+	else if (to_folder && output && sb_rundir_ensure(output, 0700))
 		code = complain_last();
 	else if (args_has(args, "brief"))
 		code = print_ranks(a, folder);

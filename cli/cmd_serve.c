@@ -6,6 +6,7 @@
 #include "base/extsort.h"
 #include "base/filename.h"
 #include "exchange/import.h"
+#include "exchange/share.h"
 #include "run/catalogue.h"
 #include "serve/jobs.h"
 #include "serve/server.h"
@@ -63,6 +64,8 @@ static int import_target(const char *target, struct imported *out)
 
 	if (sb_catalogue_kind(target, NULL) != SB_CATALOGUE_FILE || !sb_import_is_candidate(target))
 		return 0;
+	if (sb_share_is_job(target)) /* unpacked for the life of the program */
+		return sb_run_resolve(target, out->path, sizeof out->path) ? complain_last() : 0;
 	snprintf(out->folder, sizeof out->folder, "%s/strobe-serve-XXXXXX", sb_extsort_folder());
 	if (!mkdtemp(out->folder)) {
 		*out->folder = 0;

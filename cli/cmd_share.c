@@ -1,6 +1,9 @@
 /* strobe share: one file to send, with private things removed. */
 #include "command.h"
+#include "job_arg.h"
 #include "run_arg.h"
+#include "share_job.h"
+#include "share_summary.h"
 
 #include "base/error.h"
 #include "base/filename.h"
@@ -8,7 +11,6 @@
 #include "report/build.h"
 #include "report/page/gzip.h"
 #include "report/page/html.h"
-#include "report/panels/panel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,34 +66,6 @@ static int make_page(const char *recording, const char *output, struct sb_buf *o
 	return err;
 }
 
-/* ---- words ---- */
-
-static void print_removed(const struct sb_share_summary *s)
-{
-	for (int i = 0; i < SB_SHARE_RULES; i++) {
-		enum sb_share_rule rule = (enum sb_share_rule)i;
-
-		printf("  %6llu %s", (unsigned long long)s->counts[i], sb_share_rule_what(rule));
-		if (rule == SB_SHARE_TAGS && *s->tags)
-			printf(" (%s)", s->tags);
-		printf(s->counts[i] ? ": %s\n" : "\n", sb_share_rule_done(rule));
-	}
-	printf("  kept: names of the session, of stages, functions, threads and kernels; file names; GPU "
-	       "and\n"
-	       "  library versions; numbers and times. Look at it before you send it.\n");
-}
-
-static void print_summary(const char *path, size_t bytes, const struct sb_share_summary *s)
-{
-	char whole[32], raw[32];
-
-	sb_text_bytes(whole, sizeof whole, (double)bytes);
-	sb_text_bytes(raw, sizeof raw, (double)s->recording_bytes);
-	printf("%s: %s, a page with %u recording%s (%s unpacked) inside\nremoved or hashed:\n", path, whole,
-		s->recording_count, s->recording_count == 1 ? "" : "s", raw);
-	print_removed(s);
-}
-
 /* ---- the command ---- */
 
 /* The first file that is written has a temporary name: say what is wrong with the one that was asked for. */
@@ -119,8 +93,6 @@ static int share(const struct args *args, struct sb_run *run, const char *output
 	char recording[4096];
 	int code = EXIT_OK;
 
-	if (check_folder(output))
-		return EXIT_USAGE;
 	if ((size_t)snprintf(recording, sizeof recording, "%s.tmp%ld.strobe", output, (long)getpid()) >=
 		sizeof recording)
 		return complain("the name is too long: %.60s...", output);
@@ -132,7 +104,7 @@ static int share(const struct args *args, struct sb_run *run, const char *output
 	if (!code && args_has(args, "quiet"))
 		printf("%s\n", output);
 	else if (!code)
-		print_summary(output, page.size, &summary);
+		share_summary_print(output, page.size, &summary);
 	sb_buf_done(&page);
 	return code;
 }
@@ -158,6 +130,10 @@ static int run(struct args *args)
 		return complain("no file given: name one with -o, such as -o wan.html");
 	if (!can_pack())
 		return complain_last();
+	if (check_folder(output))
+		return EXIT_USAGE;
+	if (job_arg_is_job(args->count ? args->values[0] : NULL))
+		return share_job(args, args->count ? args->values[0] : NULL, output);
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;
@@ -174,7 +150,8 @@ const struct command cmd_share = {
 		"Writes a page that opens in any browser and has the recording inside: every command that\n"
 		"takes a RUN opens the file. Command lines are removed; values of tags, texts attached to\n"
 		"zones and events, folders of paths, host names and job ids are hashed, with a key that is\n"
-		"thrown away. The page is made from what is left. Prints what was removed.",
+		"thrown away. The page is made from what is left. Prints what was removed. Of a job it has\n"
+		"all ranks: FILE is the job, FILE/rank_3 one of them.",
 	.examples = "  strobe share -o wan.html\n"
 		    "  strobe share last~1 -o slow.html && strobe report slow.html",
 	.options = options,

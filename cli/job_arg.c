@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "facts_arg.h"
+#include "job_page.h"
 #include "output.h"
 #include "progress.h"
 #include "report/files.h"
@@ -89,8 +90,49 @@ int job_arg_read_inputs(
 		sb_aggregate_free(a);
 		return err;
 	}
+	job_page_rename(a);
 	*out_aggregate = a;
 	return 0;
+}
+
+/* "'/tmp/x/rank_3' is cut off" with x for "/tmp/x": "'x/rank_3' is cut off". Where there is no memory for it the
+ * text goes. */
+static void rename_in(char **text, const char *folder, const char *name)
+{
+	size_t length = strlen(folder);
+	struct sb_buf out = { 0 };
+	const char *from = *text, *at;
+	char *made;
+
+	if (!from || !strstr(from, folder))
+		return;
+	for (; (at = strstr(from, folder)); from = at + length + (!*name && at[length] == '/')) {
+		sb_buf_add(&out, from, (size_t)(at - from));
+		sb_buf_puts(&out, name);
+	}
+	sb_buf_puts(&out, from);
+	made = sb_buf_failed(&out) ? NULL : strdup(sb_buf_text(&out));
+	sb_buf_done(&out);
+	if (!made) {
+		**text = 0;
+		return;
+	}
+	free(*text);
+	*text = made;
+}
+
+void job_arg_rename(struct sb_aggregate *a, const char *folder, const char *name)
+{
+	for (size_t i = 0; i < a->rank_count; i++) {
+		rename_in(&a->ranks[i].label, folder, name);
+		rename_in(&a->ranks[i].damage, folder, name);
+	}
+	for (size_t i = 0; i < a->attempt_count; i++)
+		rename_in(&a->attempts[i].label, folder, name);
+	for (size_t i = 0; i < a->problem_count; i++) {
+		rename_in(&a->problems[i].label, folder, name);
+		rename_in(&a->problems[i].what, folder, name);
+	}
 }
 
 int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_aggregate)

@@ -14,6 +14,8 @@ int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_agg
 /* The same for inputs that are found already. */
 int job_arg_read_inputs(
 	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate);
+/* Shows a folder of this machine under another name: every path of it in the texts of the aggregate. */
+void job_arg_rename(struct sb_aggregate *a, const char *folder, const char *name);
 /* Text, JSON or a page of it, to standard output or a file. Returns an exit code. */
 int job_arg_print(
 	const struct args *args, const struct sb_aggregate *a, const char *format, const char *path);

@@ -1,6 +1,7 @@
 /* Picks the command and runs it. The only place that exits. */
 #include "args.h"
 #include "help.h"
+#include "job_page.h"
 #include "run_arg.h"
 #include "strobe.h"
 
@@ -45,12 +46,14 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 	command_name = command->name;
 	run_arg_install_importer();
+	job_page_install();
 	code = args_parse(&args, command, argc, argv);
 	if (!code && args_has(&args, "help"))
 		help_print(command);
 	else if (!code)
 		code = command->run(&args);
 	args_done(&args);
+	job_page_done();
 	if ((fflush(stdout) || ferror(stdout)) && !code)
 		code = complain("cannot write to standard output");
 	return code;

@@ -3,6 +3,7 @@
 
 #include "job_arg.h"
 
+#include "base/error.h"
 #include "exchange/import.h"
 #include "import_progress.h"
 #include "run/catalogue.h"
@@ -73,15 +74,19 @@ static int open_ranks(
 	const char *path, const struct sb_aggregate *a, const struct sb_cut *cut, struct sb_run **out_run)
 {
 	struct sb_run_rank *ranks = calloc(a->rank_count + 1, sizeof *ranks);
-	int err;
+	char(*paths)[PATH_MAX] = calloc(a->rank_count + 1, sizeof *paths);
+	int err = ranks && paths ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the ranks of '%s'", path);
 
-	if (!ranks)
-		return complain("no memory");
-	for (size_t i = 0; i < a->rank_count; i++)
-		ranks[i] = (struct sb_run_rank){ a->ranks[i].label,
-			isnan(a->ranks[i].align.offset_s) ? 0 : (int64_t)(a->ranks[i].align.offset_s * 1e9) };
-	err = sb_run_open_ranks(path, ranks, a->rank_count, cut, out_run);
+	for (size_t i = 0; i < a->rank_count && !err; i++) {
+		double offset_s = a->ranks[i].align.offset_s;
+
+		err = sb_run_resolve(a->ranks[i].label, paths[i], sizeof paths[i]);
+		ranks[i] = (struct sb_run_rank){ paths[i], isnan(offset_s) ? 0 : (int64_t)(offset_s * 1e9) };
+	}
+	if (!err)
+		err = sb_run_open_ranks(path, ranks, a->rank_count, cut, out_run);
 	free(ranks);
+	free(paths);
 	return err ? complain_last() : 0;
 }
 
@@ -100,7 +105,7 @@ int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **
 		return run_arg_open(args, spec, out_run);
 	if (job_arg_read(path, 0, &a))
 		return complain_last();
-	code = open_ranks(path, a, &cut, out_run);
+	code = open_ranks(sb_run_is_in_page(spec) ? spec : path, a, &cut, out_run);
 	sb_aggregate_free(a);
 	return code;
 }

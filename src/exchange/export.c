@@ -134,6 +134,19 @@ void sb_export_column_name(const struct sb_run_schema *schema, uint32_t column, 
 		snprintf(out, size, "%s %s", schema->source, schema->columns[column]);
 }
 
+/* Under its own name; those of a gathered file under the one they had. Any other name would make a rank of it
+ * ("rank_3.packed.strobe"), or a run of its own. */
+void sb_export_recording_path(
+	const struct sb_reader *reader, uint32_t number, const char *folder, char *out, size_t size)
+{
+	const char *name = sb_filename_of(reader->path);
+
+	if (reader->base || strncmp(name, "run.", 4) != 0)
+		snprintf(out, size, "%s/run.%u.%u.strobe", folder, reader->head.pid, number);
+	else
+		snprintf(out, size, "%s/%s", folder, name);
+}
+
 const char *sb_export_role_name(uint32_t role)
 {
 	const char *name = sb_role_name(role);

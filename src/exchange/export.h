@@ -58,6 +58,11 @@ const struct sb_exporter *sb_exporter_of_file(const char *path);
 int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const struct sb_markers *markers,
 	const char *path, struct sb_export_summary *out_summary);
 
+/* ---- packed_out.c ---- */
+/* Packs every recording of a run into a folder that exists, under their names: a run's folder again. Adds to the
+ * summary. What was written before a failure stays. */
+int sb_packed_folder_write(struct sb_run *run, const char *folder, struct sb_export_summary *summary);
+
 /* ---- what exporters share ---- */
 /* Everything beside zones that a timeline shows. */
 #define SB_EXPORT_KINDS                                                                                \
@@ -77,6 +82,9 @@ uint64_t sb_export_tid(const struct sb_run_track *track);
 void sb_export_track_name(const struct sb_run *run, uint32_t track, char *out, size_t size);
 /* "gpu 0 memory_used_bytes": a column of samples as a counter. */
 void sb_export_column_name(const struct sb_run_schema *schema, uint32_t column, char *out, size_t size);
+/* The file of a recording in a copy of its run's folder; number: which of the run's it is. */
+void sb_export_recording_path(
+	const struct sb_reader *reader, uint32_t number, const char *folder, char *out, size_t size);
 const char *sb_export_role_name(uint32_t role); /* "" for plain stages */
 
 #endif

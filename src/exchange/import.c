@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 /* Text takes anything and comes last. */
-static const struct sb_importer *const importers[] = { &sb_share_importer, &sb_speedscope_importer,
-	&sb_snapshot_importer, &sb_prof_importer, &sb_compared_importer, &sb_profile_importer,
-	&sb_trace_importer, &sb_text_importer, NULL };
+static const struct sb_importer *const importers[] = { &sb_share_job_importer, &sb_share_importer,
+	&sb_speedscope_importer, &sb_snapshot_importer, &sb_prof_importer, &sb_compared_importer,
+	&sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
 
 static const struct sb_importer *importer_of(struct sb_source *source, size_t *out_size)
 {

@@ -54,7 +54,8 @@ struct sb_importer {
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
 uint32_t sb_text_run_count(struct sb_source *source, const char *path);
-extern const struct sb_importer sb_compared_importer, sb_share_importer, sb_speedscope_importer,
-	sb_profile_importer, sb_trace_importer, sb_prof_importer, sb_text_importer, sb_snapshot_importer;
+extern const struct sb_importer sb_compared_importer, sb_share_importer, sb_share_job_importer,
+	sb_speedscope_importer, sb_profile_importer, sb_trace_importer, sb_prof_importer, sb_text_importer,
+	sb_snapshot_importer;
 
 #endif

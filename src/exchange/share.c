@@ -2,9 +2,13 @@
 #include "exchange/share.h"
 
 #include "base/error.h"
+#include "base/room.h"
+#include "exchange/export.h"
 #include "format/cursor.h"
 #include "format/gathered.h"
+#include "format/head.h"
 #include "format/run_keys.h"
+#include "run/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +28,7 @@ struct copy {
 	uint32_t process;
 	struct sb_reader *reader;
 	int fd;
+	bool lists_removed; /* ends with what was removed so far */
 	uint32_t chunk_count;
 };
 
@@ -347,7 +352,7 @@ static int copy_recording(struct copy *c)
 		err = write_all(c->fd, zeros, sizeof zeros);
 	if (!err)
 		err = copy_chunks(c);
-	if (!err && c->share && c->process + 1 == c->run->process_count)
+	if (!err && c->lists_removed)
 		err = add_removed(c);
 	return err;
 }
@@ -363,7 +368,11 @@ int sb_share_copy(struct sb_reader *reader, int fd)
 static int add_recording(
 	struct sb_share *s, const struct sb_run *run, uint32_t process, int to, const char *path)
 {
-	struct copy c = { s, run, process, run->processes[process].reader, -1, 0 };
+	struct copy c = { .share = s,
+		.run = run,
+		.process = process,
+		.reader = run->processes[process].reader,
+		.lists_removed = process + 1 == run->process_count };
 	char part[4096];
 	int err = 0;
 
@@ -378,20 +387,6 @@ static int add_recording(
 	close(c.fd);
 	unlink(part);
 	return err;
-}
-
-static void note_hosts(struct sb_share *s, const struct sb_run *run)
-{
-	for (uint32_t i = 0; i < run->process_count && s->host_count < sizeof s->hosts / sizeof s->hosts[0];
-		i++) {
-		const char *host = run->processes[i].reader->head.host;
-		bool known = !*host || memchr(host, 0, sizeof run->processes[i].reader->head.host) == NULL;
-
-		for (size_t k = 0; k < s->host_count && !known; k++)
-			known = !strcmp(s->hosts[k], host);
-		if (!known)
-			s->hosts[s->host_count++] = host;
-	}
 }
 
 static int check(const struct sb_run *run)
@@ -416,24 +411,130 @@ static int write_recordings(struct sb_share *s, const struct sb_run *run, int fd
 	return err;
 }
 
+/* ---- a run, and the runs of a job ---- */
+
+int sb_share_begin(struct sb_share *s)
+{
+	memset(s, 0, sizeof *s);
+	if (getrandom(s->key, sizeof s->key, 0) != sizeof s->key)
+		return sb_fail_errno("no random numbers for the hashes");
+	return 0;
+}
+
+void sb_share_done(struct sb_share *s)
+{
+	for (size_t i = 0; i < s->host_count; i++)
+		free(s->hosts[i]);
+	free(s->hosts);
+	s->hosts = NULL;
+	s->host_count = s->host_room = 0;
+}
+
+/* One that there is no memory for stays in texts, but not in headers. */
+static void note_host(const struct sb_file_header *head, void *context)
+{
+	struct sb_share *s = context;
+	char host[sizeof head->host + 1];
+
+	snprintf(host, sizeof host, "%.*s", (int)sizeof head->host, head->host);
+	for (size_t i = 0; i < s->host_count; i++)
+		if (!strcmp(s->hosts[i], host))
+			return;
+	if (*host && SB_MAKE_ROOM(s->hosts, s->host_count, s->host_room) &&
+		(s->hosts[s->host_count] = strdup(host)))
+		s->host_count++;
+}
+
+int sb_share_note_hosts(struct sb_share *s, const char *path)
+{
+	struct sb_recordings found = { 0 };
+	int err = sb_recordings_find(path, &found);
+	uint64_t bytes;
+
+	for (size_t i = 0; !err && i < found.files.count; i++)
+		sb_head_read(found.files.paths[i], found.listed ? SB_INFILE_LISTED : SB_INFILE_NAMED,
+			note_host, s, &bytes);
+	if (!err)
+		sb_recordings_done(&found);
+	return err;
+}
+
+static int add_file(
+	struct sb_share *s, const struct sb_run *run, uint32_t process, bool lists_removed, const char *path)
+{
+	struct copy c = { .share = s,
+		.run = run,
+		.process = process,
+		.reader = run->processes[process].reader,
+		.lists_removed = lists_removed };
+	struct stat st;
+	int err;
+
+	c.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (c.fd < 0)
+		return sb_fail_errno("cannot write '%s'", path);
+	err = copy_recording(&c);
+	if (!err && !fstat(c.fd, &st))
+		s->summary.recording_bytes += (uint64_t)st.st_size;
+	s->summary.recording_count++;
+	close(c.fd);
+	return err;
+}
+
+/* Counts from none again; the sum goes to out_before. */
+static void begin_counts(struct sb_share *s, uint64_t *out_before)
+{
+	memcpy(out_before, s->summary.counts, sizeof s->summary.counts);
+	memset(s->summary.counts, 0, sizeof s->summary.counts);
+}
+
+static void end_counts(struct sb_share *s, const uint64_t *before)
+{
+	for (int i = 0; i < SB_SHARE_RULES; i++)
+		s->summary.counts[i] += before[i];
+}
+
+/* A run lists what was removed from it, in its last recording; where ranks lie together, each does. */
+int sb_share_add(struct sb_share *s, struct sb_run *run, const char *folder)
+{
+	uint64_t of_others[SB_SHARE_RULES], of_ranks[SB_SHARE_RULES];
+	int err = check(run);
+	char path[4096];
+
+	begin_counts(s, of_others);
+	for (uint32_t i = 0; !err && i < run->process_count; i++) {
+		bool lists_removed = run->job || i + 1 == run->process_count;
+
+		if (run->job)
+			begin_counts(s, of_ranks);
+		sb_export_recording_path(run->processes[i].reader, i, folder, path, sizeof path);
+		err = add_file(s, run, i, lists_removed, path);
+		if (run->job)
+			end_counts(s, of_ranks);
+	}
+	end_counts(s, of_others);
+	return err;
+}
+
 int sb_share_write(struct sb_run *run, const char *path, struct sb_share_summary *out_summary)
 {
-	struct sb_share s = { 0 };
+	struct sb_share s;
 	int fd, err = check(run);
 
+	if (!err)
+		err = sb_share_begin(&s);
 	if (err)
 		return err;
-	if (getrandom(s.key, sizeof s.key, 0) != sizeof s.key)
-		return sb_fail_errno("no random numbers for the hashes");
-	note_hosts(&s, run);
+	for (uint32_t i = 0; i < run->process_count; i++)
+		note_host(&run->processes[i].reader->head, &s);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return sb_fail_errno("cannot write '%s'", path);
-	err = write_recordings(&s, run, fd, path);
-	close(fd);
-	if (err)
+	err = fd < 0 ? sb_fail_errno("cannot write '%s'", path) : write_recordings(&s, run, fd, path);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && err)
 		unlink(path);
-	else
+	if (!err)
 		*out_summary = s.summary;
+	sb_share_done(&s);
 	return err;
 }

@@ -32,6 +32,15 @@ const char *sb_share_rule_done(enum sb_share_rule rule);
  * within the file; files of two calls have nothing in common. */
 int sb_share_write(struct sb_run *run, const char *path, struct sb_share_summary *out_summary);
 
+/* The same for the runs of a job, one after the other with the same hashes: */
+struct sb_share;
+int sb_share_begin(struct sb_share *s);
+/* Notes the host names of a RUN, which texts of every run may hold: of all runs before the first is added. */
+int sb_share_note_hosts(struct sb_share *s, const char *path);
+/* Writes each recording of the run into a folder that exists, under its name: a run's folder again. */
+int sb_share_add(struct sb_share *s, struct sb_run *run, const char *folder);
+void sb_share_done(struct sb_share *s); /* s may be zeroed */
+
 /* Copies a recording whole, as it is, into a file. */
 int sb_share_copy(struct sb_reader *reader, int fd);
 
@@ -44,11 +53,30 @@ int sb_share_pack(const struct sb_run *run, const char *path);
 /* Makes one gathered file of them, at strobe_path, which exists. path: what messages name; most: bytes unpacked. */
 int sb_share_unpack(const char *packed, const char *strobe_path, const char *path, uint64_t most);
 
+/* A recording packed, behind its size, to where a file stands. path: what messages name; part: a name for a while. */
+int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part);
+bool sb_share_put(int fd, const void *bytes, size_t size);
+/* Passes size bytes from where one file stands to where another does. */
+bool sb_share_pass(int from, int to, uint64_t size);
+
+/* ---- share_job.c ---- */
+/* What the page of a job holds: the recordings of a folder and of its ranks, each behind its name. */
+#define SB_SHARE_JOB_MAGIC "STROBEj\n"
+
+int sb_share_job_pack(const char *folder, const char *path);
+/* Makes the folder again, in one that is empty. packed: the file; path: what messages name. */
+int sb_share_job_unpack(const char *packed, const char *folder, const char *path);
+
+/* ---- share_in.c ---- */
+bool sb_share_is_job(const char *path); /* a page with a job in it */
+/* The job in a page, as a folder of ranks, in one that is empty. */
+int sb_share_open_job(const char *path, const char *folder);
+
 /* ---- share_rules.c ---- */
 struct sb_share {
 	uint64_t key[2]; /* by chance: hashes cannot be looked up */
-	const char *hosts[64];
-	size_t host_count;
+	char **hosts;
+	size_t host_count, host_room;
 	struct sb_share_summary summary;
 };
 

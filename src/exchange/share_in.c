@@ -1,4 +1,4 @@
-/* A shared page in: the recording inside it. */
+/* A shared page in: the recording or the job inside it. */
 #include "exchange/import.h"
 
 #include "base/error.h"
@@ -15,7 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARKER "id=\"strobe-recording\" data-encoding=\"gzip\">"
+#define ENCODED "\" data-encoding=\"gzip\">"
+#define RECORDING_MARKER "id=\"strobe-recording" ENCODED
+#define JOB_MARKER "id=\"strobe-job" ENCODED
+#define JOB_COMMENT \
+	"<!--strobe:job-->" /* behind the doctype: the page of a job is known by its first bytes */
 #define UNPACKED_MOST (4ull << 30) /* twice what max_run_bytes is by default */
 #define PART_BYTES (64u << 10)
 #define END_BYTES 7 /* "</html>" */
@@ -80,19 +84,19 @@ static int fail_without_recording(const struct page *p)
 }
 
 /* No part of the marker begins like the marker but its first byte: one pass is enough. */
-static int find_recording(struct page *p)
+static int find_marker(struct page *p, const char *marker)
 {
 	size_t matched = 0;
 	int c;
 
-	while (matched < sizeof MARKER - 1) {
+	while (marker[matched]) {
 		c = next(p);
 		if (c == -1)
 			return fail_without_recording(p);
 		if (c < 0)
 			return STROBE_EIO;
 		keep_tail(p, c);
-		matched = c == MARKER[matched] ? matched + 1 : c == MARKER[0];
+		matched = c == marker[matched] ? matched + 1 : c == marker[0];
 	}
 	return 0;
 }
@@ -156,23 +160,33 @@ static bool begins_with(const char *bytes, size_t size, const char *magic)
 	return size >= strlen(magic) && !memcmp(bytes, magic, strlen(magic));
 }
 
-/* out_packed: these are packed recordings, not one gathered file. */
-static int unzip(struct sb_inflate *z, int fd, const char *path, const char *strobe_path, bool *out_packed)
+enum content { CONTENT_NONE, CONTENT_GATHERED, CONTENT_PACKED, CONTENT_JOB };
+
+static enum content content_of(const char *bytes, size_t size)
 {
-	static char bytes[PART_BYTES];
+	if (begins_with(bytes, size, SB_GATHERED_MAGIC))
+		return CONTENT_GATHERED;
+	if (begins_with(bytes, size, SB_SHARE_MAGIC))
+		return CONTENT_PACKED;
+	return begins_with(bytes, size, SB_SHARE_JOB_MAGIC) ? CONTENT_JOB : CONTENT_NONE;
+}
+
+static int unzip(struct sb_inflate *z, int fd, const char *path, const char *to, enum content *out_content)
+{
+	static _Thread_local char bytes[PART_BYTES];
 	uint64_t total = 0;
 	ssize_t n;
 	int err = 0;
 
 	while (!err && (n = sb_inflate_read(z, bytes, sizeof bytes)) > 0) {
 		if (!total)
-			*out_packed = begins_with(bytes, (size_t)n, SB_SHARE_MAGIC);
-		if (!total && !*out_packed && !begins_with(bytes, (size_t)n, SB_GATHERED_MAGIC))
+			*out_content = content_of(bytes, (size_t)n);
+		if (*out_content == CONTENT_NONE)
 			return sb_fail(STROBE_EFORMAT, "'%s' does not contain a recording", path);
 		total += (uint64_t)n;
 		if (total > UNPACKED_MOST)
 			return sb_fail(STROBE_EFORMAT, "the recording in '%s' is larger than 4 GiB", path);
-		err = write_all(fd, bytes, (size_t)n, strobe_path);
+		err = write_all(fd, bytes, (size_t)n, to);
 	}
 	if (!err && n < 0)
 		return STROBE_EFORMAT;
@@ -206,36 +220,103 @@ static uint64_t size_of(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-static int import_page(struct sb_source *source, const char *path, const char *strobe_path,
-	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+/* What the page holds behind a marker, into a file that is there. */
+static int read_page(struct sb_source *source, const char *path, const char *marker, const char *to,
+	enum content *out_content)
 {
 	struct page *p = calloc(1, sizeof *p);
 	struct sb_inflate *z = NULL;
-	bool packed = false;
 	int fd = -1, err;
 
 	if (!p)
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	p->source = source;
 	p->path = path;
-	err = find_recording(p);
+	err = find_marker(p, marker);
 	if (!err)
 		err = sb_inflate_new(path, read_packed, p, &z);
 	if (!err) {
-		fd = open(strobe_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-		err = fd < 0 ? sb_fail_errno("cannot write '%s'", strobe_path)
-			     : unzip(z, fd, path, strobe_path, &packed);
+		fd = open(to, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		err = fd < 0 ? sb_fail_errno("cannot write '%s'", to) : unzip(z, fd, path, to, out_content);
 	}
 	if (p->cut)
 		err = fail_cut(p);
 	if (fd >= 0)
 		close(fd);
-	if (!err && packed)
-		err = unpack(path, strobe_path);
-	out_summary->recording_bytes = err ? 0 : size_of(strobe_path);
 	sb_inflate_free(z);
 	free(p);
 	return err;
 }
 
+static int import_page(struct sb_source *source, const char *path, const char *strobe_path,
+	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+{
+	enum content content = CONTENT_NONE;
+	int err = read_page(source, path, RECORDING_MARKER, strobe_path, &content);
+
+	if (!err && content == CONTENT_PACKED)
+		err = unpack(path, strobe_path);
+	else if (!err && content == CONTENT_JOB)
+		err = sb_fail(STROBE_EFORMAT, "the recording in '%s' is damaged", path);
+	out_summary->recording_bytes = err ? 0 : size_of(strobe_path);
+	return err;
+}
+
+/* ---- the page of a job ---- */
+
+static bool is_job_page(const char *bytes, size_t size)
+{
+	static const char mark[] = "<!doctype html>" JOB_COMMENT;
+
+	return begins_with(bytes, size, mark);
+}
+
+bool sb_share_is_job(const char *path)
+{
+	struct sb_source *source = NULL;
+	const char *bytes;
+	struct stat st;
+	size_t size;
+	bool is;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_source_open(path, &source))
+		return false;
+	size = sb_source_peek(source, &bytes);
+	is = is_job_page(bytes, size);
+	sb_source_close(source);
+	return is;
+}
+
+/* The job's bytes lie in the folder for a while, under a name that is no recording's. */
+int sb_share_open_job(const char *path, const char *folder)
+{
+	enum content content = CONTENT_NONE;
+	struct sb_source *source = NULL;
+	char packed[4096];
+	int fd, err;
+
+	if ((size_t)snprintf(packed, sizeof packed, "%s/job.packed", folder) >= sizeof packed)
+		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
+	fd = open(packed, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return sb_fail_errno("cannot write '%s'", packed);
+	close(fd);
+	err = sb_source_open(path, &source);
+	if (!err)
+		err = read_page(source, path, JOB_MARKER, packed, &content);
+	if (!err)
+		err = sb_share_job_unpack(packed, folder, path);
+	sb_source_close(source);
+	unlink(packed);
+	return err;
+}
+
+/* A job is a folder, which is not what an import writes: the commands unpack a file, but not what a pipe brings. */
+static int refuse_job(struct sb_source *source, const char *path, const char *strobe_path,
+	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+{
+	return sb_fail(STROBE_EINVAL, "'%s' is the page of a job: save it to a file and name that", path);
+}
+
 const struct sb_importer sb_share_importer = { "shared page", is_page, import_page };
+const struct sb_importer sb_share_job_importer = { "shared job", is_job_page, refuse_job };

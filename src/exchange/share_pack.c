@@ -26,7 +26,7 @@ static int open_new(const char *path, int *out_fd)
 	return *out_fd < 0 ? fail_write(path) : 0;
 }
 
-static bool put(int fd, const void *bytes, size_t size)
+bool sb_share_put(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;
 
@@ -43,8 +43,7 @@ static bool put(int fd, const void *bytes, size_t size)
 	return true;
 }
 
-/* Copies size bytes from where `from` stands to where `to` stands. */
-static bool copy(int from, int to, uint64_t size)
+bool sb_share_pass(int from, int to, uint64_t size)
 {
 	static _Thread_local char bytes[COPY_BYTES];
 
@@ -53,7 +52,7 @@ static bool copy(int from, int to, uint64_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || !put(to, bytes, (size_t)n))
+		if (n <= 0 || !sb_share_put(to, bytes, (size_t)n))
 			return false;
 		size -= (uint64_t)n;
 	}
@@ -62,7 +61,7 @@ static bool copy(int from, int to, uint64_t size)
 
 /* ---- packing ---- */
 
-static int add_packed(struct sb_reader *reader, int to, const char *path, const char *part)
+int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part)
 {
 	struct stat st;
 	uint64_t size = 0;
@@ -73,7 +72,7 @@ static int add_packed(struct sb_reader *reader, int to, const char *path, const 
 	fd = open(part, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &st))
 		size = (uint64_t)st.st_size;
-	if (!size || !put(to, &size, sizeof size) || !copy(fd, to, size))
+	if (!size || !sb_share_put(to, &size, sizeof size) || !sb_share_pass(fd, to, size))
 		err = fail_write(path);
 	if (fd >= 0)
 		close(fd);
@@ -91,10 +90,10 @@ int sb_share_pack(const struct sb_run *run, const char *path)
 	err = open_new(path, &fd);
 	if (err)
 		return err;
-	if (!put(fd, SB_SHARE_MAGIC, SB_SHARE_MAGIC_BYTES))
+	if (!sb_share_put(fd, SB_SHARE_MAGIC, SB_SHARE_MAGIC_BYTES))
 		err = fail_write(path);
 	for (uint32_t i = 0; !err && i < run->process_count; i++)
-		err = add_packed(run->processes[i].reader, fd, path, part);
+		err = sb_share_pack_one(run->processes[i].reader, fd, path, part);
 	close(fd);
 	if (err)
 		unlink(path);
@@ -140,7 +139,7 @@ static int take_part(int from, uint64_t size, const char *part, const char *path
 
 	if (err)
 		return err;
-	if (!copy(from, fd, size))
+	if (!sb_share_pass(from, fd, size))
 		err = fail_damaged(path);
 	close(fd);
 	return err;

@@ -25,6 +25,13 @@ void sb_run_set_importer(sb_run_importer *function)
 	importer = function;
 }
 
+static sb_run_job_opener *job_opener;
+
+void sb_run_set_job_opener(sb_run_job_opener *function)
+{
+	job_opener = function;
+}
+
 const char *sb_run_root(void)
 {
 	const char *root = getenv("STROBE_OUTPUT_DIR");
@@ -235,6 +242,54 @@ static void take_run_of_root(const char *id, char *out_path, size_t size)
 	}
 }
 
+/* ---- pages of jobs ------------------------------------------------------- */
+
+/* "wan.html/rank_3": the page, and the rank in it. False: the path does not lead to a file. */
+static bool split_page(const char *path, char *out_page, size_t size, const char **out_rank)
+{
+	const char *name = sb_filename_of(path);
+	struct stat st;
+
+	*out_rank = "";
+	if ((size_t)snprintf(out_page, size, "%s", path) >= size)
+		return false;
+	if (name > path && sb_catalogue_is_rank(name) && stat(path, &st)) {
+		*out_rank = name;
+		out_page[name - path - 1] = 0;
+	}
+	return !stat(out_page, &st) && S_ISREG(st.st_mode);
+}
+
+/* The page of a job becomes the folder that it was, "wan.html/rank_3" a rank in it: 1. Any other path is left as
+ * it is: 0. */
+static int take_job_of_page(char *path, size_t size)
+{
+	char page[PATH_MAX], folder[PATH_MAX];
+	const char *rank;
+	int found;
+
+	if (!job_opener || !split_page(path, page, sizeof page, &rank))
+		return 0;
+	found = job_opener(page, folder, sizeof folder);
+	if (found == 1 && strlen(folder) + strlen(rank) + 2 > size)
+		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
+	if (found == 1 && *rank) /* rank lies in path */
+		strcat(strcat(folder, "/"), rank);
+	if (found == 1)
+		snprintf(path, size, "%s", folder);
+	return found;
+}
+
+bool sb_run_is_in_page(const char *spec)
+{
+	char path[PATH_MAX];
+
+	return spec && (size_t)snprintf(path, sizeof path, "%s", spec) < sizeof path &&
+	       take_job_of_page(path, sizeof path) == 1;
+}
+
+/* ---- any RUN ------------------------------------------------------------- */
+
 static int resolve_last(unsigned long back, char *out_path, size_t size)
 {
 	const char *root = newest_root();
@@ -263,6 +318,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	char *end;
 	unsigned long back = 0;
 	struct stat st;
+	int page;
 
 	if (!spec || !*spec)
 		spec = "last";
@@ -284,7 +340,8 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	} else if (S_ISDIR(st.st_mode)) {
 		take_newest_of(spec, out_path, size);
 	}
-	return 0;
+	page = take_job_of_page(out_path, size);
+	return page < 0 ? page : 0;
 }
 
 /* ---- files --------------------------------------------------------------- */

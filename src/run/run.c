@@ -304,14 +304,17 @@ int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_
 	char path[PATH_MAX];
 	struct sb_run *run = NULL;
 	int err = sb_run_resolve(spec, path, sizeof path);
+	bool in_page = !err && sb_run_is_in_page(spec);
 
 	if (!err)
-		err = new_run(path, &run);
+		err = new_run(in_page ? spec : path, &run);
 	if (err)
 		return err;
 	err = sb_recordings_find(path, &run->index->recordings);
 	if (!err) {
-		run->folder = run->index->recordings.folder ? strdup(run->index->recordings.folder) : NULL;
+		const char *folder = run->index->recordings.folder;
+
+		run->folder = folder && !in_page ? strdup(folder) : NULL;
 		err = open_readers(run, &run->index->recordings);
 	}
 	if (!err)
@@ -351,7 +354,7 @@ int sb_run_open_ranks(const char *path, const struct sb_run_rank *ranks, size_t 
 
 	if (err)
 		return err;
-	run->folder = strdup(path);
+	run->folder = sb_run_is_in_page(path) ? NULL : strdup(path);
 	for (size_t i = 0; i < count && !err; i++)
 		err = open_rank(run, &ranks[i]);
 	if (!err && !run->process_count)

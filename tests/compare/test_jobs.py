@@ -85,7 +85,6 @@ def test_the_timeline_of_a_job_has_lanes_by_node_and_rank_on_one_clock(strobe, j
         assert max(together) - min(together) < 200
     strobe("export", jobs / "after", "--to", "perfetto", "-o", "t.pftrace")
     assert b"node001 rank 7: train" in (tmp_path / "t.pftrace").read_bytes()
-    assert "name one of them" in strobe("export", jobs / "after", "--to", "packed", code=2).stderr
 
 
 def record(strobe, rank, job, size=2, code=0, port="1", command=(str(MARKED), "3")):

@@ -26,7 +26,8 @@ static const char *plain(char *text)
 
 static void assert_clean(const char *before, const char *after)
 {
-	struct sb_share s = { .key = { 1, 2 }, .hosts = { "gpu7.example" }, .host_count = 1 };
+	char *hosts[] = { "gpu7.example" };
+	struct sb_share s = { .key = { 1, 2 }, .hosts = hosts, .host_count = 1 };
 	char text[256];
 
 	snprintf(text, sizeof text, "%s", before);

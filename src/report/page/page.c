@@ -20,6 +20,8 @@ __asm__(".section .rodata\n"
 extern const char sb_page_bytes[], sb_page_bytes_end[];
 
 #define DATA_HOLE "<!--strobe:data-->"
+#define DOCTYPE "<!doctype html>"
+#define JOB_COMMENT "<!--strobe:job-->" /* exchange/share_in.c knows the page of a job by it */
 #define NO_CONNECTION "connect-src 'none'"
 #define OWN_CONNECTION "connect-src 'self'"
 
@@ -120,6 +122,8 @@ static int put_data(const struct sb_page *page, struct sb_buf *out)
 		err = put_bytes(out, "strobe-timeline-base", page->base_timeline);
 	if (!err && page->recording)
 		err = put_bytes(out, "strobe-recording", page->recording);
+	if (!err && page->job)
+		err = put_bytes(out, "strobe-job", page->job);
 	return err;
 }
 
@@ -129,9 +133,12 @@ int sb_page_write(const struct sb_page *page, struct sb_buf *out)
 	const char *hole = strstr(sb_page_bytes, DATA_HOLE);
 	int err;
 
-	if (!connect || !hole || hole < connect)
+	if (!connect || !hole || hole < connect || strncmp(sb_page_bytes, DOCTYPE, strlen(DOCTYPE)) != 0)
 		return sb_fail(STROBE_EFORMAT, "the page inside this build has no place for data");
-	sb_buf_add(out, sb_page_bytes, (size_t)(connect - sb_page_bytes));
+	sb_buf_add(out, sb_page_bytes, strlen(DOCTYPE));
+	if (page->job)
+		sb_buf_puts(out, JOB_COMMENT);
+	sb_buf_add(out, sb_page_bytes + strlen(DOCTYPE), (size_t)(connect - sb_page_bytes) - strlen(DOCTYPE));
 	sb_buf_puts(out, page->live ? OWN_CONNECTION : NO_CONNECTION);
 	connect += strlen(NO_CONNECTION);
 	sb_buf_add(out, connect, (size_t)(hole - connect));

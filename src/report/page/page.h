@@ -12,6 +12,7 @@ struct sb_page {
 	const struct sb_buf *timeline; /* the bytes of timeline.h; NULL: none */
 	const struct sb_buf *base_timeline; /* of the run before, beside the one now; NULL: none */
 	const struct sb_buf *recording; /* the run itself, for every command to open; NULL: none */
+	const struct sb_buf *job; /* a job's recordings, likewise; NULL: none */
 	const char *live; /* address under which the server keeps the data fresh; NULL: a file */
 };
 

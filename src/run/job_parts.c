@@ -1,0 +1,77 @@
+/* See job_parts.h: job.h says which attempt counts, catalogue.h what lies in its folder. */
+#include "run/job_parts.h"
+
+#include "base/error.h"
+#include "run/catalogue.h"
+#include "run/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sb_job_parts_done(struct sb_job_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++) {
+		free(parts->all[i].name);
+		free(parts->all[i].path);
+	}
+	free(parts->all);
+	memset(parts, 0, sizeof *parts);
+}
+
+/* "rank_3.packed.strobe" is called "rank_3". */
+static int add(struct sb_job_parts *parts, const char *name, const char *path)
+{
+	struct sb_job_part *more = realloc(parts->all, (parts->count + 1) * sizeof *more);
+
+	if (!more)
+		return sb_fail(STROBE_ENOMEM, "no memory for the ranks of '%s'", path);
+	parts->all = more;
+	more += parts->count++;
+	more->name = strndup(name, strcspn(name, "."));
+	more->path = strdup(path);
+	if (!more->name || !more->path)
+		return sb_fail(STROBE_ENOMEM, "no memory for the ranks of '%s'", path);
+	return 0;
+}
+
+static int add_ranks(struct sb_job_parts *parts, const char *folder)
+{
+	struct sb_catalogue found = { 0 };
+	int err = sb_catalogue_list(folder, &found);
+
+	for (size_t i = 0; i < found.count && !err; i++)
+		if (sb_catalogue_is_rank(found.entries[i].name) && !found.entries[i].link)
+			err = add(parts, found.entries[i].name, found.entries[i].path);
+	sb_catalogue_done(&found);
+	return err;
+}
+
+static const char *folder_of(const struct sb_job *job, const char *path)
+{
+	for (size_t i = 0; i < job->attempt_count; i++)
+		if (job->attempts[i].taken)
+			return job->attempts[i].path;
+	return path;
+}
+
+int sb_job_parts_find(const char *path, struct sb_job_parts *out_parts)
+{
+	struct sb_job_parts parts = { 0 };
+	struct sb_job job = { 0 };
+	const char *folder;
+	int err = sb_job_find(path, &job);
+
+	folder = err ? path : folder_of(&job, path);
+	if (!err && job.rank_count && sb_catalogue_kind(folder, NULL) == SB_CATALOGUE_RUN)
+		err = add(&parts, "", folder);
+	if (!err && job.rank_count)
+		err = add_ranks(&parts, folder);
+	sb_job_done(&job);
+	if (err) {
+		sb_job_parts_done(&parts);
+		return err;
+	}
+	*out_parts = parts;
+	return 0;
+}
