@@ -72,6 +72,14 @@ static void take_head(const struct sb_file_header *h, void *context)
 	r->found = true;
 }
 
+struct sb_run_brief sb_run_brief_of(const struct sb_file_header *head)
+{
+	struct reading r = { .brief = { .rank = -1 } };
+
+	take_head(head, &r);
+	return r.brief;
+}
+
 static void read_file(struct reading *r, const char *path, enum sb_infile_from from)
 {
 	const char *name = sb_filename_of(path);

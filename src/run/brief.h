@@ -25,6 +25,9 @@ struct sb_run_brief {
 
 /* path: a run's folder or one recording. False: it has no recording that can be read. */
 bool sb_run_brief_read(const char *path, struct sb_run_brief *out_brief);
+struct sb_file_header;
+/* The same of one recording, from its header; bytes and packed are not known. */
+struct sb_run_brief sb_run_brief_of(const struct sb_file_header *head);
 /* "live", "ended", or "killed": not closed, and no process records into it. */
 const char *sb_run_brief_state(const struct sb_run_brief *brief);
 

@@ -221,21 +221,42 @@ static const char *newest_root(void)
 	return best;
 }
 
+/* "job-9.rank_0", as `strobe mcp` and `serve` call a rank: "job-9/rank_0" where there is such a job. */
+static void take_rank_of_id(char *path)
+{
+	char *name = (char *)(uintptr_t)sb_filename_of(path), *mark = strstr(name, ".rank_"), *next;
+	struct stat st;
+
+	while (mark && (next = strstr(mark + 1, ".rank_")))
+		mark = next;
+	if (!mark || !sb_catalogue_is_rank(mark + 1) || strchr(mark + 1, '.'))
+		return;
+	*mark = 0;
+	*mark = stat(path, &st) || !S_ISDIR(st.st_mode) ? '.' : '/';
+}
+
+static bool is_there(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat st;
+	int32_t rank;
+
+	return !stat(path, &st) || sb_job_rank_inside(path, folder, sizeof folder, &rank);
+}
+
 /* An id as `strobe mcp`, `serve` and `history` show it, "wan-20260101-120000-7" or "job-9/rank_0": a run of the folder of
  * runs. Where there is none of that name the path stays as it is. */
 static void take_run_of_root(const char *id, char *out_path, size_t size)
 {
 	const char *chosen = getenv("STROBE_OUTPUT_DIR");
+	const char *const one[] = { chosen, NULL };
 	char path[PATH_MAX];
-	struct stat st;
 
-	if (chosen && *chosen) {
-		if ((size_t)snprintf(path, sizeof path, "%s/%s", chosen, id) < size && !stat(path, &st))
-			snprintf(out_path, size, "%s", path);
-		return;
-	}
-	for (const char *const *root = roots; *root; root++) {
-		if ((size_t)snprintf(path, sizeof path, "%s/%s", *root, id) >= size || stat(path, &st))
+	for (const char *const *root = chosen && *chosen ? one : roots; *root; root++) {
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", *root, id) >= size)
+			continue;
+		take_rank_of_id(path);
+		if (!is_there(path))
 			continue;
 		snprintf(out_path, size, "%s", path);
 		return;
@@ -335,6 +356,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 		return sb_fail(STROBE_EINVAL, "the name of the run is too long: %.60s...", spec);
 	if (stat(spec, &st)) {
 		take_first_attempt(out_path, size);
+		take_rank_of_id(out_path);
 		if (!strcmp(out_path, spec) && *spec != '/')
 			take_run_of_root(spec, out_path, size);
 	} else if (S_ISDIR(st.st_mode)) {

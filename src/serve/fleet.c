@@ -89,11 +89,15 @@ static void find_file(struct fleet_run *r, const char *path)
 		r->files.count--;
 }
 
-/* A run is a folder of recordings, or one of them. */
-static void find_files(struct fleet_run *r)
+/* A run is a folder of recordings, some of a folder, or one of them. */
+static void find_files(struct fleet_run *r, const struct sb_recording_paths *known)
 {
 	struct sb_recording_paths found = { 0 };
 
+	for (size_t i = 0; i < known->count; i++)
+		find_file(r, known->paths[i]);
+	if (known->count)
+		return;
 	if (sb_catalogue_kind(r->path, NULL) == SB_CATALOGUE_RUN)
 		sb_catalogue_recordings(r->path, &found);
 	else
@@ -103,10 +107,10 @@ static void find_files(struct fleet_run *r)
 	sb_recording_paths_done(&found);
 }
 
-static void look(struct fleet_run *r, struct sb_worker_link *link)
+static void look(struct fleet_run *r, const struct sb_recording_paths *known, struct sb_worker_link *link)
 {
 	r->readable = true;
-	find_files(r);
+	find_files(r, known);
 	for (size_t i = 0; i < r->files.count; i++) {
 		struct sb_follow *file = file_at(r, i);
 
@@ -167,10 +171,10 @@ static void add_run(
 	free(tallies);
 }
 
-/* A job's ranks are scraped, each for itself. */
+/* A job's ranks are scraped, each for itself, and what watches them all. */
 static bool is_scraped(const struct sb_listed *run)
 {
-	return run->brief.live && !run->rank_count;
+	return run->brief.live && (!run->rank_count || run->files.count);
 }
 
 int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struct sb_worker_link *link,
@@ -191,7 +195,7 @@ int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struc
 		if (!r)
 			continue;
 		r->scrape = f->scrape_count;
-		look(r, link);
+		look(r, &listing->runs[i].files, link);
 		add_run(&e, &listing->runs[i], r, stages_max);
 	}
 	forget_ended(f);

@@ -6,6 +6,7 @@
 #include "base/room.h"
 #include "format/started.h"
 #include "run/catalogue.h"
+#include "run/rank_briefs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ void sb_listing_done(struct sb_listing *l)
 		free(l->runs[i].path);
 		free(l->runs[i].command);
 		free(l->runs[i].commit);
+		free(l->runs[i].job);
+		sb_recording_paths_done(&l->runs[i].files);
 	}
 	free(l->runs);
 	memset(l, 0, sizeof *l);
@@ -51,13 +54,27 @@ static int keep_run(struct sb_listing *l, const char *id, const char *path)
 	return sb_run_brief_read(path, &brief) ? keep(l, &brief, id, path) : 0;
 }
 
+static const char *job_of(const struct sb_listed *r)
+{
+	return r->job ? r->job : r->id;
+}
+
+/* A job stands before its ranks, where it would stand without them. */
 static int newest_first(const void *a, const void *b)
 {
 	const struct sb_listed *x = a, *y = b;
+	uint64_t x_ns = x->job ? x->job_start_real_ns : x->brief.start_real_ns;
+	uint64_t y_ns = y->job ? y->job_start_real_ns : y->brief.start_real_ns;
+	int order;
 
-	if (x->brief.start_real_ns != y->brief.start_real_ns)
-		return x->brief.start_real_ns > y->brief.start_real_ns ? -1 : 1;
-	return strcmp(x->id, y->id);
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
+	order = strcmp(job_of(x), job_of(y));
+	if (order || !x->job || !y->job)
+		return order ? order : !!x->job - !!y->job;
+	if (x->brief.rank != y->brief.rank)
+		return x->brief.rank < y->brief.rank ? -1 : 1;
+	return strverscmp(x->id, y->id);
 }
 
 static void add_brief(struct sb_run_brief *job, const struct sb_run_brief *rank, size_t before)
@@ -74,21 +91,106 @@ static void add_brief(struct sb_run_brief *job, const struct sb_run_brief *rank,
 	job->rank = -1;
 }
 
+/* The rows from first to end are ranks of a job. */
+static int mark_ranks(struct sb_listing *l, size_t first, size_t end, const char *id, uint64_t start_real_ns)
+{
+	for (size_t i = first; i < end; i++) {
+		l->runs[i].job = strdup(id);
+		l->runs[i].job_start_real_ns = start_real_ns;
+		if (!l->runs[i].job)
+			return sb_fail(STROBE_ENOMEM, "no memory to list runs");
+	}
+	return 0;
+}
+
 /* The job that its ranks, listed from the first-th on, make. */
 static int keep_job(struct sb_listing *l, size_t first, const char *id, const char *path)
 {
 	struct sb_run_brief brief = { 0 };
-	size_t ranks = l->count - first;
+	size_t end = l->count, ranks = end - first;
 	int err;
 
-	for (size_t i = first; i < l->count; i++)
+	for (size_t i = first; i < end; i++)
 		add_brief(&brief, &l->runs[i].brief, i - first);
 	if (ranks < 2 || l->count >= SB_LISTING_MAX)
 		return 0;
 	err = keep(l, &brief, id, path);
 	if (!err)
 		l->runs[l->count - 1].rank_count = ranks;
+	return err ? err : mark_ranks(l, first, end, id, brief.start_real_ns);
+}
+
+static void move_files(struct sb_recording_paths *from, struct sb_recording_paths *to)
+{
+	*to = *from;
+	memset(from, 0, sizeof *from);
+}
+
+/* The ranks of a run that holds several, each listed as <prefix>rank_<N>; others gets the recordings of no rank.
+ * out_count 0: it is one run. */
+static int keep_ranks_inside(struct sb_listing *l, const char *folder, const char *prefix,
+	struct sb_recording_paths *others, size_t *out_count)
+{
+	struct sb_rank_briefs b = { 0 };
+	int err = sb_rank_briefs_read(folder, &b);
+
+	*out_count = err ? 0 : b.count;
+	for (size_t i = 0; i < b.count && !err; i++) {
+		char id[600], path[PATH_BYTES];
+		size_t before = l->count;
+
+		snprintf(id, sizeof id, "%.500srank_%d", prefix, (int)b.all[i].brief.rank);
+		if (snprintf(path, sizeof path, "%s/rank_%d", folder, (int)b.all[i].brief.rank) >=
+			(int)sizeof path)
+			continue;
+		err = keep(l, &b.all[i].brief, id, path);
+		if (!err && l->count > before)
+			move_files(&b.all[i].files, &l->runs[before].files);
+	}
+	if (others)
+		move_files(&b.others, others);
+	sb_rank_briefs_done(&b);
 	return err;
+}
+
+/* A run, and where its recordings are of several ranks, those below it. */
+static int keep_run_with_ranks(struct sb_listing *l, const char *id, const char *path, const char *prefix)
+{
+	struct sb_recording_paths others = { 0 };
+	size_t run = l->count, count = 0;
+	int err = keep_run(l, id, path);
+
+	if (err || l->count == run || !l->runs[run].brief.several_ranks ||
+		sb_catalogue_kind(path, NULL) != SB_CATALOGUE_RUN)
+		return err;
+	err = keep_ranks_inside(l, path, prefix, &others, &count);
+	if (!err && count) {
+		struct sb_listed *job = &l->runs[run];
+
+		job->rank_count = count;
+		job->brief.rank = -1;
+		move_files(&others, &job->files);
+		err = mark_ranks(l, run + 1, l->count, id, job->brief.start_real_ns);
+	}
+	sb_recording_paths_done(&others);
+	return err;
+}
+
+/* A rank, or the ranks of a node's launcher in its place. */
+static int keep_rank(struct sb_listing *l, const char *prefix, const struct sb_catalogue_entry *e)
+{
+	struct sb_run_brief brief;
+	size_t count = 0;
+	char id[600];
+	int err = 0;
+
+	if (!sb_run_brief_read(e->path, &brief))
+		return 0;
+	if (brief.several_ranks && e->kind == SB_CATALOGUE_RUN)
+		err = keep_ranks_inside(l, e->path, prefix, NULL, &count);
+	if (err || count || snprintf(id, sizeof id, "%s%s", prefix, e->name) >= (int)sizeof id)
+		return err;
+	return keep(l, &brief, id, e->path);
 }
 
 /* A job's ranks, each listed as JOB.rank_<N>; prefix: "JOB." */
@@ -100,14 +202,9 @@ static int scan_ranks(const char *job, const char *id_of_job, const char *prefix
 
 	if (sb_catalogue_list(job, &found))
 		return 0;
-	for (size_t i = 0; i < found.count && !err; i++) {
-		const struct sb_catalogue_entry *e = &found.entries[i];
-		char id[600];
-
-		if (!e->link && sb_catalogue_is_rank(e->name) &&
-			snprintf(id, sizeof id, "%s%s", prefix, e->name) < (int)sizeof id)
-			err = keep_run(l, id, e->path);
-	}
+	for (size_t i = 0; i < found.count && !err; i++)
+		if (!found.entries[i].link && sb_catalogue_is_rank(found.entries[i].name))
+			err = keep_rank(l, prefix, &found.entries[i]);
 	sb_catalogue_done(&found);
 	return err ? err : keep_job(l, first, id_of_job, job);
 }
@@ -128,7 +225,7 @@ static int scan_folder(const char *folder, struct sb_listing *l)
 		if (e->link || e->kind == SB_CATALOGUE_RUNS)
 			continue;
 		snprintf(prefix, sizeof prefix, "%s.", e->name);
-		err = keep_run(l, e->name, e->path);
+		err = keep_run_with_ranks(l, e->name, e->path, prefix);
 		if (!err && e->kind != SB_CATALOGUE_RECORDING)
 			err = scan_ranks(e->path, e->name, prefix, l);
 	}
@@ -156,7 +253,7 @@ int sb_listing_scan(const char *target, struct sb_listing *out_listing)
 	snprintf(clean, sizeof clean, "%.*s", (int)size, target);
 	kind = sb_catalogue_kind(clean, &ranks);
 	if (kind == SB_CATALOGUE_RUN || kind == SB_CATALOGUE_RECORDING || kind == SB_CATALOGUE_FILE)
-		err = keep_run(&l, last_part(clean), clean);
+		err = keep_run_with_ranks(&l, last_part(clean), clean, "");
 	else if (kind != SB_CATALOGUE_JOB)
 		err = scan_folder(clean, &l);
 	if (!err && ranks)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "run/brief.h"
+#include "run/catalogue.h"
 #include "stats/fields.h"
 
 #include <stddef.h>
@@ -17,12 +18,16 @@ struct sb_listed {
 	char *path;
 	char *command, *commit; /* NULL: not known, or not in the list that is shown */
 	size_t rank_count; /* of a job: its ranks, which are listed too; 0: a run */
+	char *job; /* of a rank of a job that is listed: the job's id; NULL: none */
+	uint64_t job_start_real_ns; /* of a rank: when its job began */
+	/* Of a rank that lies in one folder with others: its recordings. Of such a job: those of no rank. */
+	struct sb_recording_paths files;
 	const char *state; /* sb_run_brief_state's */
 	struct sb_run_brief brief;
 };
 
 struct sb_listing {
-	struct sb_listed *runs; /* newest first, at most SB_LISTING_MAX */
+	struct sb_listed *runs; /* newest first, a job before its ranks; at most SB_LISTING_MAX */
 	size_t count, room;
 	size_t left_out; /* beyond SB_LISTING_MAX */
 };

@@ -22,7 +22,8 @@ static const struct sb_field run_rows[] = {
 	SB_FIELD(sb_listed, brief.bytes, "bytes", SB_ALWAYS, "on the disk"),
 	SB_FIELD(sb_listed, brief.pid, "pid", SB_ALWAYS, "the process that recorded it"),
 	SB_FIELD(sb_listed, brief.rank, "rank", SB_KNOWN, "of a job with several"),
-	SB_FIELD(sb_listed, rank_count, "rank_count", SB_SET, "of a job: its ranks, listed too"),
+	SB_FIELD(sb_listed, job, "job", SB_KNOWN, "of a rank: the id of its job, which is listed before it"),
+	SB_FIELD(sb_listed, rank_count, "rank_count", SB_SET, "of a job: its ranks, listed after it"),
 };
 static SB_FIELDS(run, sb_listed, "ListedRun", "A run that the server found.");
 

@@ -303,3 +303,20 @@ def test_last_is_the_job_not_one_of_its_ranks(jobs):
     client = Client(jobs)
     assert client.call("ranks")["rank_count"] == 4
     client.end()
+
+
+def test_ranks_in_a_launchers_one_folder_have_ids(tmp_path):
+    launcher = 'for r in 0 1; do RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j "$0" 3; done'
+    subprocess.run([BUILD / "strobe", "run", "-q", "-o", tmp_path, "--name", "t", "--", "sh", "-c", launcher, BUILD / "tests" / "marked"], check=True,
+                   env={**os.environ, "STROBE_HISTORY": "off"})
+    client = Client(tmp_path)
+    job, *ranks = client.call("runs")["runs"]
+    assert (job["rank_count"], [(r["id"], r["rank"], r["job"]) for r in ranks]) == (2, [(f"{job['id']}.rank_{n}", n, job["id"]) for n in (0, 1)])
+    assert client.call("ranks", run="last")["rank_count"] == 2
+    assert client.call("stage", run=ranks[1]["id"])
+    assert ranks[0]["id"] in client.refused("findings", {"run": job["id"]})
+    client.end()
+    for name in (ranks[1]["id"], str(tmp_path / ranks[1]["id"])):  # every other command takes the id, too
+        report = subprocess.run([BUILD / "strobe", "report", name, "--format", "json"], check=True, stdout=subprocess.PIPE,
+                                env={**os.environ, "STROBE_OUTPUT_DIR": str(tmp_path)}).stdout
+        assert json.loads(report)["session_info"]["rank"] == 1

@@ -444,10 +444,32 @@ class Jobs(unittest.TestCase):
                            env={**os.environ, "STROBE_HISTORY": "off"})
             server = Server(folder)
             try:
-                [run] = json.loads(server.get("/api/runs").body)["runs"]
-                report = json.loads(server.get(f"/api/runs/{run['id']}/report.json").body)
+                job, *ranks = json.loads(server.get("/api/runs").body)["runs"]
+                report = json.loads(server.get(f"/api/runs/{job['id']}/report.json").body)
                 self.assertEqual((report["schema"], report["rank_count"]), ("strobe.aggregate/1", 2))
+                self.assertEqual([(r["id"], r["rank"], r["job"]) for r in ranks], [(f"{job['id']}.rank_{n}", n, job["id"]) for n in (0, 1)])
+                self.assertEqual((job["rank_count"], "rank" in job), (2, False))
+                report = json.loads(server.get(f"/api/runs/{ranks[1]['id']}/report.json").body)
+                self.assertEqual((report["schema"], report["session_info"]["rank"]), ("strobe.report/1", 1))
             finally:
+                self.assertEqual(server.stop(), 0)
+
+    def test_live_ranks_of_one_launcher_are_scraped_each_with_its_rank(self):
+        launcher = 'for r in 0 1; do RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j "$0" <&3 & done 3<&0; wait'
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            live = subprocess.Popen([BUILD / "strobe", "run", "-q", "-o", folder, "--", "sh", "-c", launcher, BUILD / "tests" / "live_recorder"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, "STROBE_HISTORY": "off"})
+            server = Server(folder)
+            try:
+                def steps():
+                    text = server.get("/metrics").body.decode()
+                    return sorted(set(re.findall(r'^strobe_frames_total\{[^}]*run="[^"]*\.rank_(\d)"', text, re.M))) == ["0", "1"] and text
+                text = until("both ranks to be scraped", steps)
+                for rank in "01":
+                    self.assertRegex(text, rf'strobe_frames_total\{{[^}}]*rank="{rank}"')
+            finally:
+                live.stdin.close()
+                live.wait(PATIENCE_S)
                 self.assertEqual(server.stop(), 0)
 
 

@@ -83,12 +83,13 @@ static void ranks_of_a_job_are_listed(void **state)
 	make_run("job/cache", "train", 5000000000);
 	assert_int_equal(sb_listing_scan(folder, &l), 0);
 	assert_int_equal(l.count, 5);
-	assert_string_equal(l.runs[0].id, "job.rank_1");
-	assert_string_equal(l.runs[1].id, "job"); /* it began with its first rank */
-	assert_int_equal(l.runs[1].rank_count, 2);
-	assert_int_equal(l.runs[1].brief.bytes, l.runs[0].brief.bytes + l.runs[2].brief.bytes);
-	assert_string_equal(l.runs[1].state, "ended");
-	assert_string_equal(l.runs[2].id, "job.rank_0");
+	assert_string_equal(l.runs[0].id, "job"); /* before its ranks, whichever began last */
+	assert_string_equal(l.runs[1].id, "job.rank_0");
+	assert_string_equal(l.runs[1].job, "job");
+	assert_int_equal(l.runs[0].rank_count, 2);
+	assert_int_equal(l.runs[0].brief.bytes, l.runs[1].brief.bytes + l.runs[2].brief.bytes);
+	assert_string_equal(l.runs[0].state, "ended");
+	assert_string_equal(l.runs[2].id, "job.rank_1");
 	sb_listing_done(&l);
 }
 

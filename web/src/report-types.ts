@@ -2174,7 +2174,8 @@ export type ListedRun = {
   bytes: number; // on the disk
   pid: number; // the process that recorded it
   rank?: number; // of a job with several
-  rank_count?: number; // of a job: its ranks, listed too
+  job?: string; // of a rank: the id of its job, which is listed before it
+  rank_count?: number; // of a job: its ranks, listed after it
 };
 
 // The memory of a run over time.

@@ -33,24 +33,11 @@ static long counted_back(const char *id)
 	return *end ? -1 : back;
 }
 
-/* JOB.rank_3 of a job that is listed, too. */
-static bool is_rank_of_job(const struct sb_listing *l, const struct sb_listed *run)
-{
-	const char *mark = run->brief.rank >= 0 ? strstr(run->id, ".rank_") : NULL;
-	char job[600];
-
-	if (!mark || mark - run->id >= (long)sizeof job)
-		return false;
-	memcpy(job, run->id, (size_t)(mark - run->id));
-	job[mark - run->id] = 0;
-	return sb_listing_find(l, job) != NULL;
-}
-
 /* Jobs count once, whatever their ranks. */
 static const struct sb_listed *nth(const struct sb_listing *l, long back)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (!is_rank_of_job(l, &l->runs[i]) && !back--)
+		if (!l->runs[i].job && !back--)
 			return &l->runs[i];
 	return NULL;
 }
