@@ -99,6 +99,7 @@ struct sb_textlog_gpu {
 	int64_t calls;
 	double total_s;
 	bool device; /* the GPU's own row, not that of the operator which launched it */
+	bool range; /* a range of the program, from its first kernel to its last */
 };
 
 /* Places where a text contradicts itself: the first is kept in words. */

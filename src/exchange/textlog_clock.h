@@ -28,6 +28,6 @@ void sb_textlog_put_sums(
 /* What a table says of the GPU, laid end to end. */
 void sb_textlog_put_gpu(struct sb_textlog_clock *c);
 /* How long the GPU worked at least; 0: not known. */
-int64_t sb_textlog_gpu_ns(const struct sb_textlog *log);
+int64_t sb_textlog_gpu_ns(struct sb_textlog *log);
 
 #endif

@@ -405,7 +405,7 @@ static int64_t told_ns(const struct sb_textlog *log)
 }
 
 /* Where nothing has a time, a second for each reading. */
-static int64_t whole_of(const struct sb_textlog *log)
+static int64_t whole_of(struct sb_textlog *log)
 {
 	int64_t told = told_ns(log), gpu_ns = sb_textlog_gpu_ns(log),
 		whole_ns = told > gpu_ns ? told : gpu_ns;

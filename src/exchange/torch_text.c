@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #define SECONDS_MAX 1e8
+#define GPU_ROWS_MAX 2000
 
 enum column {
 	OTHER,
@@ -155,8 +156,10 @@ static int add_operator(struct sb_textlog *log, const struct operation *op)
 
 static int add_gpu(struct sb_textlog *log, const struct operation *op, bool device)
 {
-	struct sb_textlog_gpu *g = sb_vec_push(&log->gpu, sizeof *g);
+	struct sb_textlog_gpu *g = log->gpu.count < GPU_ROWS_MAX ? sb_vec_push(&log->gpu, sizeof *g) : NULL;
 
+	if (log->gpu.count == GPU_ROWS_MAX && !g)
+		return 0; /* what the foot says beyond them is kept as one */
 	if (!g)
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	*g = (struct sb_textlog_gpu){
