@@ -5,7 +5,9 @@ PREFIX ?= /usr/local
 BUILD_TYPE ?= RelWithDebInfo
 CMAKE_FLAGS ?=
 
+# Of each target of `make fuzz`.
 MINUTES ?= 10
+FUZZ_S ?= $$(($(MINUTES) * 60))
 
 # What is missing is installed before the build is configured, under -j too.
 .NOTPARALLEL:
@@ -46,8 +48,7 @@ test-real: setup-test configure
 
 fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers
-	@for name in $$(cat $(BUILD)/fuzz/targets); do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
-	@PYTHON=$(PYTHON) tests/harm/run-scheduled $(BUILD) $(MINUTES)
+	@PYTHON=$(PYTHON) tools/fuzz $(BUILD) $(FUZZ_S)
 
 generate: configure
 	@cmake --build $(BUILD) --target generate_fields
@@ -82,7 +83,7 @@ help:
 	@echo "make generate schemas, the page's types and the reference of keys, from the tables of fields"
 	@echo "make test-real  make the environment with real frameworks once, then the tests against them"
 	@echo "make accept   take the present output of every command as the expected one"
-	@echo "make fuzz     fuzz each reader of foreign files, then the recorder's threads, for MINUTES=10 each"
+	@echo "make fuzz     fuzz each reader of foreign files, then the recorder's threads, for MINUTES=10 or FUZZ_S=600 each"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
 	@echo "make peers    the same pipeline under strobe and six other profilers, from the Python package index"
 	@echo "make install  PREFIX=/usr/local"

@@ -1,4 +1,5 @@
 # libFuzzer on the readers: a bounded run here, a long one by `make fuzz MINUTES=60`.
+add_test(NAME fuzz/tool COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/fuzz/check_tool.py ${CMAKE_SOURCE_DIR})
 find_program(FUZZ_CLANG NAMES clang clang-14 clang-15 clang-16)
 if(FUZZ_CLANG)
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "int LLVMFuzzerTestOneInput(const char *d, unsigned long n){return 0;}"
