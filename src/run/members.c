@@ -13,10 +13,24 @@
 #define DEPTH_MAX 64 /* processes above a recording that are looked at */
 #define NONE ((size_t)-1)
 
+/* FNV-1a over boot and host. */
+static uint64_t machine_of(const struct sb_file_header *head)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < sizeof head->boot_id && head->boot_id[i]; i++)
+		hash = (hash ^ (unsigned char)head->boot_id[i]) * 1099511628211u;
+	hash *= 1099511628211u;
+	for (size_t i = 0; i < sizeof head->host && head->host[i]; i++)
+		hash = (hash ^ (unsigned char)head->host[i]) * 1099511628211u;
+	return hash;
+}
+
 struct sb_member sb_member_of(const struct sb_file_header *head, bool tool)
 {
 	return (struct sb_member){ .pid = head->pid,
 		.ppid = head->ppid,
+		.machine = machine_of(head),
 		.rank = head->rank,
 		.world_size = head->world_size,
 		.start_real_ns = head->start_real_ns,
@@ -34,6 +48,7 @@ bool sb_member_is_tool(const char *path)
 /* ---- processes and those above them ---- */
 
 struct numbered {
+	uint64_t machine;
 	uint32_t pid;
 	size_t index;
 };
@@ -42,34 +57,42 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static size_t index_of(const struct numbered *sorted, size_t count, uint32_t pid)
+static bool stands_before(const struct numbered *a, uint64_t machine, uint32_t pid)
+{
+	return a->machine != machine ? a->machine < machine : a->pid < pid;
+}
+
+static size_t index_of(const struct numbered *sorted, size_t count, uint64_t machine, uint32_t pid)
 {
 	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (sorted[middle].pid < pid)
+		if (stands_before(&sorted[middle], machine, pid))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < count && sorted[low].pid == pid ? sorted[low].index : NONE;
+	return low < count && sorted[low].machine == machine && sorted[low].pid == pid ? sorted[low].index
+										       : NONE;
 }
 
 /* The recording of each one's parent process; NONE: it has none. */
 static void find_parents(const struct sb_member *all, size_t count, struct numbered *sorted, size_t *parents)
 {
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = (struct numbered){ all[i].pid, i };
+		sorted[i] = (struct numbered){ all[i].machine, all[i].pid, i };
 	qsort(sorted, count, sizeof *sorted, by_pid);
 	for (size_t i = 0; i < count; i++) {
-		parents[i] = index_of(sorted, count, all[i].ppid);
+		parents[i] = index_of(sorted, count, all[i].machine, all[i].ppid);
 		if (parents[i] == i)
 			parents[i] = NONE;
 	}

@@ -11,6 +11,7 @@
 
 struct sb_member {
 	uint32_t pid, ppid;
+	uint64_t machine; /* of one boot of one host: process numbers are its own */
 	int32_t rank, world_size; /* as its header says; -1, 0: none */
 	uint64_t start_real_ns;
 	bool closed, live;

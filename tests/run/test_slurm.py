@@ -88,3 +88,27 @@ def test_two_steps_of_one_job_are_two_attempts(strobe, launch):
     assert second.name == first.name + ".2"
     report = json.loads(strobe("report", str(first), "--format", "json").stdout)
     assert [one["attempt_index"] for one in report["attempts"]] == [1, 2] and report["attempts"][1]["taken"]
+
+
+def test_a_requeued_job_is_another_attempt(strobe, launch):
+    script = """#!/bin/sh
+srun -n2 "$STROBE" run -q -- "$MARKED" 3
+test "${SLURM_RESTART_COUNT:-0}" = 0 || exit 0
+scontrol requeue "$SLURM_JOB_ID"
+exec sleep 600  # until Slurm ends it
+"""
+    pathlib.Path(strobe.script(script, "batch.sh")).chmod(0o755)
+    strobe.environment.update(STROBE=TOOL, MARKED=MARKED[0])
+    number = launch("sbatch", "--parsable", "--requeue", "-n2", "-o", "out.txt", "batch.sh").stdout.strip()
+
+    def ended():
+        state = launch("squeue", "-h", "-o", "%T").stdout.strip()
+        if state == "PENDING":  # Slurm waits two minutes before it starts a job again
+            subprocess.run(["scontrol", "update", "jobid=" + number, "StartTime=now"], env=strobe.environment, capture_output=True)
+        return not state
+    slurm.wait_for(ended, [], "end of the job")
+    first, second = sorted(p for p in (strobe.folder / "strobe-runs").iterdir() if not p.is_symlink())
+    assert second.name == first.name + ".2"
+    report = json.loads(strobe("report", str(first), "--format", "json").stdout)
+    assert [(one["attempt_index"], one.get("taken", False)) for one in report["attempts"]] == [(1, False), (2, True)]
+    assert report["rank_count"] == 2 and report["reports_summary"][0]["run"].endswith(".2/rank_0")

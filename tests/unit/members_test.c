@@ -47,6 +47,18 @@ static void a_parent_without_a_rank_launches_too(void **state)
 	assert_int_equal(sb_members_attempt(m, COUNT(m)), 1);
 }
 
+/* strobe run -- srun on two nodes: rank 1 has the number there that rank 0's parent has here. */
+static void process_numbers_are_those_of_a_machine(void **state)
+{
+	struct sb_member m[] = { MEMBER(20, 10, 0, 2, 2), MEMBER(10, 5, 1, 2, 2) };
+
+	m[0].machine = 1;
+	m[1].machine = 2;
+	assert_true(sb_members_settle(m, COUNT(m)));
+	assert_true(m[0].leader && m[1].leader && !m[1].launcher);
+	assert_int_equal(sb_members_attempt(m, COUNT(m)), 1);
+}
+
 static void the_last_attempt_that_ended_counts(void **state)
 {
 	struct sb_member m[] = { MEMBER(10, 1, 0, 2, 1), MEMBER(11, 1, 1, 2, 1), MEMBER(20, 1, 0, 2, 5),
@@ -145,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(what_starts_ranks_is_no_rank),
 		cmocka_unit_test(a_parent_without_a_rank_launches_too),
+		cmocka_unit_test(process_numbers_are_those_of_a_machine),
 		cmocka_unit_test(the_last_attempt_that_ended_counts), cmocka_unit_test(one_run_is_no_job),
 		cmocka_unit_test_setup_teardown(
 			a_rank_of_a_shared_folder_is_named_like_a_folder, make_root, remove_root),
