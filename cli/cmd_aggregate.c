@@ -104,15 +104,16 @@ const struct command cmd_aggregate = {
 	.name = "aggregate",
 	.usage = "[OPTIONS] [DIR|RUN...]|clickhouse://HOST:PORT/DB?job=ID",
 	.summary = "many ranks into one report",
-	.description = "Reads rank_<N> folders, recordings or report files (strobe's, or those of the "
-		       "session profilers\n"
-		       "that write rank_*/*.json) and tells min, max, average and sum of every metric with "
-		       "the rank of\n"
-		       "each extreme, compares ranks, names stragglers and what they are slow at, the load "
-		       "imbalance of\n"
-		       "every stage, the waiting at collectives, and the scaling over world sizes where "
-		       "there are several.\n"
-		       "A rank that is missing or broken is named, and the rest is aggregated.",
+	.description =
+		"Reads rank_<N> folders, recordings or report files (strobe's, or the rank_*/*.json of "
+		"the session\n"
+		"profilers) and makes one report of them: min, max and average of every metric with the "
+		"rank of each\n"
+		"extreme, and its sum where it adds up; the stragglers and what they are slow at; the load "
+		"imbalance\n"
+		"of every stage; the waiting at collectives; the scaling where there are several world "
+		"sizes.\n"
+		"A rank that is missing or broken is named, and the rest is aggregated.",
 	.examples = "  strobe aggregate strobe-runs/train-4711\n"
 		    "  strobe aggregate ws1 ws2 ws4 ws8\n"
 		    "  strobe aggregate profiling_reports --format json -o aggregated_report.json",

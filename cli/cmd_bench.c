@@ -32,7 +32,8 @@ static const struct command_option options[] = {
 	{ "format", 0, "FORMAT", "text, json, csv or html (text); of a pair text, json, markdown or html",
 		false, false },
 	{ "output", 'o', "FILE",
-		"write there instead of standard output; its ending chooses the format (of a pair: several)",
+		"write there instead of standard output; its ending chooses the format; of a pair "
+		"it may be repeated",
 		false, true },
 	{ "compare", 'c', NULL, "run two commands in turns, 'A' 'B', and print their diff", false, false },
 	{ "commits", 0, NULL, "the same for COMMAND at two commits: --commits BASE NEW -- COMMAND", false,

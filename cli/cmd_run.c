@@ -56,7 +56,8 @@ static const struct command_option own_options[] = {
 		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC as of --gpu-trace, or "
 		"signal",
 		true, false },
-	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second; without it 20, 0: none", true,
+	{ "sample", 0, "HZ",
+		"sample Python stacks HZ times a second (100; 20 without this option); 0: do not", true,
 		false },
 	{ "memory-history", 0, "N",
 		"which lines held GPU memory at the peak: torch's allocator history, its last N (100000) "

@@ -1,4 +1,4 @@
-/* Facts of whatever the user names. */
+/* Reads the facts of a RUN, a report file or a run of the history. */
 #include "facts_arg.h"
 #include "job_arg.h"
 #include "run_arg.h"

@@ -1,4 +1,4 @@
-/* See job_arg.h. */
+/* Reads the ranks of a job that stands in place of a RUN. */
 #include "job_arg.h"
 
 #include "base/error.h"

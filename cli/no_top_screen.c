@@ -1,4 +1,4 @@
-/* A build without ncurses. */
+/* The screen of `strobe top` in a build without ncurses: says so. */
 #include "top_screen.h"
 
 #include "command.h"

@@ -1,4 +1,4 @@
-/* See output.h. */
+/* Opens standard output or the --output file, and writes the result there. */
 #include "output.h"
 
 #include "command.h"

@@ -1,4 +1,4 @@
-/* See run_labels.h. */
+/* Reads what the command prints, passes it on, and turns its stage lines into zones. */
 #include "run_labels.h"
 
 #include "command.h"

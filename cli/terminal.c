@@ -1,4 +1,4 @@
-/* Colour and width of what the tool prints. */
+/* Whether the terminal takes colour, and how wide it is. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Lines and facts. */
+/* Fits facts into lines of the screen's width. */
 #include "top_lines.h"
 
 #include "report/panels/panel.h"

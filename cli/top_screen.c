@@ -1,4 +1,4 @@
-/* ncurses. */
+/* The screen of `strobe top`, with ncurses. */
 #include "top_screen.h"
 
 #include "command.h"

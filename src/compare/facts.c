@@ -1,4 +1,4 @@
-/* A report model's comparable facts. */
+/* Takes from a report model what can be compared with another run. */
 #include "compare/model_facts.h"
 
 #include "base/buf.h"

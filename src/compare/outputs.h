@@ -1,4 +1,4 @@
-/* Whether two runs made the same: their outputs, by content where they are identical, else by their pixels. */
+/* Whether two runs made the same output: first by content, then by pixels. */
 #ifndef SB_COMPARE_OUTPUTS_H
 #define SB_COMPARE_OUTPUTS_H
 

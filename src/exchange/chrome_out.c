@@ -1,4 +1,4 @@
-/* Chrome JSON out, in Kineto's conventions, so that chrome://tracing, Perfetto
+/* Writes Chrome JSON by Kineto's conventions, so that chrome://tracing, Perfetto
  * and HTA read it: microseconds with three decimals since baseTimeNanoseconds,
  * the rank before the events, GPU work under its device and stream. */
 #include "exchange/chrome.h"

@@ -1,4 +1,4 @@
-/* What strobe itself writes about several runs, in: of a diff the new side, of a journal its newest step, of an
+/* Reads what strobe writes about several runs: of a diff the new side, of a journal its newest step, of an
  * aggregate the mean rank, of a bench its rows. Laid out as a text's stages are (textlog.h). */
 #include "base/buf.h"
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* CSV out: one row per zone, GPU record, mark and counter value. RFC 4180. */
+/* Writes CSV: one row per zone, GPU record, mark and counter value. RFC 4180. */
 #include "exchange/export.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* OpenTelemetry out: OTLP JSON, a message a line. Zones are spans: of a request's trace where a zone carries its
+/* Writes OpenTelemetry's OTLP JSON, a message a line. Zones are spans: of a request's trace where a zone carries its
  * `traceparent` or `trace_id`, else of the session's. GPU work is inside the zone that launched it. Samples and
  * counters are metrics. */
 #include "exchange/export.h"

@@ -1,4 +1,4 @@
-/* Packed recordings out: the same events in a third of the bytes, still a RUN. */
+/* Writes packed recordings: the same events in a third of the bytes. Every command reads them. */
 #include "exchange/export.h"
 
 #include "base/error.h"

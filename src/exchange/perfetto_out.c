@@ -1,4 +1,4 @@
-/* Perfetto protobuf out: one packet sequence, interned names, a track per thread,
+/* Writes Perfetto's protobuf: one packet sequence, interned names, a track per thread,
  * task, GPU stream and counter, arrows from launches to kernels. The fields are
  * those of tests/exchange/perfetto.proto. */
 #include "exchange/perfetto.h"

@@ -1,4 +1,4 @@
-/* pprof out (profile.proto, gzip): stages with their calls and their own time, sampled Python stacks, GPU work
+/* Writes pprof (profile.proto, gzip): stages with their calls and their own time, sampled Python stacks, GPU work
  * by name inside the stage that launched it. Totals are exact: zones that were folded into sums are in them. */
 #include "exchange/deflate.h"
 #include "exchange/export.h"

@@ -1,4 +1,4 @@
-/* cProfile files in: sums per function and per caller become a tree of zones on a
+/* Reads cProfile files: sums per function and per caller become a tree of zones on a
  * made-up clock. A function's time is shared out among its callers as cProfile
  * measured it; what a caller's callees took is shared out in proportion. */
 #include "exchange/import.h"

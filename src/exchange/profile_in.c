@@ -1,4 +1,4 @@
-/* JSON that profilers write about a run, in: reports (strobe's and those of the session
+/* Reads JSON that profilers write about a run: reports (strobe's and those of the session
  * profiler), exported timing statistics, memory logs, raw series. One table of forms;
  * what they say is laid out as a text's is (textlog.h). */
 #include "base/buf.h"

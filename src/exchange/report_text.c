@@ -1,4 +1,4 @@
-/* strobe's own report as text (timing_summary.txt), in: the stage tree has the totals, the table
+/* Reads strobe's own report as text (timing_summary.txt): the stage tree has the totals, the table
  * before it each stage's extremes, and its "wall" row the run's length. All else in the text says
  * the same once more, or cannot be kept. */
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* Memory snapshots of torch in: torch.cuda.memory._dump_snapshot(), or the C++ side's own pickle. What a
- * dictionary is, its keys say: a frame, a block, a segment, an entry of the history. */
+/* Reads memory snapshots of torch: torch.cuda.memory._dump_snapshot(), or the C++ side's own pickle. The keys
+ * of a dictionary say what it is: a frame, a block, a segment, an entry of the history. */
 #include "exchange/snapshot.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* What the lines of the program held over time: when a part of the history ends, what its lines then have that changed in it.
- * Parts are joined by two as the history gets longer, so that its length does not matter. */
+/* What the lines of the program held over time. The history is cut into parts; at the end of each, the lines
+ * whose memory changed in it are noted. As the history gets longer, two parts become one: memory stays bounded. */
 #include "exchange/snapshot.h"
 
 #define MARKS_MOST (1u << 18)

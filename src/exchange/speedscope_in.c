@@ -1,4 +1,4 @@
-/* speedscope JSON in: evented profiles as they are, sampled ones as the zones their stacks make one after the
+/* Reads speedscope JSON: evented profiles as they are, sampled ones as the zones their stacks make one after the
  * other. A profile is a thread. The whole file is read before frames have names: they may come last. */
 #include "exchange/import.h"
 

@@ -1,4 +1,4 @@
-/* speedscope JSON out: a profile per thread, task and GPU stream, and one of sampled Python stacks. Frames
+/* Writes speedscope JSON: a profile per thread, task and GPU stream, and one of sampled Python stacks. Frames
  * are the run's names and come last, when all of them are known. */
 #include "exchange/export.h"
 #include "exchange/nested.h"

@@ -1,4 +1,4 @@
-/* Source code told by its declarations. */
+/* Recognises source code by its declarations. */
 #include "exchange/text_code.h"
 
 #include <ctype.h>

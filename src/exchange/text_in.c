@@ -1,4 +1,4 @@
-/* Text in: whatever hand-made timers and profilers print. Each line is offered to
+/* Reads text: whatever hand-made timers and profilers print. Each line is offered to
  * the form whose passage is open, then to the headings of all forms, then to the
  * stage lines. */
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* What a text says about a run, while it is read: stages as a tree, and beside them
  * loops, memory, samples and variants. The forms in text_in.c's table fill it,
- * textlog_write.c lays it out on a made-up clock. */
+ * textlog_write.c writes it as zones on a made-up clock. */
 #ifndef SB_EXCHANGE_TEXTLOG_H
 #define SB_EXCHANGE_TEXTLOG_H
 

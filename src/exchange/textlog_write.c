@@ -1,4 +1,4 @@
-/* Lays what a text told out on a made-up clock. Children follow one another from
+/* Writes the stages of a text as zones, on a made-up clock. Children follow one another from
  * their parent's begin, so that what the labels leave open shows as the parent's
  * own time; loops lie beside the stages, as they may hold them. */
 #include "exchange/textlog_clock.h"

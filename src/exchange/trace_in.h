@@ -1,4 +1,4 @@
-/* Chrome and Kineto (torch.profiler) traces in. */
+/* Reads Chrome and Kineto (torch.profiler) traces. */
 #ifndef SB_EXCHANGE_TRACE_IN_H
 #define SB_EXCHANGE_TRACE_IN_H
 

@@ -1,4 +1,4 @@
-/* CUPTI's numbers of copies, as strobe's. */
+/* Translates CUPTI's kinds of copies into strobe's. */
 #include "gpu/copy_name.h"
 
 #include "gpu/cupti.h"

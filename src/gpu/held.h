@@ -1,4 +1,4 @@
-/* GPU records that are not written yet: the last ones, in memory that is bounded. One thread's. */
+/* GPU records that are not written yet: the last ones, in memory that is bounded. Only one thread uses them. */
 #ifndef SB_GPU_HELD_H
 #define SB_GPU_HELD_H
 

@@ -1,4 +1,4 @@
-/* Each shape is named once. */
+/* Gives each shape of a launch a name, once. */
 #include "gpu/kernel_shape.h"
 
 #include "format/gpu_shape.h"

@@ -1,6 +1,6 @@
 /*
  * The events that one thread puts on streams: the context they belong to, a few
- * free ones at hand, and when none is needed because the last one still says it.
+ * free ones at hand, and when the last event serves once more.
  */
 #ifndef SB_GPU_MARKER_H
 #define SB_GPU_MARKER_H

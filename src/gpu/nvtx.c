@@ -202,35 +202,35 @@ static void mark(struct sb_nvtx_label label, const struct nvtx_attributes *a)
 
 static void mark_ex(const struct nvtx_attributes *a)
 {
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		mark(sb_nvtx_label_of_attributes(NULL, a), a);
 }
 
 static void mark_a(const char *text)
 {
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		mark(sb_nvtx_label_of(NULL, text), NULL);
 }
 
 static void mark_w(const wchar_t *text)
 {
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		mark(sb_nvtx_label_of_wide(NULL, text), NULL);
 }
 
 static uint64_t range_start_ex(const struct nvtx_attributes *a)
 {
-	return strobe_mode_ ? start(sb_nvtx_label_of_attributes(NULL, a)) : 0;
+	return STROBE_ON_() ? start(sb_nvtx_label_of_attributes(NULL, a)) : 0;
 }
 
 static uint64_t range_start_a(const char *text)
 {
-	return strobe_mode_ ? start(sb_nvtx_label_of(NULL, text)) : 0;
+	return STROBE_ON_() ? start(sb_nvtx_label_of(NULL, text)) : 0;
 }
 
 static uint64_t range_start_w(const wchar_t *text)
 {
-	return strobe_mode_ ? start(sb_nvtx_label_of_wide(NULL, text)) : 0;
+	return STROBE_ON_() ? start(sb_nvtx_label_of_wide(NULL, text)) : 0;
 }
 
 static int range_push_ex(const struct nvtx_attributes *a)
@@ -255,7 +255,7 @@ static int range_pop(void)
 
 static void name_thread_a(uint32_t tid, const char *text)
 {
-	if (strobe_mode_ && text)
+	if (STROBE_ON_() && text)
 		sb_put_text(SB_STREAM_KEEP, SB_THREAD, tid, NULL, 0, text, strlen(text));
 }
 
@@ -271,13 +271,13 @@ static void name_thread_w(uint32_t tid, const wchar_t *wide)
 
 static void domain_mark_ex(const struct domain *d, const struct nvtx_attributes *a)
 {
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		mark(sb_nvtx_label_of_attributes(name_of(d), a), a);
 }
 
 static uint64_t domain_range_start_ex(const struct domain *d, const struct nvtx_attributes *a)
 {
-	return strobe_mode_ ? start(sb_nvtx_label_of_attributes(name_of(d), a)) : 0;
+	return STROBE_ON_() ? start(sb_nvtx_label_of_attributes(name_of(d), a)) : 0;
 }
 
 static void domain_range_end(const struct domain *d, uint64_t id)

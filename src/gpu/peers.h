@@ -1,4 +1,4 @@
-/* How long the last ones of a kind took: what a slow one is held against. */
+/* How long the last steps or generations of a kind took: a slow one is compared with these. */
 #ifndef SB_GPU_PEERS_H
 #define SB_GPU_PEERS_H
 

@@ -287,7 +287,7 @@ uint64_t strobe_gpu_zone_arrive(void)
 /* A thread that runs an interpreter is not cancelled: it would keep the interpreter's lock. */
 void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
-	if (!STROBE_UNLIKELY_(strobe_mode_))
+	if (!STROBE_ON_())
 		return;
 	strobe_zone_begin_id(name);
 	sb_gpu_zone_begin(
@@ -296,13 +296,13 @@ void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived
 
 void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)
 {
-	if (STROBE_UNLIKELY_(strobe_mode_))
+	if (STROBE_ON_())
 		end_zone(name, stream, SB_GPU_PUTS_FROM_INTERPRETER);
 }
 
 void strobe_gpu_zone_begin_id(uint32_t name, void *stream)
 {
-	if (STROBE_UNLIKELY_(strobe_mode_))
+	if (STROBE_ON_())
 		begin(name, stream, sb_clock_ticks());
 }
 
@@ -310,7 +310,7 @@ void strobe_gpu_zone_begin(const char *name, void *stream)
 {
 	uint64_t arrived_ticks;
 
-	if (!STROBE_UNLIKELY_(strobe_mode_))
+	if (!STROBE_ON_())
 		return;
 	arrived_ticks = sb_clock_ticks();
 	begin(strobe_name(name, NULL), stream, arrived_ticks);
@@ -318,7 +318,7 @@ void strobe_gpu_zone_begin(const char *name, void *stream)
 
 void strobe_gpu_zone_end_id(uint32_t name, void *stream)
 {
-	if (STROBE_UNLIKELY_(strobe_mode_))
+	if (STROBE_ON_())
 		end(name, stream);
 }
 

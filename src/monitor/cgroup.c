@@ -1,4 +1,4 @@
-/* Control groups. */
+/* Reads the limits of this process's control group. */
 #include "monitor/cgroup.h"
 
 #include "monitor/procfile.h"

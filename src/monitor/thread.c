@@ -1,4 +1,4 @@
-/* Strobe's own threads. */
+/* Starts, paces and ends strobe's own threads. */
 #include "monitor/thread.h"
 
 #include "base/numerals.h"

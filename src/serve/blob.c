@@ -1,4 +1,4 @@
-/* Counted by hand: the server has one thread. */
+/* Shared bytes. The count needs no lock: the server has one thread. */
 #include "serve/blob.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Nothing here allocates or keeps state. */
+/* The checks. Nothing here allocates or keeps state. */
 #include "serve/guard.h"
 
 #include <arpa/inet.h>

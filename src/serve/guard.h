@@ -1,6 +1,7 @@
 /* Who may ask: checks of the Host, Origin and token of a request, as plain
  * functions of text. A page elsewhere that points its name at this machine (DNS
- * rebinding) fails the Host check; one that asks across origins the other. */
+ * rebinding) fails the Host check; one that asks across origins fails the
+ * Origin check. */
 #ifndef SB_SERVE_GUARD_H
 #define SB_SERVE_GUARD_H
 

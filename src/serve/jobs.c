@@ -1,4 +1,4 @@
-/* A request's id is only ever compared with what was found by looking. */
+/* The worker's jobs. An id from a request is only compared with the ids of runs that were found. */
 #include "serve/jobs.h"
 
 #include "compare/compare.h"

@@ -1,4 +1,4 @@
-/* See listing.h: what a run is, run/catalogue.h decides. */
+/* Lists the runs of a folder. What a run is, is decided by run/catalogue.h. */
 #include "serve/listing.h"
 
 #include "base/error.h"

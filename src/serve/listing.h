@@ -1,5 +1,5 @@
-/* The runs that can be served: found by looking, never by what a request says.
- * A request's id is only ever compared with what was found. */
+/* The runs that can be served: found by looking into the folder, never
+ * by a path from a request. An id from a request is only compared with theirs. */
 #ifndef SB_SERVE_LISTING_H
 #define SB_SERVE_LISTING_H
 

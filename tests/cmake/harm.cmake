@@ -9,6 +9,10 @@ foreach(name descriptors talk threads cut chance gpu)
 endforeach()
 target_include_directories(harm_gpu PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 add_dependencies(harm_gpu fake_cuda fake_cupti)
+# The collectors' threads beside the program's: tests/sanitize/run takes it under the thread sanitizer.
+add_test(NAME harm/gpu_collected COMMAND harm_gpu collect 3)
+set_tests_properties(harm/gpu_collected PROPERTIES TIMEOUT 300 ENVIRONMENT
+  "STROBE_CUDA_PATH=$<TARGET_FILE:fake_cuda>;STROBE_CUPTI_PATH=$<TARGET_FILE:fake_cupti>;STROBE_MONITOR=0;STROBE_OUTPUT_DIR=${CMAKE_BINARY_DIR}/tests/gpu-collected")
 
 # Preloaded: systems that refuse what the recorder asks for.
 add_library(harm_refuse MODULE ${CMAKE_SOURCE_DIR}/tests/harm/refuse.c)

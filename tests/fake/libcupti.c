@@ -82,9 +82,11 @@ API int cuptiGetTimestamp(uint64_t *out)
 API int cuptiActivityRegisterCallbacks(cupti_buffer_requested requested, cupti_buffer_completed completed)
 {
 	COUNTED;
+	pthread_mutex_lock(&lock); /* records of other threads may be made meanwhile */
 	request = requested;
 	complete = completed;
 	someone_else = false;
+	pthread_mutex_unlock(&lock);
 	return CUPTI_OK;
 }
 
@@ -261,13 +263,15 @@ static uint64_t now(void)
 
 static uint32_t launch(void)
 {
-	struct cupti_callback_data data = { .correlation = ++next_correlation };
+	struct cupti_callback_data data = { .correlation = __atomic_add_fetch(
+						    &next_correlation, 1, __ATOMIC_RELAXED) };
+	cupti_callback tell = callback; /* its subscriber may go meanwhile: the call is made all the same */
 
-	if (callback && callbacks[307]) {
+	if (tell && callbacks[307]) {
 		data.site = CUPTI_API_ENTER;
-		callback(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
+		tell(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
 		data.site = CUPTI_API_EXIT;
-		callback(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
+		tell(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
 	}
 	return data.correlation;
 }

@@ -1,9 +1,11 @@
 /* Threads over a stand-in for the GPU driver, in which every call is a cancellation point:
  * cancelled anywhere, forked at any moment, they leave nothing held. Prints how many GPU
  * zones the main thread closed. STROBE_CUDA_PATH and STROBE_CUPTI_PATH name the stand-ins.
- * usage: gpu cancel ROUNDS | fork ROUNDS */
+ * "collect" is for the thread sanitizer: all of strobe's GPU threads at work beside the program's.
+ * usage: gpu cancel ROUNDS | fork ROUNDS | collect ROUNDS */
 #include "fake/fake_cuda.h"
 #include "fake/fake_cupti.h"
+#include "fake/fake_pm.h"
 #include "strobe.h"
 
 #include <dlfcn.h>
@@ -21,6 +23,7 @@ enum { CONTEXTS = 12, THREADS = 3, HUNG_S = 60 };
 
 static const struct fake_cuda *gpu;
 static const struct fake_cupti *cupti;
+static const struct fake_pm *pm;
 static char contexts[CONTEXTS], stream[16];
 static unsigned long closed;
 static atomic_bool over;
@@ -152,6 +155,56 @@ static void go_forked(int rounds)
 	must(strobe_stop(), "strobe_stop");
 }
 
+/* A kernel as CUPTI tells of it. */
+static void launch_kernel(void)
+{
+	uint64_t t = cupti->now();
+
+	cupti->kernel(cupti->launch(), t, t + 1000, "gemm");
+}
+
+static void *launch_until_over(void *seed)
+{
+	unsigned random = *(unsigned *)seed;
+
+	while (!atomic_load(&over)) {
+		launch_kernel();
+		if (next(&random) % 8 == 0)
+			zone_on(next(&random));
+	}
+	return NULL;
+}
+
+/* Sessions begin and end while threads launch; traces and counters begin and end inside of them. */
+static void go_collected(int rounds)
+{
+	static unsigned seeds[THREADS] = { 1, 2, 3 };
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, launch_until_over, &seeds[i]);
+	for (int i = 0; i < rounds; i++) {
+		must(strobe_start(NULL), "strobe_start");
+		must(strobe_gpu_counters_start("seconds:60"), "strobe_gpu_counters_start");
+		while (!pm->sampling(0)) /* the collector's thread begins it; alarm() ends a wait in vain */
+			sched_yield();
+		for (int k = 0; k < 4; k++) {
+			strobe_gpu_trace_start("seconds:60");
+			launch_kernel();
+			use_everything();
+		}
+		strobe_gpu_counters_stop();
+		must(strobe_stop(), "strobe_stop");
+	}
+	atomic_store(&over, true);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	if (cupti->subscribed() || pm->held() || !cupti->calls("cuptiActivityRegisterCallbacks")) {
+		printf("no trace began, or CUPTI is still held\n");
+		exit(1);
+	}
+}
+
 int main(int count, char **arguments)
 {
 	const char *what = count > 1 ? arguments[1] : "";
@@ -161,6 +214,8 @@ int main(int count, char **arguments)
 	cupti = ((fake_cupti_function)symbol_of("STROBE_CUPTI_PATH", "fake_cupti"))();
 	gpu->reset();
 	cupti->reset();
+	pm = ((fake_pm_function)symbol_of("STROBE_CUPTI_PATH", "fake_pm"))();
+	pm->reset();
 	for (int i = CONTEXTS - 1; i >= 0; i--)
 		gpu->make_current(&contexts[i], i);
 	gpu->work(stream, 1);
@@ -170,6 +225,8 @@ int main(int count, char **arguments)
 		go_cancelled(rounds);
 	else if (!strcmp(what, "fork"))
 		go_forked(rounds);
+	else if (!strcmp(what, "collect"))
+		go_collected(rounds);
 	else
 		return 2;
 	printf("%lu\n", closed);
