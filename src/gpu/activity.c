@@ -312,7 +312,7 @@ static int refuse(const char *what, int result)
 {
 	if (result == CUPTI_NO_PRIVILEGES)
 		return sb_fail(STROBE_EPERM, "%s: no permission for GPU profiling", what);
-	return sb_fail(STROBE_EIO, "%s: %s (%d)", what, sb_cupti_error(cupti, result), result);
+	return sb_fail(STROBE_EIO, "%s: %s (%d)", what, sb_cupti_error(result), result);
 }
 
 static void set_zeroed(uint8_t value)

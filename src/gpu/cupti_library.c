@@ -98,7 +98,6 @@ static const struct sb_dynlib_entry entries[] = {
 	NEEDED(enable_callback, "cuptiEnableCallback"),
 	OPTIONAL(device_of, "cuptiGetDeviceId"),
 	OPTIONAL(stream_number, "cuptiGetStreamIdEx"),
-	OPTIONAL(result_string, "cuptiGetResultString"),
 };
 
 /* 18 to 28 were the versions of CUDA 12's releases; then 1000 * CUDA's own number.
@@ -151,11 +150,47 @@ int sb_cupti_load(const struct sb_cupti **out_cupti)
 	return 0;
 }
 
-const char *sb_cupti_error(const struct sb_cupti *cupti, int result)
-{
-	const char *text = NULL;
+/* CUPTI's own words, kept here: where there is no driver, cuptiGetResultString of CUDA 13 calls itself until
+ * the stack is used up and the program with it. */
+static const struct {
+	int result;
+	const char *name;
+} errors[] = {
+	{ 1, "CUPTI_ERROR_INVALID_PARAMETER" },
+	{ 2, "CUPTI_ERROR_INVALID_DEVICE" },
+	{ 3, "CUPTI_ERROR_INVALID_CONTEXT" },
+	{ 7, "CUPTI_ERROR_INVALID_OPERATION" },
+	{ 8, "CUPTI_ERROR_OUT_OF_MEMORY" },
+	{ 9, "CUPTI_ERROR_HARDWARE" },
+	{ 10, "CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT" },
+	{ 11, "CUPTI_ERROR_API_NOT_IMPLEMENTED" },
+	{ 12, "CUPTI_ERROR_MAX_LIMIT_REACHED" },
+	{ 13, "CUPTI_ERROR_NOT_READY" },
+	{ 14, "CUPTI_ERROR_NOT_COMPATIBLE" },
+	{ 15, "CUPTI_ERROR_NOT_INITIALIZED" },
+	{ 19, "CUPTI_ERROR_INVALID_HANDLE" },
+	{ 20, "CUPTI_ERROR_INVALID_STREAM" },
+	{ 21, "CUPTI_ERROR_INVALID_KIND" },
+	{ 23, "CUPTI_ERROR_DISABLED" },
+	{ 26, "CUPTI_ERROR_HARDWARE_BUSY" },
+	{ 27, "CUPTI_ERROR_NOT_SUPPORTED" },
+	{ 33, "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED" },
+	{ 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" },
+	{ 36, "CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED" },
+	{ 38, "CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED" },
+	{ 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
+	{ 40, "CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES" },
+	{ 41, "CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED" },
+	{ 42, "CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED" },
+	{ 43, "CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED" },
+	{ 45, "CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED" },
+	{ 999, "CUPTI_ERROR_UNKNOWN" },
+};
 
-	if (cupti->result_string)
-		cupti->result_string(result, &text);
-	return text ? text : "unknown error";
+const char *sb_cupti_error(int result)
+{
+	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+		if (errors[i].result == result)
+			return errors[i].name;
+	return "unknown error";
 }

@@ -24,12 +24,12 @@ struct sb_cupti {
 	int (*enable_callback)(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id);
 	int (*device_of)(void *context, uint32_t *out_device);
 	int (*stream_number)(void *context, void *stream, uint8_t per_thread, uint32_t *out_number);
-	int (*result_string)(int, const char **);
 };
 
 /* The table lives as long as the process. Fails with words for the user. */
 int sb_cupti_load(const struct sb_cupti **out_cupti);
 
-const char *sb_cupti_error(const struct sb_cupti *cupti, int result);
+/* The name that CUPTI gives to a result. */
+const char *sb_cupti_error(int result);
 
 #endif

@@ -22,8 +22,7 @@ static int refuse(const struct sb_pm_session *s, const char *what, int result)
 		return sb_fail(STROBE_EPERM, "GPU %d: no permission to sample its counters", s->device);
 	if (result == CUPTI_HARDWARE_BUSY || result == CUPTI_INVALID_OPERATION)
 		return sb_fail(STROBE_EBUSY, "GPU %d: another profiler has its counters", s->device);
-	return sb_fail(
-		STROBE_EIO, "GPU %d: %s: %s (%d)", s->device, what, sb_cupti_error(s->cupti, result), result);
+	return sb_fail(STROBE_EIO, "GPU %d: %s: %s (%d)", s->device, what, sb_cupti_error(result), result);
 }
 
 /* The process's, not a device's. */

@@ -57,6 +57,14 @@ static int load_with_version(uint32_t version)
 	return -WEXITSTATUS(status);
 }
 
+static void a_result_has_a_name_without_asking_the_library(void **state)
+{
+	assert_string_equal(sb_cupti_error(15), "CUPTI_ERROR_NOT_INITIALIZED");
+	assert_string_equal(
+		sb_cupti_error(CUPTI_MULTIPLE_SUBSCRIBERS), "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED");
+	assert_string_equal(sb_cupti_error(-7), "unknown error");
+}
+
 static void unknown_versions_are_refused(void **state)
 {
 	(void)state;
@@ -555,6 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
+		cmocka_unit_test(a_result_has_a_name_without_asking_the_library),
 		TEST(kernel_carries_the_call_that_launched_it), TEST(kernels_tell_the_shape_of_their_launch),
 		TEST(kernels_keep_grid_block_registers_and_shared_memory),
 		TEST(more_shapes_than_names_are_kept_as_they_are),
