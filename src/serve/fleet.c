@@ -89,6 +89,27 @@ static void find_file(struct fleet_run *r, const char *path)
 		r->files.count--;
 }
 
+static bool is_among(const struct sb_recording_paths *known, const char *path)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (!strcmp(known->paths[i], path))
+			return true;
+	return false;
+}
+
+/* Recordings that turned out to be of ranks, each of which is followed for itself: at first one rank alone is a run. */
+static void leave_to_ranks(struct fleet_run *r, const struct sb_recording_paths *known)
+{
+	for (size_t i = r->files.count; i-- > 0;) {
+		struct sb_follow *file = file_at(r, i);
+
+		if (is_among(known, file->path))
+			continue;
+		sb_follow_done(file);
+		*file = *file_at(r, --r->files.count);
+	}
+}
+
 /* A run is a folder of recordings, some of a folder, or one of them. */
 static void find_files(struct fleet_run *r, const struct sb_recording_paths *known)
 {
@@ -96,8 +117,10 @@ static void find_files(struct fleet_run *r, const struct sb_recording_paths *kno
 
 	for (size_t i = 0; i < known->count; i++)
 		find_file(r, known->paths[i]);
-	if (known->count)
+	if (known->count) {
+		leave_to_ranks(r, known);
 		return;
+	}
 	if (sb_catalogue_kind(r->path, NULL) == SB_CATALOGUE_RUN)
 		sb_catalogue_recordings(r->path, &found);
 	else

@@ -455,16 +455,21 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(server.stop(), 0)
 
     def test_live_ranks_of_one_launcher_are_scraped_each_with_its_rank(self):
-        launcher = 'for r in 0 1; do RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j "$0" <&3 & done 3<&0; wait'
+        launcher = '''rank() { RANK=$1 WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j "$0" <&3 & }
+            exec 3<&0; rank 0; until [ -e "$1/go" ]; do sleep 0.05; done; rank 1; wait'''
         with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
-            live = subprocess.Popen([BUILD / "strobe", "run", "-q", "-o", folder, "--", "sh", "-c", launcher, BUILD / "tests" / "live_recorder"],
+            live = subprocess.Popen([BUILD / "strobe", "run", "-q", "-o", folder, "--", "sh", "-c", launcher, BUILD / "tests" / "live_recorder", folder],
                                     stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, "STROBE_HISTORY": "off"})
             server = Server(folder)
             try:
                 def steps():
                     text = server.get("/metrics").body.decode()
                     return sorted(set(re.findall(r'^strobe_frames_total\{[^}]*run="[^"]*\.rank_(\d)"', text, re.M))) == ["0", "1"] and text
+                until("the first rank, which is a run so far", lambda: b"strobe_frames_total{" in server.get("/metrics").body)
+                pathlib.Path(folder, "go").touch()
                 text = until("both ranks to be scraped", steps)
+                of_the_job = re.findall(r'^strobe_frames_total\{run="[^".]*"[^}]*\} (\S+)', text, re.M)
+                self.assertEqual(sum(map(float, of_the_job)), 0)  # none is counted twice
                 for rank in "01":
                     self.assertRegex(text, rf'strobe_frames_total\{{[^}}]*rank="{rank}"')
             finally:
