@@ -1,5 +1,6 @@
 /* strobe bench: repeated runs of a command, over sweeps and ladders. */
 #include "bench_child.h"
+#include "bench_held.h"
 #include "bench_marks.h"
 #include "bench_pair.h"
 #include "bench_plan.h"
@@ -113,6 +114,18 @@ static int end_row(struct sb_bench_row *row, const struct bench_run *run)
 	return row->reason ? 0 : complain("no memory");
 }
 
+/* One that was not recorded runs once more for it. */
+static int end_row_without_memory(struct bench_job *job, size_t i, const struct bench_run *run)
+{
+	struct sb_bench_row *row = &job->bench.rows[i];
+
+	job->progress.label = "recorded, for what held the memory";
+	progress_draw(&job->progress);
+	row->held = job->marks ? bench_held_words(job->folder)
+			       : bench_held_again(&job->child, job->plan.commands[i]);
+	return end_row(row, run);
+}
+
 static int add_marks(struct bench_job *job, struct sb_bench_row *row)
 {
 	struct bench_run nothing = { .state = SB_BENCH_EMPTY };
@@ -150,6 +163,8 @@ static int run_row(struct bench_job *job, size_t i, bool counts)
 	job->bench.interrupted = run.interrupted;
 	if (run.interrupted)
 		return 0;
+	if (run.state == SB_BENCH_OOM)
+		return end_row_without_memory(job, i, &run);
 	if (run.state != SB_BENCH_OK)
 		return end_row(row, &run);
 	job->row_seconds[i] += run.seconds;

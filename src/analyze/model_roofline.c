@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-const char *const sb_gpu_bound_names[SB_BOUNDS] = { "tensor", "FP32", "DRAM", "SM", "launch", "host" };
+const char *const sb_gpu_bound_names[SB_BOUNDS] = { "tensor", "FP32", "DRAM", "SM", "launch", "host",
+	"copies", "communication" };
 
 static const struct sb_field bound_rows[] = {
 	SB_FIELD(sb_bound_share, bound, "bound", SB_ALWAYS,

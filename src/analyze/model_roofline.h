@@ -15,6 +15,8 @@ enum sb_gpu_bound {
 	SB_BOUND_SM, /* its processors work, none of the others is near its peak: latency, other pipes */
 	SB_BOUND_LAUNCH, /* kernels too small or too far apart */
 	SB_BOUND_HOST, /* the GPU has nothing to do */
+	SB_BOUND_COPIES, /* over PCIe, while the processors have little to do */
+	SB_BOUND_COMMUNICATION, /* over NVLink, the same */
 	SB_BOUNDS
 };
 

@@ -83,6 +83,7 @@ void sb_bench_done(struct sb_bench *bench)
 		free(row->settings);
 		free(row->name);
 		free(row->reason);
+		free(row->held);
 		free(row->seconds);
 	}
 	for (size_t k = 0; k < bench->key_count; k++)
@@ -113,6 +114,8 @@ static const struct sb_field row_rows[] = {
 	SB_FIELD_NAMED(sb_bench_row, state, "state", SB_ALWAYS, state_names,
 		"empty: ran, but left nothing to measure"),
 	SB_FIELD(sb_bench_row, reason, "reason", SB_KNOWN, "why it is not ok"),
+	SB_FIELD(sb_bench_row, held, "memory_held", SB_KNOWN,
+		"of state oom: what asked for more memory, in which stage, and what held it"),
 	SB_FIELD(sb_bench_row, exit_code, "exit_code", SB_ALWAYS, "of the run that ended the row",
 		.when = not_ok, .range = SB_SIGNED),
 	SB_FIELD_ARRAY(sb_bench_row, settings, setting_count, "values", SB_KNOWN, "of the sweep's keys"),

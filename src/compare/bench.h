@@ -24,6 +24,7 @@ struct sb_bench_row {
 	enum sb_bench_state state;
 	int exit_code; /* of the run that ended the row */
 	char *reason; /* in words, NULL when ok */
+	char *held; /* of one that had too little memory: what asked for more and what held it; NULL: not known */
 	double *seconds; /* measured, in order; warm-up is not among them */
 	size_t count;
 	size_t capacity;

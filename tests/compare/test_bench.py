@@ -33,6 +33,29 @@ def test_bench_sweeps_the_full_grid_in_turns(strobe, tmp_path):
     assert (tmp_path / "runs").read_text().split() == ["1x", "1y", "1z", "2x", "2y", "2z"] * 2
 
 
+OUT_OF_MEMORY = """
+import resource, sys, strobe
+with open("/proc/self/status") as status:
+    used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+resource.setrlimit(resource.RLIMIT_DATA, (used + (160 << 20), resource.RLIM_INFINITY))
+with strobe.generation(frames=8), strobe.section("vae_decode"):
+    bytearray(int(sys.argv[1]) << 20)
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--marks",)])
+def test_a_row_without_memory_says_what_held_it(strobe, tmp_path, how):
+    """With --marks from its own recording; else the command runs once more, recorded."""
+    (tmp_path / "program.py").write_text(OUT_OF_MEMORY)
+    command = ("-n", "1", "-w", "0", *how, "--sweep", "mb=1,4000", "--", "/usr/bin/python3", str(tmp_path / "program.py"), "{mb}")
+    result = bench(strobe, *command, PYTHONPATH=os.path.join(BUILD, "python"))
+    fits, not_so = result["rows"]
+    assert fits["state"] == "ok" and "memory_held" not in fits
+    assert not_so["state"] == "oom" and " in vae_decode; held: " in not_so["memory_held"], not_so
+    table = strobe("bench", *command, PYTHONPATH=os.path.join(BUILD, "python")).stdout
+    assert "in vae_decode; held:" in table
+
+
 def test_bench_keeps_failing_rows_and_goes_on(strobe):
     script = 'case {n} in 1) exit 3;; 2) echo "CUDA out of memory" >&2; exit 1;; 3) kill -KILL $$;; 5) sleep 60;; esac'
     rows = bench(strobe, "-n", "2", "-w", "1", "--timeout", "1", "--sweep", "n=1,2,3,4,5", "--", "sh", "-c", script)["rows"]

@@ -177,6 +177,36 @@ static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 	done(&m);
 }
 
+/* Offloading: processors idle while weights come; ranks that exchange what they have; and both beside real work. */
+static void copies_and_communication_bound_a_stage(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const device[] = { "utilization_percent", "pcie_tx_gb_per_s", "pcie_rx_gb_per_s",
+		"nvlink_tx_gb_per_s" };
+	static const double counted[][2] = { { 0, 0 }, { 1, 0 }, { 60, 4 }, { 95, 90 }, { 5, 0 } };
+	static const double sampled[][4] = { { 0, 0, 0, 0 }, { 0, 0.1, 24, 0 }, { 99, 0, 0.2, 180 },
+		{ 99, 0, 24, 180 }, { 90, 0.5, 0.5, 2 } };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, device, 4);
+	uint32_t counters = sb_builder_schema(m.b, "gpu_counters", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i < 5; i++) {
+		sb_builder_sample(m.b, gpu, i * SECOND, sampled[i], 4);
+		sb_builder_sample(m.b, counters, i * SECOND + 1, counted[i], 2);
+	}
+	zone(&m, "offload", 0, 1, SECOND + 1);
+	zone(&m, "all_reduce", 0, SECOND + 1, 2 * SECOND + 1);
+	zone(&m, "denoise", 0, 2 * SECOND + 1, 3 * SECOND + 1);
+	zone(&m, "tiny", 0, 3 * SECOND + 1, 4 * SECOND + 1);
+	end_made(&m, 5 * SECOND);
+	assert_string_equal(sb_model_stage(m.model, "offload")->work.bound, "copies");
+	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
+	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "tensor");
+	assert_string_equal(sb_model_stage(m.model, "tiny")->work.bound, "launch");
+	done(&m);
+}
+
 static void facts(struct made *m)
 {
 	static const char *const columns[] = { "utilization_percent" };
@@ -442,6 +472,7 @@ int main(void)
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
+		cmocka_unit_test(copies_and_communication_bound_a_stage),
 		cmocka_unit_test(operations_over_time_over_the_peak),
 		cmocka_unit_test(what_was_not_counted_has_no_rate),
 		cmocka_unit_test(peak_rates_are_found_by_whole_words),

@@ -1960,6 +1960,7 @@ export type BenchRow = {
   name: string; // "batch=4 dtype=fp16", a variant's name, or the command
   state: "ok" | "oom" | "failed" | "timeout" | "empty"; // empty: ran, but left nothing to measure
   reason?: string; // why it is not ok
+  memory_held?: string; // of state oom: what asked for more memory, in which stage, and what held it
   exit_code?: number; // of the run that ended the row
   values?: Free; // of the sweep's keys
   count: number; // measurements

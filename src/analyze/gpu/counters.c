@@ -12,6 +12,8 @@
 #define NEAR_PEAK 40 /* percent */
 #define SMS_WORK 40
 #define KERNELS_RUN 2
+#define COPIES_RUN 3.0 /* GB/s over PCIe, either way: less is what every program moves */
+#define RANKS_TALK 15.0 /* GB/s over NVLink */
 
 struct reading { /* sums from the first reading to this one */
 	int64_t t_ns;
@@ -22,7 +24,7 @@ struct counted_device {
 	enum sb_counter_source source;
 	int device;
 	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
-	double utilization; /* the driver's, as sampled last */
+	double utilization, pcie, nvlink; /* the driver's, as sampled last; GB/s, the busier way */
 	struct sb_vec readings; /* struct reading */
 };
 
@@ -66,7 +68,7 @@ static struct counted_device *device_of(struct counters *c, const struct sb_even
 }
 
 /* What the GPU was busiest with. Near its peak means: most of what such kernels reach. */
-static enum sb_gpu_bound bound_of(const double *percent, double utilization)
+static enum sb_gpu_bound bound_of(const double *percent, double utilization, double pcie, double nvlink)
 {
 	static const enum sb_gpu_counter counters[] = { SB_COUNTER_TENSOR, SB_COUNTER_FP32, SB_COUNTER_DRAM };
 	static const enum sb_gpu_bound bounds[] = { SB_BOUND_TENSOR, SB_BOUND_FP32, SB_BOUND_DRAM };
@@ -77,22 +79,38 @@ static enum sb_gpu_bound bound_of(const double *percent, double utilization)
 			most = i;
 	if (percent[counters[most]] >= NEAR_PEAK)
 		return bounds[most];
+	if (nvlink >= RANKS_TALK)
+		return SB_BOUND_COMMUNICATION; /* its kernels keep processors busy, with waiting */
 	if (percent[SB_COUNTER_SM] >= SMS_WORK)
 		return SB_BOUND_SM;
+	if (pcie >= COPIES_RUN)
+		return SB_BOUND_COPIES;
 	return utilization >= KERNELS_RUN || percent[SB_COUNTER_SM] >= KERNELS_RUN ? SB_BOUND_LAUNCH
 										   : SB_BOUND_HOST;
 }
 
-/* The same thread samples both, this one first. */
-static void take_utilization(struct counters *c, const struct sb_event *e)
+static double column_of(const struct sb_event *e, const char *column)
 {
 	const struct sb_run_schema *schema = e->sample.schema;
 
 	for (uint32_t i = 0; i < schema->column_count; i++)
-		for (size_t k = 0; k < c->device_count && !strcmp(schema->columns[i], "utilization_percent");
-			k++)
-			if (c->devices[k].device == schema->device)
-				c->devices[k].utilization = e->sample.values[i];
+		if (!strcmp(schema->columns[i], column))
+			return e->sample.values[i];
+	return NAN;
+}
+
+/* The same thread samples both, this one first. */
+static void take_device(struct counters *c, const struct sb_event *e)
+{
+	for (size_t k = 0; k < c->device_count; k++) {
+		struct counted_device *d = &c->devices[k];
+
+		if (d->device != e->sample.schema->device)
+			continue;
+		d->utilization = column_of(e, "utilization_percent");
+		d->pcie = fmax(column_of(e, "pcie_rx_gb_per_s"), column_of(e, "pcie_tx_gb_per_s"));
+		d->nvlink = fmax(column_of(e, "nvlink_rx_gb_per_s"), column_of(e, "nvlink_tx_gb_per_s"));
+	}
 }
 
 /* What a row says, into the sums that end with it. A row without values ends a gap. */
@@ -101,7 +119,7 @@ static void add_row(
 {
 	const struct sb_run_schema *schema = e->sample.schema;
 	double percent[SB_COUNTERS];
-	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : 0;
+	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : 0, pcie = d->pcie;
 	bool known = false;
 
 	for (int k = 0; k < SB_COUNTERS; k++)
@@ -118,10 +136,13 @@ static void add_row(
 				known = true;
 			}
 	}
+	if (d->source == SB_COUNTED_PM)
+		pcie = fmax(column_of(e, "pcie_read_bytes_per_s"), column_of(e, "pcie_write_bytes_per_s")) /
+		       1e9;
 	if (known)
 		sums->covered_s += dt_s;
 	if (!isnan(percent[SB_COUNTER_SM]))
-		sums->bound_s[bound_of(percent, utilization)] += dt_s;
+		sums->bound_s[bound_of(percent, utilization, pcie, d->nvlink)] += dt_s;
 }
 
 static void take_sample(void *self, const struct sb_event *e)
@@ -131,7 +152,7 @@ static void take_sample(void *self, const struct sb_event *e)
 	struct reading *r, *before;
 
 	if (!strcmp(e->sample.schema->source, "gpu"))
-		take_utilization(c, e);
+		take_device(c, e);
 	d = c->err ? NULL : device_of(c, e);
 	if (!d)
 		return;

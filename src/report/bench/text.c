@@ -104,6 +104,8 @@ static void put_row(
 						    : sb_bench_state_name(row->state),
 			row->reason ? ": " : "", row->reason ? row->reason : "");
 	sb_buf_putc(out, '\n');
+	if (row->held)
+		sb_buf_printf(out, "  %*s  %s\n", label, "", row->held);
 }
 
 /* "clips/s"; "steps/s" where every row measured steps. */
