@@ -105,6 +105,8 @@ static const struct sb_field stage_rows[] = {
 		"its first begin; negative: handed in from before the run", .when = timed,
 		.range = SB_SIGNED),
 	SB_FIELD(sb_stage, end_s, "end_s", SB_ALWAYS, "its last end", .when = timed, .range = SB_SIGNED),
+	SB_FIELD(sb_stage, digit_s, "time_digit_s", SB_KNOWN,
+		"what the last digit of its imported time stands for: it is known to half of it"),
 	SB_FIELD(sb_stage, per_frame_s, "per_frame_s", SB_KNOWN, "time per frame, of its attribute frames",
 		.when = timed),
 	SB_FIELD(sb_stage, per_step_s, "per_step_s", SB_KNOWN, "time per step, of its attribute steps",

@@ -79,6 +79,7 @@ struct sb_stage {
 	size_t attr_count;
 	struct sb_pair *attributes; /* the same with one value each: the sum of counts, else the last */
 	size_t attribute_count;
+	double digit_s; /* what the last digit of its imported time stands for; NAN: it was measured */
 	double per_frame_s, per_step_s, per_iteration_s; /* NAN: no such count, or calls without an end */
 	/* grouped names: who is inside; also threads of a pool */
 	struct sb_stage_member {

@@ -2,6 +2,7 @@
 #include "exchange/textlog_clock.h"
 
 #include "base/error.h"
+#include "format/run_keys.h"
 
 #include <math.h>
 
@@ -48,6 +49,9 @@ static void put_attrs(struct sb_textlog_clock *c, const struct sb_textlog_node *
 		else
 			sb_builder_attr_float(c->writer, key, line->attrs[i].f);
 	}
+	if (line->digit_ns > 0 && line->digit_ns < c->log->digit_ns && !c->log->now_ns) /* else the run's */
+		sb_builder_attr_float(c->writer, sb_builder_name(c->builder, SB_ATTR_TIME_DIGIT_S, NULL),
+			(double)line->digit_ns / 1e9);
 	sb_textlog_put_sums(c, line->calls, line->min_s, line->max_s, line->median_s, line->std_s);
 	if (line->kind == SB_STAGELOG_UNTIMED)
 		sb_builder_attr(c->writer, SB_NAME_UNTIMED, 1);

@@ -19,6 +19,7 @@
 #define SB_RUN_NO_TIMES \
 	"no_times" /* int 1: what was imported has no times; those of the recording are made up */
 #define SB_RUN_TIME_DIGIT_S "time_digit_s" /* float: what the last digit of imported times stands for */
+#define SB_ATTR_TIME_DIGIT_S "time_digit_s" /* the same of one imported stage */
 #define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
 
 /* in every recording */

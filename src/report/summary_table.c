@@ -79,22 +79,22 @@ static void plain_label(struct sb_screen *s, const char *name)
 }
 
 /* Of a row, in the table's unit; in a smaller one where that would read 0. */
-static void row_seconds(char *out, size_t size, double seconds, double wall_s)
+static void row_seconds(char *out, size_t size, double seconds, double wall_s, double digit_s)
 {
-	int decimals = wall_s < SHORT_RUN_S ? 3 : 2;
+	int decimals = wall_s < SHORT_RUN_S ? 3 : 2, had = sb_digit_decimals(digit_s);
 
 	if (seconds > 0 && seconds < (decimals == 3 ? 0.0005 : 0.005))
-		sb_text_seconds(out, size, seconds);
+		sb_text_printed_seconds(out, size, seconds, digit_s);
 	else
-		snprintf(out, size, "%.*f s", decimals, seconds);
+		snprintf(out, size, "%.*f s", had < decimals ? had : decimals, seconds);
 }
 
-static void row_numbers(struct sb_screen *s, double total_s, double wall_s)
+static void row_numbers(struct sb_screen *s, double total_s, double wall_s, double digit_s)
 {
 	double percent = wall_s > 0 ? total_s / wall_s * 100 : 0;
 	char took[32];
 
-	row_seconds(took, sizeof took, total_s, wall_s);
+	row_seconds(took, sizeof took, total_s, wall_s, digit_s);
 	if (percent > 0 && percent < 0.05)
 		sb_screen_say(s, " %11s  < 0.1 %%", took);
 	else
@@ -105,7 +105,7 @@ static void row_gpu(struct sb_screen *s, const struct sb_summary_row *row, doubl
 {
 	char took[32], text[40];
 
-	row_seconds(took, sizeof took, row->gpu_span_s, wall_s);
+	row_seconds(took, sizeof took, row->gpu_span_s, wall_s, NAN);
 	snprintf(text, sizeof text, "%s%s", row->gpu_partial ? ">" : "", took);
 	sb_screen_say(s, " %10s", isnan(row->gpu_span_s) ? "n/a" : text);
 }
@@ -135,7 +135,7 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 	char rate[32] = "";
 
 	row_name(s, row, indent);
-	row_numbers(s, row->total_s, wall_s);
+	row_numbers(s, row->total_s, wall_s, row->stage->digit_s);
 	row_gpu(s, row, wall_s);
 	sb_screen_say(s, " %6lld", (long long)row->count);
 	if (row->bytes > 0 && row->called_s > 0 && work_of(row) == STROBE_ROLE_OFFLOAD)
@@ -208,7 +208,7 @@ static void startup_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	if (!(rows->startup_s > 0))
 		return;
 	plain_label(s, rows->startup_name);
-	row_numbers(s, rows->startup_s, rows->wall_s);
+	row_numbers(s, rows->startup_s, rows->wall_s, NAN);
 	sb_screen_end(s, NULL);
 }
 
@@ -254,7 +254,7 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 		rest_s += rows->all[i].total_s;
 	snprintf(more, sizeof more, "%zu more stages", rows->count - SB_SUMMARY_ROWS);
 	plain_label(s, more);
-	row_numbers(s, rest_s, rows->wall_s);
+	row_numbers(s, rest_s, rows->wall_s, s->model->session.digit_s);
 	sb_screen_end(s, NULL);
 	marked_inside(s, rows, SB_SUMMARY_ROWS, rows->count);
 }
@@ -283,7 +283,7 @@ static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	if (!(rows->overlap_s >= rows->wall_s * 0.0005))
 		return;
 	plain_label(s, "overlap (at the same time)");
-	row_numbers(s, -rows->overlap_s, rows->wall_s);
+	row_numbers(s, -rows->overlap_s, rows->wall_s, NAN);
 	sb_screen_end(s, NULL);
 }
 
@@ -318,7 +318,7 @@ int sb_screen_table(struct sb_screen *s)
 	rest_row(s, &rows);
 	imports_line(s, &rows);
 	plain_label(s, "unattributed");
-	row_numbers(s, rows.unattributed_s, rows.wall_s);
+	row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
 	sb_screen_end(s, NULL);
 	place_lines(s, "it");
 	overlap_row(s, &rows);

@@ -43,14 +43,14 @@ def zones(strobe, text):
 def test_numbers_in_parentheses_become_attributes(strobe):
     z = zones(strobe, "[1a] Encode (16 frames, batch=4, scale=7.5): 2.00s\n[1b] Refine (12 iterations, cold): 250 ms\n")
     assert z["Encode"]["attributes"] == {"frames": 16, "batch": 4, "scale": 7.5}
-    assert z["Refine (cold)"]["attributes"] == {"iters": 12} and z["Refine (cold)"]["duration_ns"] == 250000000
+    assert z["Refine (cold)"]["attributes"] == {"iters": 12, "time_digit_s": 0.001} and z["Refine (cold)"]["duration_ns"] == 250000000
 
 
 def test_arrows_prefixes_and_carriage_returns(strobe):
     z = zones(strobe, "2026-01-01 12:00:00 INFO [3b] RAFT: 95.32s  \u2190 BOTTLENECK\n"
               "12%|#2 \r100%|###|\r  [4f.2] UNet (2 steps): 187.54s  <- MAJOR BOTTLENECK\r\n[INFO] [12:01] [4g] Blend: 1.5s")
     assert z["RAFT"]["duration_ns"] == 95320000000 and z["RAFT"]["code"] == "3b"
-    assert z["UNet"]["duration_ns"] == 187540000000 and z["UNet"]["attributes"] == {"steps": 2}
+    assert z["UNet"]["duration_ns"] == 187540000000 and z["UNet"]["attributes"] == {"steps": 2, "time_digit_s": 0.01}
     assert z["Blend"]["code"] == "4g"
 
 
@@ -404,3 +404,15 @@ def test_parts_that_no_rounding_explains_still_contradict(strobe):
 def test_the_last_digit_of_a_time(strobe, time, digit):
     report = strobe.report(strobe.write("a.log", "[1a] Load: %s\n" % time))
     assert report["session_info"]["time_digit_s"] == pytest.approx(digit)
+
+
+def test_a_time_is_shown_with_the_digits_that_it_was_printed_with(strobe):
+    log = strobe.write("a.log", "  [3a] I/O: 0.04s\n  [3b] RAFT (12 iters): 0.04s\n  [3c] Flow: 0.06s\nProPainter total: 0.13s\n  [4c] VAE encode: 0.036s\n  [4f] Main: 1.40s\nTOTAL TIME: 1.60s\n")
+    rows = {s["name"]: s["time_digit_s"] for s in strobe.report(log)["stage_analysis"]["stages"]}
+    assert rows == {"I/O": 0.01, "RAFT": 0.01, "Flow": 0.01, "ProPainter": 0.01, "VAE encode": 0.001, "Main": 0.01}
+    tree = strobe("report", log).split("Stage tree")[1].split("Stages by code")[0]
+    for name, total in ("[3a] I/O", "0.04 s"), ("[3c] Flow", "0.06 s"), ("ProPainter", "0.13 s"), ("[4c] VAE encode", "0.036 s"), ("[4f] Main", "1.40 s"), ("unattributed", "0.03 s"):
+        line, = [line for line in tree.splitlines() if line.strip().startswith(name)]
+        assert line.split(name)[1].split("%")[0].rsplit(" ", 1)[0].strip() == total
+    screen = strobe("report", "--brief", log)
+    assert "0.13 s" in screen and "0.036 s" in screen and "1.40 s" in screen and " ms" not in screen

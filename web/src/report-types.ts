@@ -160,6 +160,7 @@ export type Stage = {
   unattributed_s?: number; // of a stage with others inside: its self time
   first_s?: number; // its first begin; negative: handed in from before the run
   end_s?: number; // its last end
+  time_digit_s?: number; // what the last digit of its imported time stands for: it is known to half of it
   per_frame_s?: number; // time per frame, of its attribute frames
   per_step_s?: number; // time per step, of its attribute steps
   per_iteration_s?: number; // time per iteration, of its attribute iters

@@ -1,6 +1,7 @@
 /* A stage's attributes as a report shows them: one value each, and the time per frame,
  * step and iteration where a count is known. */
 #include "analyze/stages/stages.h"
+#include "format/run_keys.h"
 
 #include <string.h>
 
@@ -21,6 +22,21 @@ double sb_stage_attr_total(const struct sb_stage *s, const char *key)
 		if (!strcmp(s->attrs[i].key, key) && !s->attrs[i].text)
 			return s->attrs[i].sum;
 	return NAN;
+}
+
+/* An attribute that is a field of its own: the coarsest of its lines, of a sum of others the run's. */
+static void take_digit(const struct sb_model *model, struct sb_stage *s)
+{
+	s->digit_s = model->session.digit_s > 0 ? model->session.digit_s : NAN;
+	for (size_t i = 0; i < s->attr_count; i++) {
+		if (strcmp(s->attrs[i].key, SB_ATTR_TIME_DIGIT_S) || s->attrs[i].text)
+			continue;
+		if (s->attrs[i].max > 0 && s->attrs[i].max < 1e6)
+			s->digit_s = s->attrs[i].max;
+		memmove(&s->attrs[i], &s->attrs[i + 1], (s->attr_count - i - 1) * sizeof *s->attrs);
+		s->attr_count--;
+		return;
+	}
 }
 
 static double per(const struct sb_stage *s, const char *attr)
@@ -54,6 +70,7 @@ void sb_stage_attributes_fill(struct sb_model *model)
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
 
+		take_digit(model, s);
 		list_attributes(model, s);
 		s->per_frame_s = per(s, "frames");
 		s->per_step_s = per(s, "steps");

@@ -9,7 +9,7 @@
 enum { COUNT_WIDTH = 7, TOTAL_WIDTH = 10, TIME_WIDTH = 7, SHARE_WIDTH = 7, NAME_LEAST = 24 };
 
 /* Three significant digits in at most six columns. */
-static void brief_time(char *out, size_t size, double s)
+static void brief_time(char *out, size_t size, double s, double digit_s)
 {
 	static const struct {
 		double unit;
@@ -20,6 +20,10 @@ static void brief_time(char *out, size_t size, double s)
 
 	if (!isfinite(s) || s == 0) {
 		snprintf(out, size, s == 0 ? "0s" : "-");
+		return;
+	}
+	if (sb_printed_decimals(s, digit_s) >= 0) {
+		snprintf(out, size, "%.*fs", sb_printed_decimals(s, digit_s), s);
 		return;
 	}
 	while (i < 3 && s < units[i].unit * 0.9995)
@@ -201,12 +205,12 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 		sb_buf_printf(out, "   %s\n", s->state == SB_STAGE_SKIPPED ? "skipped" : "untimed");
 		return;
 	}
-	sb_text_seconds(text, sizeof text, s->total_s);
+	sb_text_printed_seconds(text, sizeof text, s->total_s, s->digit_s);
 	sb_buf_printf(out, "%*s", TOTAL_WIDTH, text);
 	for (size_t i = 0; i < COLUMNS; i++) {
 		if (columns[i].wide_only && !wide)
 			continue;
-		brief_time(text, sizeof text, columns[i].value(s));
+		brief_time(text, sizeof text, columns[i].value(s), s->digit_s);
 		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
 	}
 	sb_buf_printf(
@@ -302,12 +306,13 @@ static size_t take_rows(const struct sb_stages_panel *s, const struct sb_imports
 }
 
 /* A line below the rows: its time, and its share where it has one. */
-static void write_rest(const struct sb_stages_panel *s, const char *name, double seconds, size_t width,
-	bool wide, struct sb_buf *out)
+static void write_rest(const struct sb_model *m, const char *name, double seconds, size_t width, bool wide,
+	struct sb_buf *out)
 {
+	const struct sb_stages_panel *s = &m->stages;
 	char text[32];
 
-	sb_text_seconds(text, sizeof text, seconds);
+	sb_text_printed_seconds(text, sizeof text, seconds, m->session.digit_s);
 	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, name, COUNT_WIDTH, "", TOTAL_WIDTH, text,
 		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
 		s->wall_s > 0 ? seconds / s->wall_s * 100 : 0);
@@ -332,10 +337,10 @@ static void write_table(const struct sb_model *m, const struct sb_text_options *
 		write_row(m, o, rows[i], width, wide, out);
 	if (count > top)
 		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", count - top, count);
-	write_rest(s, "unattributed", s->unattributed_s, width, wide, out);
+	write_rest(m, "unattributed", s->unattributed_s, width, wide, out);
 	if (sb_stages_overlap(s))
-		write_rest(s, "overlap, top level", -s->overlap_s, width, wide, out);
-	sb_text_seconds(text, sizeof text, s->wall_s);
+		write_rest(m, "overlap, top level", -s->overlap_s, width, wide, out);
+	sb_text_printed_seconds(text, sizeof text, s->wall_s, m->session.digit_s);
 	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
 }
 

@@ -133,8 +133,8 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 		sb_buf_puts(out, "   untimed\n");
 		return;
 	}
-	sb_text_seconds(total, sizeof total, s->total_s);
-	sb_text_seconds(self, sizeof self, s->self_s);
+	sb_text_printed_seconds(total, sizeof total, s->total_s, s->digit_s);
+	sb_text_printed_seconds(self, sizeof self, s->self_s, s->digit_s);
 	sb_text_count(count, sizeof count, (double)s->count);
 	sb_buf_printf(out, "%10s %5.1f%%%s%10s", total, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : " ",
 		self);
@@ -245,7 +245,7 @@ static void tree_end(const struct tree *t)
 	const struct sb_stages_panel *s = &t->model->stages;
 	char text[32];
 
-	sb_text_seconds(text, sizeof text, s->unattributed_s);
+	sb_text_printed_seconds(text, sizeof text, s->unattributed_s, t->model->session.digit_s);
 	sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "unattributed", text,
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
 	if (sb_stages_overlap(s)) {
@@ -363,7 +363,7 @@ static void log_seconds(double seconds, double digit_s, struct sb_buf *out)
 }
 
 static void log_line(const struct sb_stages_panel *s, const struct sb_text_options *o, size_t i,
-	unsigned indent, bool total, double digit_s, struct sb_buf *out)
+	unsigned indent, bool total, struct sb_buf *out)
 {
 	const struct sb_stage *row = &s->stages[i];
 
@@ -382,7 +382,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 		sb_buf_puts(out, ": untimed");
 	} else {
 		sb_buf_printf(out, "%s: ", total ? row->code ? " TOTAL" : " total" : "");
-		log_seconds(row->total_s, digit_s, out);
+		log_seconds(row->total_s, row->digit_s, out);
 	}
 	if (row->state == SB_STAGE_OPEN)
 		sb_buf_puts(out, " (still open)");
@@ -466,8 +466,7 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 			log_seconds(s->stages[i].unattributed_s, l->digit_s, l->out);
 			sb_buf_putc(l->out, '\n');
 		}
-		log_line(
-			s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->digit_s, l->out);
+		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
 	}
 }
 
