@@ -151,6 +151,7 @@ static void take_extent(char **line, struct sb_extent *e)
 	e->max = sb_warehouse_next_number(line);
 	e->sum = sb_warehouse_next_number(line);
 	e->avg = e->sum / (double)e->count;
+	e->adds = true; /* seconds */
 	e->median = sb_warehouse_next_number(line);
 	e->min_rank = (int64_t)sb_warehouse_next_number(line);
 	e->max_rank = (int64_t)sb_warehouse_next_number(line);
