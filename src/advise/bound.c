@@ -208,10 +208,15 @@ void sb_bound_judge(struct sb_model *model)
 
 /* ---- what to leave alone ------------------------------------------------ */
 
-/* Stages that sit side by side: top level, or right inside a generation. */
+/* Stages that sit side by side: top level, or right inside a generation. One import among many is none, nor is
+ * what strobe itself takes. */
 static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s)
 {
+	enum strobe_role work = sb_role_work(s->name, s->role);
+
 	if (s->role == STROBE_ROLE_GENERATION || s->span || s->state == SB_STAGE_SKIPPED || isnan(s->total_s))
+		return false;
+	if (work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_PROFILER)
 		return false;
 	return s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
 }

@@ -135,6 +135,8 @@ const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line)
 
 	base = base ? base + 1 : line->file;
 	name = name ? name + 1 : line->function;
+	if (line->changed)
+		return sb_say(a, "%s (%s:%u, which changed since the run)", name, base, line->line);
 	if (line->text)
 		return sb_say(a, "%s (%s:%u): %s", name, base, line->line, line->text);
 	return line->inner ? sb_say(a, "%s (%s:%u), in %s", name, base, line->line, line->inner)

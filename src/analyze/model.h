@@ -116,6 +116,7 @@ struct sb_summary_panel {
 		const char *what; /* "imports", "load", "compile", ... */
 		double total_s;
 		double bytes; /* NAN: none */
+		bool bottleneck; /* the stage tree marks it, or a stage inside it */
 	} * outside;
 	size_t outside_count;
 };

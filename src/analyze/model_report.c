@@ -80,6 +80,8 @@ static const struct sb_field outside_rows[] = {
 		sb_outside, what, "name", SB_ALWAYS, "\"imports\", \"load\", \"compile\", or a stage's name"),
 	SB_FIELD(sb_outside, total_s, "total_s", SB_ALWAYS, "its wall time while no generation ran"),
 	SB_FIELD(sb_outside, bytes, "moved_bytes", SB_KNOWN, "what it moved"),
+	SB_FIELD(sb_outside, bottleneck, "bottleneck", SB_SET,
+		"a bottleneck: it takes longer than all generations, or a stage inside it does"),
 };
 static SB_FIELDS(outside, sb_outside, "Outside", "A part of the run outside the generations.");
 

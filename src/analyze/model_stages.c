@@ -119,7 +119,9 @@ static const struct sb_field stage_rows[] = {
 		"it ended before the pipeline began: see summary.startup_end_s"),
 	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time after the start-up"),
 	SB_FIELD_NAMED(sb_stage, bottleneck_level, "bottleneck_level", SB_KNOWN, bottleneck_levels,
-		"major: the largest self time; other: another of at least a fifth of the wall time, "
+		"major: the largest self time in the generations, or of a stage outside that takes longer "
+		"than all "
+		"of them; other: another of at least a fifth of the wall time, "
 		"without generations of what follows the start-up; model: the stage around the largest that "
 		"has others next to it"),
 	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages next to it"),
@@ -307,6 +309,8 @@ static const struct sb_field sb_line_fields_rows[] = {
 	SB_FIELD(sb_line, file, "file", SB_KNOWN, "where it is written"),
 	SB_FIELD(sb_line, line, "line", SB_ALWAYS, "in that file"),
 	SB_FIELD(sb_line, text, "source", SB_KNOWN, "of the line, where the file is at hand"),
+	SB_FIELD(sb_line, changed, "source_changed", SB_SET,
+		"the file was changed since the run began: its text is not used"),
 	SB_FIELD(sb_line, inner, "inner_function", SB_KNOWN, "the library's function it was in"),
 	SB_FIELD(sb_line, stage, "stage", SB_KNOWN, "the innermost around it"),
 	SB_FIELD(sb_line, main, "main", SB_SET, "on the main thread"),

@@ -279,6 +279,7 @@ struct sb_lines_panel {
 		const char *function, *file; /* the innermost that is no library's */
 		uint32_t line;
 		const char *text; /* of the source, where it is at hand; NULL: it is not */
+		bool changed; /* the source is at hand and was changed since the run began */
 		const char *inner, *inner_file; /* the library's function it was in; NULL: itself */
 		const char *stage; /* the innermost; NULL: none */
 		bool between; /* that stage is a generation or a step itself: none of its parts */

@@ -7,7 +7,7 @@
 
 static const char *const frames_sources[] = {
 	[SB_FRAMES_NONE] = "none",
-	[SB_FRAMES_COUNTED] = "counted where they left the pipeline",
+	[SB_FRAMES_COUNTED] = "as the program counted them",
 	[SB_FRAMES_GENERATION] = "the generations' own number",
 	[SB_FRAMES_DECODED] = "frames of the VAE decode stages",
 	[SB_FRAMES_BLOCKS] = "block sizes, each block once",

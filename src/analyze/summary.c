@@ -173,7 +173,22 @@ static double bytes_of(const struct sb_stage *s)
 	return NAN;
 }
 
-static void add_outside(struct sb_summary_panel *s, const char *what, double total_s, double bytes)
+/* The stage or one inside it, outside of the generations; stages inside follow it. */
+static bool is_marked(const struct sb_stages_panel *stages, size_t row)
+{
+	size_t i = row;
+
+	do {
+		const struct sb_stage *s = &stages->stages[i];
+
+		if (s->bottleneck_level == SB_BOTTLENECK_MAJOR && !s->in_generation)
+			return true;
+	} while (++i < stages->stage_count && stages->stages[i].depth > stages->stages[row].depth);
+	return false;
+}
+
+static struct sb_outside *add_outside(
+	struct sb_summary_panel *s, const char *what, double total_s, double bytes)
 {
 	size_t i = 0;
 
@@ -187,6 +202,7 @@ static void add_outside(struct sb_summary_panel *s, const char *what, double tot
 	s->outside[i].total_s += total_s;
 	if (!isnan(bytes))
 		s->outside[i].bytes = (isnan(s->outside[i].bytes) ? 0 : s->outside[i].bytes) + bytes;
+	return &s->outside[i];
 }
 
 static bool stands_apart(enum strobe_role work)
@@ -218,15 +234,13 @@ static void take_outside(struct sb_model *model)
 	for (size_t i = 0; s->outside && i < stages->stage_count; i++) {
 		const struct sb_stage *stage = &stages->stages[i];
 		enum strobe_role work = sb_role_work(stage->name, stage->role);
+		const char *what = stands_apart(work) ? sb_role_words(work) : stage->name;
 
-		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION)
+		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION || !(stage->outside_s > 0))
 			continue;
-		if (!(stage->outside_s > 0))
-			continue;
-		if (stands_apart(work))
-			add_outside(s, sb_role_words(work), stage->outside_s, bytes_of(stage));
-		else if (!model->generations.whole_run)
-			add_outside(s, stage->name, stage->outside_s, bytes_of(stage));
+		if (stands_apart(work) || !model->generations.whole_run)
+			add_outside(s, what, stage->outside_s, bytes_of(stage))->bottleneck |= is_marked(
+				stages, i);
 	}
 	close_outside(model);
 }

@@ -269,8 +269,10 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 		err = sb_compare_attrs(c);
 	if (!err)
 		err = sb_compare_outputs(c, options);
-	if (!err)
+	if (!err) {
+		sb_compare_overlap(c);
 		err = sb_compare_explain(c);
+	}
 	if (!err)
 		err = sb_compare_gate(c, options);
 	if (!err)

@@ -29,7 +29,9 @@ struct sb_stage_change {
 	double base_s, now_s; /* medians over runs of the total; NaN: not there or not timed */
 	double base_self_s, now_self_s;
 	double base_count, now_count;
-	double contribution_s; /* change of self time: these add up to the change of the total */
+	double contribution_s; /* change of self time: these, the unattributed change and, subtracted, that of the
+				  overlap add up to the change of the total */
+	bool counted; /* it is in what the total is about */
 	enum sb_stage_state base_state, now_state;
 	bool in_base, in_now;
 	const char *reason; /* why skipped */
@@ -107,6 +109,9 @@ struct sb_comparison {
 	struct sb_stage_change *stages; /* the largest contribution first, whatever its sign */
 	size_t stage_count;
 	double unattributed_change_s;
+	double base_overlap_s,
+		now_overlap_s; /* self times and the unattributed time less the total; NaN: not known */
+	bool overlap_alone; /* that is what ran at the same time, and not that medians do not add up */
 	struct sb_metric_change *metrics; /* those in either side, total not among them */
 	size_t metric_count;
 	struct sb_setting_change *settings;
@@ -165,6 +170,7 @@ int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_outputs(struct sb_comparison *c, const struct sb_compare_options *options);
 int sb_compare_output_gate(struct sb_comparison *c, double min_psnr_db);
+void sb_compare_overlap(struct sb_comparison *c);
 int sb_compare_explain(struct sb_comparison *c);
 int sb_compare_name_runs(struct sb_comparison *c);
 int sb_changes_describe(struct sb_comparison *c); /* the last: what every form says of a change */

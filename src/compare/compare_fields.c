@@ -70,7 +70,10 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_stage_change, base_self_s, "base_self_s", SB_KNOWN, "self time before", NANO),
 	SB_FIELD(sb_stage_change, now_self_s, "new_self_s", SB_KNOWN, "self time now", NANO),
 	SB_FIELD(sb_stage_change, contribution_s, "contribution_s", SB_KNOWN,
-		"change of self time: these add up to the change of the total", NANO, .range = SB_SIGNED),
+		"change of self time: these and the change of unattributed_s, less that of the overlap, are "
+		"the change of the "
+		"total",
+		NANO, .range = SB_SIGNED),
 	SB_FIELD(sb_stage_change, base_count, "base_count", SB_KNOWN, "calls before", NANO),
 	SB_FIELD(sb_stage_change, now_count, "new_count", SB_KNOWN, "calls now", NANO),
 	SB_FIELD(sb_stage_change, base_spread_s, "base_spread_s", SB_KNOWN,
@@ -178,6 +181,13 @@ static const struct sb_field sb_comparison_fields_rows[] = {
 		"sentences, the most telling first"),
 	SB_FIELD_LIST(sb_comparison, stages, stage_count, "stages", SB_ALWAYS, stage,
 		"the largest contribution first, whatever its sign"),
+	SB_FIELD(sb_comparison, base_overlap_s, "base_overlap_s", SB_KNOWN,
+		"before: self times and unattributed_s less the total: stages at the same time; of several "
+		"runs or "
+		"generations also medians that do not add up",
+		NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_comparison, now_overlap_s, "new_overlap_s", SB_KNOWN, "the same now", NANO,
+		.range = SB_SIGNED),
 	SB_FIELD_STRUCT(sb_comparison, jobs, "jobs", SB_KNOWN, jobs,
 		"where both sides are jobs: stages are then the median rank's"),
 	SB_FIELD_LIST(sb_comparison, metrics, metric_count, "metrics", SB_ALWAYS, metric,

@@ -245,8 +245,9 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
 	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
 			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
-	if (c->per_generation && !s.per_generation && has_generation_stages(c))
-		s.contribution_s = 0; /* outside of what the total is about */
+	s.counted = !c->per_generation || s.per_generation || !has_generation_stages(c);
+	if (!s.counted)
+		s.contribution_s = 0;
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
 	if (!isnan(s.base_s) && !isnan(s.now_s)) {
 		err = judge_stage(c, row, scratch, &s);

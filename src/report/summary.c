@@ -124,7 +124,10 @@ static void frame_rates(struct sb_screen *s)
 	else if (!isnan(sum->fps_wall))
 		sb_screen_remark(s, "%s frames/s end to end", fps);
 	if (!isnan(s->model->diffusion.fps))
-		sb_screen_remark(s, "%s frames/s in steps", digits(fps, sizeof fps, s->model->diffusion.fps));
+		sb_screen_remark(s, "%s frames/s in %s", digits(fps, sizeof fps, s->model->diffusion.fps),
+			sum->steps > 0    ? "steps"
+			: sum->blocks > 0 ? "blocks"
+					  : "denoise");
 	if (!isnan(s->model->diffusion.bps) && s->model->blocks.blocks > 0)
 		sb_screen_remark(s, "%s blocks/s", digits(fps, sizeof fps, s->model->diffusion.bps));
 }
@@ -199,6 +202,8 @@ void sb_screen_outside(struct sb_screen *s)
 		sb_screen_say(s, "%s %s", o->what, took);
 		if (o->bytes > 0 && o->total_s > 0)
 			sb_screen_say(s, " (%.2f GB/s)", o->bytes / o->total_s / 1e9);
+		if (o->bottleneck)
+			sb_screen_say(s, " (BOTTLENECK)");
 		sb_screen_say(s, ", ");
 		left_s -= o->total_s;
 	}
@@ -334,7 +339,7 @@ static void advice(struct sb_screen *s)
 		sb_screen_say(s, "%zu more finding%s in the report%s", a->count - FINDINGS,
 			a->count == FINDINGS + 1 ? "" : "s", sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
-		sb_screen_say(s, "%s", i ? ", " : "Leave alone: ");
+		sb_screen_say(s, "%s", i ? ", " : "Not worth tuning: ");
 		sb_text_name(&s->line, sum->leave_alone[i].name, 18);
 	}
 	if (sum->leave_alone_count)

@@ -198,7 +198,7 @@ def screen_bound(m, exact):
 def screen_speed(m, exact):
     summary, left = exact["summary"], m[0]
     forms = ((r"([\d.]+) frames/s end to end(?: \(target ([\d.]+): (?:reached|MISSED)\))?", "", {"": 1}, summary.get("fps")),
-             (r"([\d.]+) frames/s in steps", "", {"": 1}, exact.get("diffusion_analysis", {}).get("fps")),
+             (r"([\d.]+) frames/s in (?:steps|blocks|denoise)", "", {"": 1}, exact.get("diffusion_analysis", {}).get("fps")),
              (r"([\d.]+) (\w+) per video", None, ENERGIES, summary.get("video_energy_wh")),
              (r"GPU energy ([\d.]+) (\w+)", None, ENERGIES, summary.get("run_energy_wh")),
              (rf"first block after {TIME}", None, UNITS, summary.get("first_block_latency_s")))
@@ -253,11 +253,18 @@ def screen_warm(m, exact):
 
 def screen_outside(m, exact):
     summary = exact["summary"]
-    parts = re.findall(rf"([^,]+?) (-?){TIME}(?: \([\d.]+ GB/s\))?(?:, |$)", m[1])
+    parts = re.findall(rf"([^,]+?) (-?){TIME}((?: \([^()]*\))*)(?:, |$)", m[1])
     named = summary.get("outside", [])[:5]
     left_s = summary["outside_s"] + summary.get("outside_overlap_s", 0) - sum(o["total_s"] for o in named)
-    for (name, sign, number, unit), exactly in zip(parts, named):
+    for (name, sign, number, unit, notes), exactly in zip(parts, named):
+        rate = re.search(r"\(([\d.]+) GB/s\)", notes)
         if name != exactly["name"] or not is_time(number, unit, exactly["total_s"]):
+            return False
+        if ("(BOTTLENECK)" in notes) != exactly.get("bottleneck", False):
+            return False
+        if bool(rate) != (exactly.get("moved_bytes", 0) > 0 and exactly["total_s"] > 0):
+            return False
+        if rate and not near(rate[1], "", {"": 1}, exactly["moved_bytes"] / exactly["total_s"] / 1e9):
             return False
     rest = parts[len(named):]
     if not rest or not rest[0][0].endswith("unattributed") or not is_time(rest[0][2], rest[0][3], max(0, left_s)):
@@ -315,7 +322,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"Outside: (.*)$", screen_outside),
     (r"V?RAM peak .*$", screen_memory),
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
-    (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Leave alone: (.*))?$", screen_more),
+    (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
 
 

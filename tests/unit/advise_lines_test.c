@@ -5,7 +5,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyze/python/source.h"
 #include "synthetic.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
 
@@ -52,6 +56,8 @@ static void put_videos(struct synthetic *s, uint64_t copy_bytes, uint64_t copies
 }
 
 /* `count` samples of 50 ms in a line of on_step that waits, in steps after the first video. */
+static const char *pipe_file = "/srv/pipe.py";
+
 static void see_waits(struct synthetic *s, uint64_t count)
 {
 	uint32_t inner = sb_builder_name(s->b, "cuda.synchronize", NULL),
@@ -60,10 +66,37 @@ static void see_waits(struct synthetic *s, uint64_t count)
 	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
 
 	sb_builder_code_file(s->b, inner, "/x/site-packages/torch/cuda/__init__.py");
-	sb_builder_code_file(s->b, own, "/srv/pipe.py");
+	sb_builder_code_file(s->b, own, pipe_file);
 	for (uint64_t i = 0; i < count; i++)
 		sb_builder_stack_sample(
 			s->b, 2 * SECOND + (i + 1) * 250 * MS - 10 * MS, &sample, names, lines, 2);
+}
+
+/* Its line 41 exports; what ran as line 41 in January waited. */
+static void a_file_that_changed_since_the_run_gives_no_text(void **state)
+{
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	int fd = mkstemps(file, 3);
+	struct synthetic s;
+	struct sb_model *m;
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < 41; i++)
+		assert_int_equal(write(fd, "export_to_video(frames)\n", 24), 24);
+	close(fd);
+	pipe_file = file;
+	put_videos(&s, 1, 2, 1000);
+	see_waits(&s, 12);
+	m = synthetic_model(&s, VIDEOS * SECOND); /* of 2026-01-01 */
+	assert_int_equal(m->lines.count, 1);
+	assert_true(m->lines.all[0].changed);
+	assert_null(m->lines.all[0].text);
+	assert_true(sb_source_changed(file, 0));
+	assert_false(sb_source_changed(file, UINT64_MAX));
+	assert_string_equal(sb_source_line(m, file, 41), "export_to_video(frames)");
+	pipe_file = "/srv/pipe.py";
+	synthetic_done(&s);
+	unlink(file);
 }
 
 /* Sixteen times a step Python asks for a value while a kernel of 7 ms runs, and launches nothing until it comes. */
@@ -344,6 +377,7 @@ static void a_line_of_a_step_without_parts_is_not_between_the_models_calls(void 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_that_changed_since_the_run_gives_no_text),
 		cmocka_unit_test(values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_hit_it),
 		cmocka_unit_test(values_that_come_at_once_are_no_hidden_sync_and_explain_no_gap),
 		cmocka_unit_test(a_launch_bound_run_is_told_that_python_launches_too_slowly),

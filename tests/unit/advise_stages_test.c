@@ -135,13 +135,18 @@ static void a_short_video_after_long_imports_is_not_left_alone(void **state)
 	struct synthetic s;
 
 	synthetic_open(&s);
-	synthetic_stage(&s, 0, 99 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 0, 98 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 98 * SECOND, 98 * SECOND + MS, "import json", STROBE_ROLE_IMPORT);
+	synthetic_stage(
+		&s, 98 * SECOND + MS, 98 * SECOND + 2 * MS, "strobe: counting FLOPs", STROBE_ROLE_PROFILER);
 	synthetic_begin(&s, 99 * SECOND, "video", STROBE_ROLE_GENERATION);
 	synthetic_stage(&s, 99 * SECOND, 99 * SECOND + 990 * MS, "inpaint", 0);
 	synthetic_stage(&s, 99 * SECOND + 990 * MS, 100 * SECOND, "write", 0);
 	synthetic_end(&s, 100 * SECOND);
 	assert_false(left_alone(synthetic_model(&s, 100 * SECOND), "inpaint"));
 	assert_true(left_alone(s.model, "write"));
+	assert_false(left_alone(s.model, "import json"));
+	assert_false(left_alone(s.model, "strobe: counting FLOPs"));
 	assert_string_equal(s.model->stages.bottlenecks[0], "inpaint");
 	synthetic_done(&s);
 }

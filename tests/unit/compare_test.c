@@ -57,6 +57,33 @@ static void children_carry_the_change_not_their_parents(void **state)
 	sb_facts_free(now);
 }
 
+static void parts_and_overlap_add_up_to_the_change(void **state)
+{
+	struct sb_facts *base = run_of("base", 5), *now = run_of("new", 11);
+	struct sb_comparison *c;
+	struct sb_buf text = { 0 };
+
+	stage(base, NULL, "decode", -1, 3, 3); /* on two threads, at the same time */
+	stage(base, NULL, "encode", -1, 3, 3);
+	stage(now, NULL, "decode", -1, 9, 9);
+	stage(now, NULL, "encode", -1, 9, 9);
+	base->metrics[SB_METRIC_UNATTRIBUTED] = now->metrics[SB_METRIC_UNATTRIBUTED] = 2;
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, NULL);
+	assert_float_equal(c->stages[0].contribution_s + c->stages[1].contribution_s, 12, 1e-9);
+	assert_float_equal(c->base_overlap_s, 3, 1e-9);
+	assert_float_equal(c->now_overlap_s, 9, 1e-9);
+	assert_float_equal(12 - (c->now_overlap_s - c->base_overlap_s), c->total.now - c->total.base, 1e-9);
+	sb_diff_text(c, &(struct sb_diff_options){ 0 }, &text);
+	assert_non_null(
+		strstr(sb_buf_text(&text), "overlap                    -3.00 s    -9.00 s     -6.00 s\n"));
+	sb_buf_done(&text);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void a_code_holds_a_stage_together_when_its_words_change(void **state)
 {
 	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
@@ -395,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_are_named_by_date_host_command_and_tags),
+		cmocka_unit_test(parts_and_overlap_add_up_to_the_change),
 		cmocka_unit_test(children_carry_the_change_not_their_parents),
 		cmocka_unit_test(a_code_holds_a_stage_together_when_its_words_change),
 		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),

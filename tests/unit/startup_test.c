@@ -145,7 +145,9 @@ static void bottlenecks_are_of_the_generations_and_so_is_the_share_that_makes_a_
 	assert_true(sb_model_stage(m, "denoise")->bottleneck);
 	assert_int_equal(sb_model_stage(m, "vae_decode")->bottleneck_level, SB_BOTTLENECK_OTHER);
 	assert_true(m->stages.two_bottlenecks);
-	assert_int_equal(sb_model_stage(m, "write mp4")->bottleneck_level, SB_BOTTLENECK_NONE);
+	/* it takes longer than all generations, and is not what the verdict is about */
+	assert_int_equal(sb_model_stage(m, "write mp4")->bottleneck_level, SB_BOTTLENECK_MAJOR);
+	assert_false(sb_model_stage(m, "write mp4")->bottleneck);
 	synthetic_done(&s);
 }
 

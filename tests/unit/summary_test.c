@@ -278,7 +278,7 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 	assert_has(text, "Not recorded: kernels, attention kind (--gpu-trace=steps:3)");
 	assert_has(text, "strobe: 0 events dropped");
 	assert_has(text, "report: strobe-runs/last/profiling_report.html");
-	assert_has(text, "Leave alone: text_encode (0.8 %)");
+	assert_has(text, "Not worth tuning: text_encode (0.8 %)");
 	free(text);
 	synthetic_done(&s);
 }
@@ -422,6 +422,28 @@ static void a_verdict_without_room_has_a_line_of_its_own(void **state)
 	synthetic_done(&s);
 }
 
+static void work_outside_that_takes_longer_than_all_videos_is_the_bottleneck(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 40 * SECOND, "import torch", STROBE_ROLE_IMPORT); /* never */
+	synthetic_begin(&s, 40 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 40 * SECOND, 45 * SECOND, "denoise", 0);
+	synthetic_end(&s, 45 * SECOND);
+	synthetic_begin(&s, 45 * SECOND, "finish", 0);
+	synthetic_stage(&s, 45 * SECOND, 52 * SECOND, "upscale", 0);
+	synthetic_end(&s, 52 * SECOND);
+	text = summary_of(&s, synthetic_model(&s, 52 * SECOND), NULL);
+	assert_int_equal(sb_model_stage(s.model, "upscale")->bottleneck_level, SB_BOTTLENECK_MAJOR);
+	assert_int_equal(sb_model_stage(s.model, "denoise")->bottleneck_level, SB_BOTTLENECK_OTHER);
+	assert_has(text, "imports 40.00 s, finish 7.00 s (BOTTLENECK), ");
+	assert_null(strstr(text, "MAJOR"));
+	free(text);
+	synthetic_done(&s);
+}
+
 static void small_numbers_choose_their_unit(void **state)
 {
 	struct synthetic s;
@@ -434,7 +456,7 @@ static void small_numbers_choose_their_unit(void **state)
 	assert_has(text, "p50 30.0 ms, p95 30.0 ms per video");
 	assert_has(text, "\n8.6 J per video"); /* 288 W for 30 ms: 0.0024 Wh */
 	assert_has(text, "export 40.0 us, unattributed 5.88 s");
-	assert_has(text, "Leave alone: export (< 0.1 %)");
+	assert_has(text, "Not worth tuning: export (< 0.1 %)");
 	assert_null(strstr(text, " 0.00 "));
 	free(text);
 	synthetic_done(&s);
@@ -619,6 +641,7 @@ int main(void)
 		cmocka_unit_test(an_empty_recording_says_so),
 		cmocka_unit_test(what_the_program_used_goes_on_in_a_second_line),
 		cmocka_unit_test(a_verdict_without_room_has_a_line_of_its_own),
+		cmocka_unit_test(work_outside_that_takes_longer_than_all_videos_is_the_bottleneck),
 		cmocka_unit_test(small_numbers_choose_their_unit),
 		cmocka_unit_test(a_row_too_small_for_the_table_is_not_nothing),
 		cmocka_unit_test(rows_carry_the_codes_of_their_stages),

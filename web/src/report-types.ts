@@ -168,7 +168,7 @@ export type Stage = {
   reason?: string; // why it was skipped
   startup?: true; // it ended before the pipeline began: see summary.startup_end_s
   bottleneck?: true; // the largest self time after the start-up
-  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time, without generations of what follows the start-up; model: the stage around the largest that has others next to it
+  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time in the generations, or of a stage outside that takes longer than all of them; other: another of at least a fifth of the wall time, without generations of what follows the start-up; model: the stage around the largest that has others next to it
   span?: true; // may overlap the stages next to it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
@@ -335,6 +335,7 @@ export type Outside = {
   name: string; // "imports", "load", "compile", or a stage's name
   total_s: number; // its wall time while no generation ran
   moved_bytes?: number; // what it moved
+  bottleneck?: true; // a bottleneck: it takes longer than all generations, or a stage inside it does
 };
 
 // What was made.
@@ -371,7 +372,7 @@ export type DiffusionAnalysis = {
   fps?: number; // output frames over the time spent in steps
   bps?: number; // blocks over the time spent in steps
   frames?: number; // output frames, each counted once
-  frames_source?: "none" | "counted where they left the pipeline" | "the generations' own number" | "frames of the VAE decode stages" | "block sizes, each block once" | "block sizes of the steps, each chain once"; // where the frame count comes from
+  frames_source?: "none" | "as the program counted them" | "the generations' own number" | "frames of the VAE decode stages" | "block sizes, each block once" | "block sizes of the steps, each chain once"; // where the frame count comes from
   latent_frames_count?: number; // frames before the VAE decode
   blocks?: number; // blocks of frames
   steps?: number; // scheduler steps of the whole run
@@ -1139,6 +1140,7 @@ export type HotLine = {
   file?: string; // where it is written
   line: number; // in that file
   source?: string; // of the line, where the file is at hand
+  source_changed?: true; // the file was changed since the run began: its text is not used
   inner_function?: string; // the library's function it was in
   stage?: string; // the innermost around it
   main?: true; // on the main thread
@@ -1411,6 +1413,8 @@ export type Diff = {
   output_verdict?: string; // of runs whose outputs differ
   explanations: string[]; // sentences, the most telling first
   stages: StageChange[]; // the largest contribution first, whatever its sign
+  base_overlap_s?: number; // before: self times and unattributed_s less the total: stages at the same time; of several runs or generations also medians that do not add up
+  new_overlap_s?: number; // the same now
   jobs?: ComparedJobs; // where both sides are jobs: stages are then the median rank's
   metrics: MetricChange[]; // those that either side has
   configuration: SettingChange[]; // what was set differently
@@ -1497,7 +1501,7 @@ export type StageChange = {
   change_ratio?: number; // new_s / base_s - 1
   base_self_s?: number; // self time before
   new_self_s?: number; // self time now
-  contribution_s?: number; // change of self time: these add up to the change of the total
+  contribution_s?: number; // change of self time: these and the change of unattributed_s, less that of the overlap, are the change of the total
   base_count?: number; // calls before
   new_count?: number; // calls now
   base_spread_s?: number; // of a job: the slowest rank less the fastest, before

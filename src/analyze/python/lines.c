@@ -234,6 +234,14 @@ static int largest_first(const void *a, const void *b)
 	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
 }
 
+/* The source as it ran: a line of a file that was edited since would be another one. */
+static void take_text(const struct sb_run *run, struct sb_model *model, struct sb_line *line)
+{
+	line->changed = sb_source_changed(line->file, run->start_real_ns);
+	if (!line->changed)
+		line->text = sb_source_line(model, line->file, line->line);
+}
+
 /* Groups of equal lines; of more than are listed the largest. */
 static int list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 {
@@ -255,7 +263,7 @@ static int list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 	model->lines.all = sb_model_alloc(model, (model->lines.count + 1) * sizeof *groups);
 	for (size_t i = 0; model->lines.all && i < model->lines.count; i++) {
 		model->lines.all[i] = groups[i];
-		model->lines.all[i].text = sb_source_line(model, groups[i].file, groups[i].line);
+		take_text(run, model, &model->lines.all[i]);
 	}
 	free(groups);
 	return 0;

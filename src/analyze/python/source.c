@@ -27,14 +27,38 @@ bool sb_source_is_library(const char *file)
 	return false;
 }
 
-static bool read_source(const char *file, struct sb_buf *out)
+static bool is_here(const char *file, struct stat *out_stat)
 {
 	size_t length = strlen(file);
-	struct stat st;
 
 	if (length < 4 || strcmp(file + length - 3, ".py") != 0 || *file != '/')
 		return false;
-	return stat(file, &st) == 0 && S_ISREG(st.st_mode) && sb_buf_read_file(out, file, SOURCE_MOST) == 0;
+	return stat(file, out_stat) == 0 && S_ISREG(out_stat->st_mode);
+}
+
+static bool is_later(const struct timespec *t, uint64_t real_ns)
+{
+	uint64_t seconds = real_ns / 1000000000u;
+
+	if (t->tv_sec < 0 || (uint64_t)t->tv_sec != seconds)
+		return t->tv_sec > 0 && (uint64_t)t->tv_sec > seconds;
+	return (uint64_t)t->tv_nsec > real_ns % 1000000000u;
+}
+
+/* The inode's time, too: an older file may have been moved into the place. */
+bool sb_source_changed(const char *file, uint64_t since_real_ns)
+{
+	struct stat st;
+
+	return is_here(file, &st) &&
+	       (is_later(&st.st_mtim, since_real_ns) || is_later(&st.st_ctim, since_real_ns));
+}
+
+static bool read_source(const char *file, struct sb_buf *out)
+{
+	struct stat st;
+
+	return is_here(file, &st) && sb_buf_read_file(out, file, SOURCE_MOST) == 0;
 }
 
 const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line)

@@ -147,6 +147,26 @@ static bool has_sibling(const struct sb_stages_panel *s, size_t row)
 	return false;
 }
 
+/* Work outside of the generations that takes longer than all of them: what is marked inside comes second. */
+static void mark_outside(struct sb_stages_panel *s, const uint32_t *order)
+{
+	for (size_t i = 0; s->generations_s > 0 && i < s->stage_count; i++) {
+		struct sb_stage *row = &s->stages[order[i]];
+
+		if (row->self_s <= 0 || row->self_ratio <= judged_ratio(s))
+			return;
+		if (!may_be_named(s, row, BESIDE_SETUP) || may_be_named(s, row, IN_JUDGED_TIME) ||
+			row->bottleneck)
+			continue;
+		for (size_t k = 0; k < s->stage_count; k++)
+			if (s->stages[k].bottleneck_level == SB_BOTTLENECK_MAJOR)
+				s->stages[k].bottleneck_level = SB_BOTTLENECK_OTHER;
+		row->bottleneck_level = SB_BOTTLENECK_MAJOR;
+		s->two_bottlenecks = true;
+		return;
+	}
+}
+
 static bool is_stage(const struct sb_stage *s)
 {
 	return SB_STAGE_ROLES >> s->role & 1;
@@ -198,4 +218,5 @@ void sb_stages_rank(struct sb_model *model)
 	if (!s->bottleneck_count && isnan(s->startup_end_s) && !only_imports(s))
 		name_largest(s, order, ANY, 0);
 	name_model(s);
+	mark_outside(s, order);
 }

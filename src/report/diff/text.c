@@ -133,6 +133,24 @@ static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, 
 	}
 }
 
+#define OVERLAP_WORTH_A_LINE 0.005 /* of the total */
+
+/* Closes the sum of the self times: what ran at the same time is in it twice. */
+static void put_overlap(struct sb_buf *out, const struct sb_comparison *c, size_t name)
+{
+	double base = 0 - c->base_overlap_s, now = 0 - c->now_overlap_s; /* 0 stays 0 */
+	char delta[40];
+
+	if (!(fabs(base) > OVERLAP_WORTH_A_LINE * c->total.base ||
+		    fabs(now) > OVERLAP_WORTH_A_LINE * c->total.now))
+		return;
+	sb_diff_delta(SB_METRIC_UNATTRIBUTED, base, now, delta, sizeof delta);
+	sb_buf_printf(out, "  %-*s", (int)name, c->overlap_alone ? "overlap" : "overlap, medians");
+	put_number(out, base, 11);
+	put_number(out, now, 11);
+	sb_buf_printf(out, "%12s\n", delta);
+}
+
 static void put_stages(
 	struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o, int columns)
 {
@@ -151,6 +169,7 @@ static void put_stages(
 	for (size_t i = shown; i < c->stage_count; i++)
 		same += c->stages[i].verdict == SB_VERDICT_SAME;
 	put_unattributed(out, c, name);
+	put_overlap(out, c, name);
 	if (shown < c->stage_count)
 		sb_buf_printf(out, "  … %zu more stages, %zu of them the same (--top N)\n",
 			c->stage_count - shown, same);

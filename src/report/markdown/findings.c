@@ -92,12 +92,12 @@ static void in_short(const struct sb_advice *f, size_t number, struct sb_buf *ou
 static void leave_alone(const struct sb_summary_panel *s, struct sb_buf *out)
 {
 	for (size_t i = 0; i < s->leave_alone_count && i < 8; i++) {
-		sb_buf_puts(out, i ? ", " : "\nLeave alone, it cannot pay: ");
+		sb_buf_puts(out, i ? ", " : "\nNot worth tuning: ");
 		sb_markdown_name(out, s->leave_alone[i].name, 40);
 	}
 	if (s->leave_alone_count)
-		sb_buf_printf(out, "%s (%.1f %% together).\n", s->leave_alone_count > 8 ? ", …" : "",
-			s->leave_alone_ratio * 100);
+		sb_buf_printf(out, "%s (together %.1f %% of the wall time).\n",
+			s->leave_alone_count > 8 ? ", …" : "", s->leave_alone_ratio * 100);
 }
 
 void sb_markdown_findings(const struct sb_model *model, struct sb_buf *out)

@@ -140,8 +140,8 @@ static void advice_text(
 		struct sb_buf line = { 0 };
 
 		for (size_t i = 0; i < s->leave_alone_count; i++)
-			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i].name);
-		sb_buf_printf(&line, " (%.1f %% together)", s->leave_alone_ratio * 100);
+			sb_buf_printf(&line, "%s %s", i ? "," : "Not worth tuning:", s->leave_alone[i].name);
+		sb_buf_printf(&line, " (together %.1f %% of the wall time)", s->leave_alone_ratio * 100);
 		sb_text_wrap(out, sb_buf_text(&line), 2, width);
 		sb_buf_done(&line);
 	}

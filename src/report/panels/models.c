@@ -7,7 +7,6 @@
 
 static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 {
-
 	if (!m->layer_count)
 		return;
 	sb_buf_printf(out, "  Layers (%s), total %.3f s\n",
@@ -15,10 +14,13 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 		: m->summed_blocks ? "as printed"
 				   : "CPU time",
 		m->layers_total_s);
+	if (m->component_count)
+		sb_buf_printf(
+			out, "    %-20s %6s %12s %8s\n", "part of the model", "layers", "time", "share");
 	for (size_t i = 0; i < m->component_count; i++)
-		sb_buf_printf(out, "    %-20s %6lld layer%s %10.3f s %6.1f %%\n", m->components[i].name,
-			(long long)m->components[i].layers, m->components[i].layers == 1 ? " " : "s",
-			m->components[i].total_s, m->components[i].ratio * 100);
+		sb_buf_printf(out, "    %-20s %6lld %10.3f s %6.1f %%\n", m->components[i].name,
+			(long long)m->components[i].layers, m->components[i].total_s,
+			m->components[i].ratio * 100);
 	if (m->block_count > 1)
 		sb_buf_printf(out, "    per block %.2f ms ± %.2f (sample deviation over %lld blocks)\n",
 			m->block_mean_s * 1e3, m->block_std_s * 1e3, (long long)m->block_count);

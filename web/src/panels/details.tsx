@@ -468,7 +468,7 @@ export function adviceTail(r: Report): ComponentChildren {
           <b>Bound by {boundBy(v.bound_by)}.</b> {v.why}
         </p>
       )}
-      {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => l.name).join(', ')}.</p>}
+      {leave.length > 0 && <p class="quiet">Not worth tuning: {leave.map((l) => l.name).join(', ')}.</p>}
     </div>
   );
 }

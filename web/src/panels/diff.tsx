@@ -107,7 +107,14 @@ function Stages({ d }: { d: DiffReport }) {
     { key: 'words', head: 'verdict', text: true, value: (s) => text(s, 'words'), cell: (s) => <span class={tone(s)}>{s.words}</span> },
     { key: 'basis', head: 'judged by', text: true, value: (s) => text(s, 'basis'), cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
   ];
-  return <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />;
+  const [before, now] = [d.base_overlap_s, d.new_overlap_s];
+  const overlaps = before !== undefined && now !== undefined && Math.max(Math.abs(before), Math.abs(now)) > 0.005 * (num(d.total, 'new_value') ?? 0);
+  return (
+    <>
+      <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />
+      {overlaps && <p class="quiet">Shares in the change and unattributed time less the overlap are the whole change. Overlap: {seconds(before)} before, {seconds(now)} now.</p>}
+    </>
+  );
 }
 
 function Metrics({ d }: { d: DiffReport }) {

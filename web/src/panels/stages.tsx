@@ -69,7 +69,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
       <span dir="auto" title={s.name}>
         {clip(s.name, most)}
       </span>
-      {s.bottleneck && <em title="the stage with the most time of its own">bottleneck</em>}
+      {(s.bottleneck || s.bottleneck_level === 'major') && s.bottleneck_level !== 'other' && <em title="the stage with the most time of its own">bottleneck</em>}
       {s.bottleneck_level === 'other' && <em title="another stage with at least a fifth of the time after the start-up of its own">bottleneck</em>}
       {s.bottleneck_level === 'model' && <em title="the model around the largest bottleneck">main model</em>}
       {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
