@@ -3,6 +3,7 @@
 
 #include "advise/bound.h"
 #include "advise/fold.h"
+#include "advise/next.h"
 #include "advise/readings.h"
 #include "advise/rule.h"
 #include "advise/strategies.h"
@@ -219,6 +220,7 @@ int sb_advise(struct sb_model *model)
 	sb_vec_done(&a.found);
 	sb_bound_judge(model);
 	sb_bound_leave_alone(model);
+	sb_next_find(model);
 	if (a.failed || model->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for advice");
 	return 0;

@@ -30,11 +30,21 @@ static bool waits_at_every_launch(const struct sb_model *model)
 	       (step.took_s - step.busy_s) / step.kernel_count > TURN_S / 2;
 }
 
+#define STARVED 0.3 /* or less of the time the GPU works, as sampled */
+#define ALL_THE_WHILE 0.9
+
+/* The same where no trace counts the launches: the other thread never lets go, and the GPU has next to nothing to do. */
+static bool starves(const struct sb_model *model, double other_s)
+{
+	return !model->gpu.present && other_s >= ALL_THE_WHILE * sb_weigh_work_s(model) &&
+	       sb_weigh_utilization(model) <= STARVED;
+}
+
 /* Two threads that both compute in Python take turns: what the pipeline does in Python takes twice as long. Where it
  * waits at every launch, the GPU idles for nothing else. */
 static double gil_cost_s(const struct sb_model *model, double other_s)
 {
-	if (waits_at_every_launch(model))
+	if (waits_at_every_launch(model) || starves(model, other_s))
 		return fmin(sb_weigh_work_s(model), sb_weigh_idle_s(model));
 	return other_s / 2;
 }

@@ -107,6 +107,8 @@ struct sb_summary_panel {
 		bound; /* "GPU", "CPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
 	const char *bound_by; /* the same as a key: "cpu_launch", "unknown" */
 	const char *bound_reason; /* with numbers */
+	const char *next_command,
+		*next_reason; /* what to record next, where no cause was found; NULL: none */
 	struct sb_left_alone {
 		const char *name;
 	} * leave_alone; /* stages that cannot pay */

@@ -171,6 +171,9 @@ static const struct sb_field verdict_rows[] = {
 	SB_FIELD_NAMED(
 		sb_summary_panel, bound_by, "bound_by", SB_ALWAYS, bounds, "what the run waits for most"),
 	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN, "with its numbers; or why it is unknown"),
+	SB_FIELD(sb_summary_panel, next_command, "next_command", SB_KNOWN,
+		"to type next: a recording that would tell, where no cause was found"),
+	SB_FIELD(sb_summary_panel, next_reason, "next_reason", SB_KNOWN, "why that one"),
 	SB_FIELD(sb_summary_panel, judged_s, "judged_s", SB_KNOWN,
 		"what it is about: the time of the generations, else from the start-up to the end of the "
 		"last "

@@ -348,6 +348,22 @@ static void advice(struct sb_screen *s)
 	sb_screen_end(s, NULL);
 }
 
+/* One line; the program's own words give way. */
+static void next(struct sb_screen *s)
+{
+	const char *command = s->model->summary.next_command, *reason = s->model->summary.next_reason;
+	const char *program = command ? strstr(command, " -- ") : NULL;
+	bool whole = command && sb_screen_fits(s, sb_screen_columns(command) + sb_screen_columns(reason) + 9);
+
+	if (!program)
+		return;
+	if (whole)
+		sb_screen_say(s, "Next: %s (%s)", command, reason);
+	else
+		sb_screen_say(s, "Next: %.*s -- COMMAND (%s)", (int)(program - command), command, reason);
+	sb_screen_end(s, NULL);
+}
+
 static const char *text_or_none(const char *text)
 {
 	return text ? text : "";
@@ -449,8 +465,10 @@ int sb_report_summary(
 		sb_screen_memory(&s);
 	}
 	sb_screen_program(&s);
-	if (!options || !options->ranks)
-		advice(&s); /* of one process: each rank's report has its own */
+	if (!options || !options->ranks) { /* of one process: each rank's report has its own */
+		advice(&s);
+		next(&s);
+	}
 	not_recorded(&s);
 	foot(&s);
 	if (!err && (sb_buf_failed(out) || sb_buf_failed(&s.line)))

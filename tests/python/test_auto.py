@@ -431,3 +431,16 @@ def test_a_scripted_module_runs_as_without_strobe(hooked, tmp_path):
     assert (done.returncode, done.stdout) == (0, "20.0\n"), done.stderr
     recording = strobe_file.read(str(tmp_path / "runs" / "run-1"))[0]
     assert recording.counts()[("RecursiveScriptModule",)] == 3
+
+
+def test_what_a_pipeline_asks_for_is_read_ever_less_often(monkeypatch):
+    from strobe.auto.frameworks import diffusers
+
+    class Pipeline:
+        components = {}
+    told, count, pipeline = [], [0], Pipeline()
+    monkeypatch.setattr(diffusers.asked, "tell_versions", lambda: None)
+    monkeypatch.setattr(diffusers.asked, "tell", lambda components: told.append(count[0]))
+    for count[0] in range(1, 41):
+        diffusers._tell_asked(pipeline)
+    assert told == [1, 2, 3, 4, 5, 6, 7, 8, 16, 32]

@@ -303,6 +303,12 @@ def screen_more(m, exact):
     return verdict["leave_alone_ratio"] < 0.0005 if below else near(percent, "", {"": 1}, 100 * verdict["leave_alone_ratio"])
 
 
+def screen_next(m, exact):
+    verdict = exact["verdict"]
+    program = verdict["next_command"].index(" -- ")
+    return m[2] == verdict["next_reason"] and m[1] in (verdict["next_command"], verdict["next_command"][:program] + " -- COMMAND")
+
+
 def screen_foot(m, exact):
     r = exact["recording"]
     return int(m[1]) == r["dropped_count"] and near(m[3], m[4], SIZES, r["bytes"]) and (
@@ -323,6 +329,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"V?RAM peak .*$", screen_memory),
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
     (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
+    (r"Next: (.*) \((no cause found; .*)\)$", screen_next),
     (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
 
 

@@ -239,6 +239,50 @@ static void a_symptom_stands_below_a_cause_that_is_as_urgent(void **state)
 	synthetic_done(&s);
 }
 
+/* Where nothing says why the GPU takes so long, a trace is what to record next. */
+static void a_run_without_a_cause_says_what_to_type_next(void **state)
+{
+	struct strobe_attr vae[] = { TEXT("component", "vae"), TEXT("device", "cuda"),
+		TEXT("convolution", "Conv3d"), INT("cudnn", 0) };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_RUN, "command", "python wan.py");
+	videos_on(&s, 95, 1);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_string_equal(m->summary.next_command, "strobe run --gpu-trace=steps:3 -- python wan.py");
+	assert_string_equal(m->summary.next_reason, "no cause found; only the kernels of 'vae' tell");
+	synthetic_done(&s);
+	synthetic_open(&s);
+	sb_builder_event(s.b, 1000, "torch.asked", 0, vae, COUNT(vae));
+	videos_on(&s, 95, 1);
+	assert_null(synthetic_model(&s, 4 * SECOND)->summary.next_command);
+	synthetic_done(&s);
+}
+
+/* A long run has more events than a report lists. */
+static void what_was_asked_for_is_kept_among_many_events(void **state)
+{
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = 0.002 } };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	asked(&s, "transformer", "bfloat16", none);
+	for (uint64_t i = 0; i < 50000; i++) {
+		sb_builder_event(s.b, 2000 + i, "garbage collection", 0, &took, 1);
+		if (i == 30001)
+			asked(&s, "vae", "float32", none);
+	}
+	videos_on(&s, 95, 1);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_true(m->events.count <= 10000);
+	assert_int_equal(m->events.total, 50002);
+	assert_non_null(finding(m, "precision_mismatch"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +295,8 @@ int main(void)
 		cmocka_unit_test(a_backend_that_is_set_and_passed_over_is_named),
 		cmocka_unit_test(a_gpu_that_the_cpu_runs_ahead_of_is_not_idle),
 		cmocka_unit_test(a_symptom_stands_below_a_cause_that_is_as_urgent),
+		cmocka_unit_test(a_run_without_a_cause_says_what_to_type_next),
+		cmocka_unit_test(what_was_asked_for_is_kept_among_many_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1257,6 +1257,8 @@ export type FindingPlace = {
 export type Verdict = {
   bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
   why?: string; // with its numbers; or why it is unknown
+  next_command?: string; // to type next: a recording that would tell, where no cause was found
+  next_reason?: string; // why that one
   judged_s?: number; // what it is about: the time of the generations, else from the start-up to the end of the last stage
   leave_alone?: LeftAlone[]; // stages that cannot pay
   leave_alone_ratio?: number; // of the wall time, all that small together

@@ -28,12 +28,21 @@ struct marks {
 	bool no_memory;
 };
 
+/* What the program asked torch for: few, each told once, and rules need them all. */
+static bool is_setting(const char *name)
+{
+	return strncmp(name, "torch.", 6) == 0;
+}
+
 static void thin(struct marks *h)
 {
-	size_t kept = 0;
+	size_t kept = 0, settings = 0;
 
-	for (size_t i = 0; i < h->count; i += 2)
-		h->rows[kept++] = h->rows[i];
+	for (size_t i = 0; i < h->count; i++)
+		settings += is_setting(h->rows[i].name);
+	for (size_t i = 0; i < h->count; i++)
+		if (i % 2 == 0 || (settings < h->most / 4 && is_setting(h->rows[i].name)))
+			h->rows[kept++] = h->rows[i];
 	h->count = kept;
 	h->stride *= 2;
 }
@@ -42,7 +51,7 @@ static void add_row(struct marks *h, const struct sb_event *e, const char *kind)
 {
 	struct sb_event_row *row;
 
-	if (h->total++ % h->stride)
+	if (h->total++ % h->stride && !is_setting(h->run->names[e->name].text))
 		return;
 	if (h->count == h->most)
 		thin(h);

@@ -100,6 +100,17 @@ static void leave_alone(const struct sb_summary_panel *s, struct sb_buf *out)
 			s->leave_alone_count > 8 ? ", …" : "", s->leave_alone_ratio * 100);
 }
 
+static void next(const struct sb_summary_panel *s, struct sb_buf *out)
+{
+	if (!s->next_command)
+		return;
+	sb_buf_puts(out, "\nNext: ");
+	sb_markdown_name(out, s->next_command, WORDS_MOST);
+	sb_buf_puts(out, " (");
+	sb_markdown_name(out, s->next_reason, WORDS_MOST);
+	sb_buf_puts(out, ")\n");
+}
+
 void sb_markdown_findings(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_advice_panel *a = &model->advice;
@@ -116,6 +127,7 @@ void sb_markdown_findings(const struct sb_model *model, struct sb_buf *out)
 	if (a->count > FINDINGS_WHOLE + FINDINGS_SHORT)
 		sb_buf_printf(
 			out, "- %zu more in the JSON report\n", a->count - FINDINGS_WHOLE - FINDINGS_SHORT);
+	next(&model->summary, out);
 	leave_alone(&model->summary, out);
 }
 

@@ -136,6 +136,13 @@ static void advice_text(
 	} else {
 		unknown_text(model, out);
 	}
+	if (s->next_command) {
+		struct sb_buf line = { 0 };
+
+		sb_buf_printf(&line, "Next: %s (%s)", s->next_command, s->next_reason);
+		sb_text_wrap(out, sb_buf_text(&line), 2, width);
+		sb_buf_done(&line);
+	}
 	if (s->leave_alone_count) {
 		struct sb_buf line = { 0 };
 

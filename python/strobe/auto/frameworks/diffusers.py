@@ -2,6 +2,7 @@
 their forwards, VAE, export. Pipelines are known by register_modules(), which each
 of them calls; their parts by name and by what they can do."""
 import os
+import weakref
 
 from ... import _caches
 from ..._native import native
@@ -205,7 +206,14 @@ def _generation(original):
     return __call__
 
 
+_calls = weakref.WeakKeyDictionary()  # of a pipeline
+TOLD_EACH = 8  # calls; then the 16th, 32nd…: reading the models takes milliseconds
+
+
 def _tell_asked(pipeline):
+    count = _calls[pipeline] = _calls.get(pipeline, 0) + 1
+    if count > TOLD_EACH and count & (count - 1):
+        return
     asked.tell_versions()
     asked.tell(getattr(pipeline, "components", None) or {})
 
