@@ -11,6 +11,7 @@ extern const struct sb_analysis sb_analysis_counters;
 extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
+extern const struct sb_analysis sb_analysis_stage_lane;
 extern const struct sb_analysis sb_analysis_collectives;
 extern const struct sb_analysis sb_analysis_collective_kernels;
 extern const struct sb_analysis sb_analysis_functions;
@@ -49,6 +50,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_flops,
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
+	&sb_analysis_stage_lane,
 	&sb_analysis_collectives,
 	&sb_analysis_collective_kernels, /* gives them the GPU's times */
 	&sb_analysis_functions,

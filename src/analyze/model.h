@@ -20,6 +20,7 @@
 #include "analyze/model_residency.h"
 #include "analyze/model_sizes.h"
 #include "analyze/model_stages.h"
+#include "analyze/model_stage_lane.h"
 #include "analyze/model_strategies.h"
 #include "analyze/model_video.h"
 #include "base/strings.h"
@@ -222,6 +223,7 @@ struct sb_model {
 	struct sb_iterations_panel iterations;
 	struct sb_generations_panel generations;
 	struct sb_collectives_panel collectives;
+	struct sb_stage_lane stage_lane; /* not of the report */
 	struct sb_functions_panel functions;
 	struct sb_lines_panel lines;
 	struct sb_unattributed_panel unattributed;

@@ -44,6 +44,8 @@ void sb_aggregate_rank_done(struct sb_aggregate_rank *r)
 	free(r->damage);
 	free(r->slow_stage);
 	free(r->collectives);
+	free(r->stage_lane.names);
+	free(r->stage_lane.bins);
 }
 
 void sb_aggregate_stage_done(struct sb_aggregate_stage *s)
@@ -238,6 +240,24 @@ static int add_collectives(struct sb_aggregate *a, struct sb_aggregate_rank *r, 
 	return 0;
 }
 
+static int add_stage_lane(
+	struct sb_aggregate *a, struct sb_aggregate_rank *r, const struct sb_stage_lane *from)
+{
+	struct sb_stage_lane *to = &r->stage_lane;
+
+	if (!from->name_count)
+		return 0;
+	to->names = calloc(from->name_count, sizeof *to->names);
+	to->bins = malloc(SB_STAGE_LANE_BINS);
+	if (!to->names || !to->bins)
+		return no_memory();
+	for (size_t i = 0; i < from->name_count; i++)
+		to->names[i] = keep(a, from->names[i]);
+	to->name_count = from->name_count;
+	memcpy(to->bins, from->bins, SB_STAGE_LANE_BINS);
+	return 0;
+}
+
 int sb_aggregate_add_stage(
 	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code)
 {
@@ -309,7 +329,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 		r->damage = strdup(f->damage);
 	if (!r->label || !r->host || !r->id || !r->job || !r->name || (f->damage && !r->damage))
 		return no_memory();
-	if (add_collectives(a, r, f) || keep_pairs(a, f))
+	if (add_collectives(a, r, f) || add_stage_lane(a, r, &f->stage_lane) || keep_pairs(a, f))
 		return STROBE_ENOMEM;
 	return add_stages(a, f, a->rank_count - 1);
 }

@@ -40,6 +40,7 @@ struct sb_aggregate_rank {
 	struct sb_fact_collective *collectives;
 	size_t collective_count;
 	int64_t collective_total; /* more than collective_count: the later ones are not here */
+	struct sb_stage_lane stage_lane; /* no names: not known */
 	struct sb_align_rank align;
 	size_t report_index; /* in the order of ranks */
 };
@@ -162,6 +163,10 @@ struct sb_aggregate {
 		double bin_s;
 		char **wait_tenths; /* of each rank: a letter for each part of the time */
 		size_t rank_count; /* 0: their clocks cannot be aligned */
+		const char **stage_names; /* of the ranks' stages, those of the most time first */
+		size_t stage_name_count;
+		char **stages; /* of each rank: a letter for each part of the time */
+		size_t stage_rank_count; /* 0: not known of any */
 	} lanes;
 	/* private */
 	struct sb_strings strings;

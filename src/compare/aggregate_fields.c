@@ -213,9 +213,14 @@ static const struct sb_field lanes_rows[] = {
 	SB_FIELD_ARRAY(sb_lane_letters, wait_tenths, rank_count, "wait_tenths", SB_ALWAYS,
 		"of each rank, a letter for each part of the time: . not running, ? not known, a no waiting "
 		"… k only waiting"),
+	SB_FIELD_ARRAY(sb_lane_letters, stage_names, stage_name_count, "stage_names", SB_KNOWN,
+		"stages of the ranks' main threads, those of the most time first"),
+	SB_FIELD_ARRAY(sb_lane_letters, stages, stage_rank_count, "stages", SB_KNOWN,
+		"of each rank, a letter for the stage that most of each part of the time was in: . not "
+		"running, - none, ? not known, a the first of stage_names …"),
 };
-static SB_FIELDS(lanes, sb_lane_letters, "RankLanes", "When each rank waited for the others, on one clock.",
-	.present = any_lanes);
+static SB_FIELDS(lanes, sb_lane_letters, "RankLanes",
+	"When each rank waited for the others and what it did, on one clock.", .present = any_lanes);
 
 /* ---- the aggregate ---- */
 
@@ -269,6 +274,7 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		"how far the clocks may be apart: the worst rank's"),
 	SB_FIELD_LIST(sb_aggregate, scales, scale_count, "scaling", SB_KNOWN, scale, "across world sizes"),
 	SB_FIELD_STRUCT(sb_aggregate, heat_map, "heat_map", SB_ALWAYS, heat_map, "stage by rank"),
-	SB_FIELD_STRUCT(sb_aggregate, lanes, "rank_lanes", SB_KNOWN, lanes, "when each rank waited"),
+	SB_FIELD_STRUCT(sb_aggregate, lanes, "rank_lanes", SB_KNOWN, lanes,
+		"when each rank waited, and in which stage it was"),
 };
 SB_FIELDS(sb_aggregate_fields, sb_aggregate, "Aggregate", "Many ranks in one report.");

@@ -1,7 +1,8 @@
 /* What is shown of many ranks: who comes first in the list of stragglers, a heat map of stage by rank,
- * and when each rank waited. */
+ * when each rank waited and what it did. */
 #include "compare/aggregate.h"
 #include "compare/rank_lanes.h"
+#include "compare/rank_stages.h"
 
 #include "base/error.h"
 
@@ -118,6 +119,8 @@ int sb_aggregate_draw(struct sb_aggregate *a)
 	if (err || sb_rank_lanes_of(a, LANE_BINS, &lanes) || !lanes.bin_count)
 		return err;
 	err = write_letters(&lanes, a->rank_count, &a->lanes);
+	if (!err)
+		err = sb_rank_stages_of(a, &lanes, &a->lanes);
 	sb_rank_lanes_done(&lanes);
 	return err;
 }
@@ -129,6 +132,10 @@ void sb_aggregate_drawings_done(struct sb_aggregate *a)
 	for (size_t i = 0; i < a->lanes.rank_count; i++)
 		free(a->lanes.wait_tenths[i]);
 	free(a->stragglers);
+	for (size_t i = 0; i < a->lanes.stage_rank_count; i++)
+		free(a->lanes.stages[i]);
+	free(a->lanes.stages);
+	free(a->lanes.stage_names);
 	free(a->heat_map.ranks);
 	free(a->heat_map.stages);
 	free(a->lanes.wait_tenths);

@@ -38,6 +38,8 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->stages);
 	free(f->pairs);
 	free(f->collectives);
+	free(f->stage_lane.names);
+	free(f->stage_lane.bins);
 	free(f->ranks);
 	free(f->outputs);
 	sb_facts_free_sizes(f);
@@ -167,6 +169,23 @@ static int take_collectives(struct sb_facts *f, const struct sb_model *m)
 	return 0;
 }
 
+static int take_stage_lane(struct sb_facts *f, const struct sb_stage_lane *from)
+{
+	struct sb_stage_lane *to = &f->stage_lane;
+
+	if (!from->name_count)
+		return 0;
+	to->names = calloc(from->name_count, sizeof *to->names);
+	to->bins = malloc(SB_STAGE_LANE_BINS);
+	if (!to->names || !to->bins)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < from->name_count; i++)
+		to->names[i] = sb_facts_text(f, from->names[i]);
+	to->name_count = from->name_count;
+	memcpy(to->bins, from->bins, SB_STAGE_LANE_BINS);
+	return 0;
+}
+
 static void take_session(struct sb_facts *f, const struct sb_model *m)
 {
 	const struct sb_session_panel *s = &m->session;
@@ -226,6 +245,8 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 	err = sb_facts_take_stages(f, m);
 	if (!err)
 		err = take_collectives(f, m);
+	if (!err)
+		err = take_stage_lane(f, &m->stage_lane);
 	if (!err)
 		err = take_outputs(f, m);
 	if (!err)

@@ -187,6 +187,7 @@ struct sb_facts {
 	struct sb_fact_collective *collectives; /* at most SB_COLLECTIVES_MAX, the same ones on every rank */
 	size_t collective_count;
 	int64_t collective_total; /* all there were */
+	struct sb_stage_lane stage_lane; /* no names: not known, as of a report's JSON */
 	/* private */
 	struct sb_strings strings;
 	double *numbers; /* what values, generation_s, step_s and step_sum_s point into */

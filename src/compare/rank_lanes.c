@@ -9,28 +9,24 @@
 /* Ranks of one job overlap; beyond this many times the longest of them it is not one job. */
 #define SPREAD_MAX 3
 
-struct range {
-	double begin_s, end_s;
-};
-
 /* On the first rank's clock, since its start. */
-static struct range span_of(const struct sb_aggregate *a, const struct sb_aggregate_rank *r)
+static struct sb_lane_span span_of(const struct sb_aggregate *a, const struct sb_aggregate_rank *r)
 {
 	double begin_s = ((double)r->start_real_ns - (double)a->ranks[0].start_real_ns) / 1e9;
 
 	if (!isnan(r->align.offset_s))
 		begin_s += r->align.offset_s;
-	return (struct range){ begin_s, begin_s + r->metrics[SB_METRIC_WALL] };
+	return (struct sb_lane_span){ begin_s, begin_s + r->metrics[SB_METRIC_WALL] };
 }
 
 /* False: they have no common clock, or no common time. */
-static bool whole_range(const struct sb_aggregate *a, struct range *out)
+static bool whole_range(const struct sb_aggregate *a, struct sb_lane_span *out)
 {
 	double longest_s = 0;
 
-	*out = (struct range){ 0, 0 };
+	*out = (struct sb_lane_span){ 0, 0 };
 	for (size_t i = 0; i < a->rank_count; i++) {
-		struct range s = span_of(a, &a->ranks[i]);
+		struct sb_lane_span s = span_of(a, &a->ranks[i]);
 
 		if (!a->ranks[i].start_real_ns || isnan(s.end_s))
 			return false;
@@ -42,7 +38,7 @@ static bool whole_range(const struct sb_aggregate *a, struct range *out)
 }
 
 /* Adds to each bin the part of a range that is in it. */
-static void spread(const struct sb_rank_lanes *lanes, struct range s, double *bins_s)
+static void spread(const struct sb_rank_lanes *lanes, struct sb_lane_span s, double *bins_s)
 {
 	double last = (double)lanes->bin_count * lanes->bin_s;
 
@@ -62,7 +58,7 @@ static void spread(const struct sb_rank_lanes *lanes, struct range s, double *bi
 
 /* Until when a rank's collectives are known, on the lanes' axis: only so many are
  * kept, and a damaged recording may end long before its rank did. */
-static double known_until(const struct sb_aggregate_rank *r, struct range rank)
+static double known_until(const struct sb_aggregate_rank *r, struct sb_lane_span rank)
 {
 	double last_s = rank.begin_s;
 
@@ -73,8 +69,8 @@ static double known_until(const struct sb_aggregate_rank *r, struct range rank)
 	return last_s;
 }
 
-static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_rank *r, struct range rank,
-	double *ran_s, double *waited_s, uint8_t *out)
+static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_rank *r,
+	struct sb_lane_span rank, double *ran_s, double *waited_s, uint8_t *out)
 {
 	double known_s = known_until(r, rank);
 
@@ -83,7 +79,8 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 	spread(lanes, rank, ran_s);
 	for (size_t i = 0; i < r->collective_count; i++)
 		spread(lanes,
-			(struct range){ rank.begin_s + r->collectives[i].begin_s + r->collectives[i].hidden_s,
+			(struct sb_lane_span){
+				rank.begin_s + r->collectives[i].begin_s + r->collectives[i].hidden_s,
 				rank.begin_s + r->collectives[i].end_s },
 			waited_s);
 	for (uint32_t i = 0; i < lanes->bin_count; i++) {
@@ -101,7 +98,7 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb_rank_lanes *out_lanes)
 {
 	struct sb_rank_lanes lanes = { .bin_count = bin_count };
-	struct range whole;
+	struct sb_lane_span whole;
 	double *sums;
 
 	*out_lanes = (struct sb_rank_lanes){ 0 };
@@ -109,17 +106,19 @@ int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb
 		return 0;
 	lanes.bin_s = (whole.end_s - whole.begin_s) / bin_count;
 	lanes.wait_percent = malloc(a->rank_count * bin_count);
+	lanes.spans = malloc(a->rank_count * sizeof *lanes.spans);
 	sums = malloc(2 * bin_count * sizeof *sums);
-	if (!lanes.wait_percent || !sums) {
+	if (!lanes.wait_percent || !lanes.spans || !sums) {
 		free(sums);
 		sb_rank_lanes_done(&lanes);
 		return sb_fail(STROBE_ENOMEM, "no memory for the lanes of %zu ranks", a->rank_count);
 	}
 	for (size_t i = 0; i < a->rank_count; i++) {
-		struct range s = span_of(a, &a->ranks[i]);
+		struct sb_lane_span s = span_of(a, &a->ranks[i]);
 
 		s.begin_s -= whole.begin_s;
 		s.end_s -= whole.begin_s;
+		lanes.spans[i] = s;
 		fill(&lanes, &a->ranks[i], s, sums, sums + bin_count, lanes.wait_percent + i * bin_count);
 	}
 	free(sums);
@@ -130,5 +129,6 @@ int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb
 void sb_rank_lanes_done(struct sb_rank_lanes *lanes)
 {
 	free(lanes->wait_percent);
+	free(lanes->spans);
 	*lanes = (struct sb_rank_lanes){ 0 };
 }

@@ -1585,7 +1585,7 @@ export type Aggregate = {
   clock_uncertainty_s?: number; // how far the clocks may be apart: the worst rank's
   scaling?: Scale[]; // across world sizes
   heat_map: HeatMap; // stage by rank
-  rank_lanes?: RankLanes; // when each rank waited
+  rank_lanes?: RankLanes; // when each rank waited, and in which stage it was
 };
 
 // A start of the job.
@@ -1945,10 +1945,12 @@ export type HeatRow = {
   median_s?: number; // of the ranks that have it
 };
 
-// When each rank waited for the others, on one clock.
+// When each rank waited for the others and what it did, on one clock.
 export type RankLanes = {
   bin_s: number; // time of one letter
   wait_tenths: string[]; // of each rank, a letter for each part of the time: . not running, ? not known, a no waiting … k only waiting
+  stage_names?: string[]; // stages of the ranks' main threads, those of the most time first
+  stages?: string[]; // of each rank, a letter for the stage that most of each part of the time was in: . not running, - none, ? not known, a the first of stage_names …
 };
 
 // The measurements of strobe bench.

@@ -56,6 +56,30 @@ test('1 024 ranks are no wider than a phone', async (browser) => {
   await close();
 });
 
+test('a rank shows the stage that it was in, and below it when it waited', async (browser) => {
+  const report = job();
+  report.reports_summary.length = report.rank_count = report.report_count = 2;
+  report.rank_lanes = { bin_s: 1, wait_tenths: ['aaaaakaaaa', 'aaaaaaaaaa'], stage_names: ['denoise', 'vae_decode'], stages: ['aaaaaabb-.', 'aaaaaaaabb'] };
+  const { page, seen, close } = await open(browser, writePage('job-stages', { report, kind: 'aggregate' }));
+  await ready(page);
+  const canvas = page.locator('#timeline-first canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const tip = async (second, row) => {
+    const b = await canvas.boundingBox();
+    await page.mouse.move(b.x + 132 + ((b.width - 132 - 8) * second) / 10, b.y + 20 + row * 19 + 6);
+    await settled(page);
+    return plain((await page.locator('.tip').innerText().catch(() => '')) || '');
+  };
+  assert.match(await tip(6.5, 0), /vae_decode[\s\S]*2\.00 s[\s\S]*rank 0/);
+  assert.match(await tip(5.5, 1), /waits for other ranks[\s\S]*1\.00 s[\s\S]*rank 0/);
+  await page.locator('#timeline button', { hasText: 'waits' }).click();
+  assert.match(await tip(5.5, 0), /waits for other ranks/);
+  await page.locator('#timeline button', { hasText: 'stages' }).click();
+  assert.match(await tip(2.5, 0), /denoise[\s\S]*6\.00 s/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test("a job's ranks are one timeline to zoom into", async (browser) => {
   const { page, seen, close } = await open(browser, writePage('job-zoom', { report: job(), kind: 'aggregate' }));
   await ready(page);

@@ -114,7 +114,7 @@ function original(data: Timeline, e: Entry): Entry {
   return e;
 }
 
-const KINDS: Record<string, string> = { family: 'kernel', wait: 'wait for the GPU', generation: 'video', block: 'block of frames', step: 'step', iteration: 'iteration', thread: 'zone', track: 'span', span: 'GPU span' };
+const KINDS: Record<string, string> = { family: 'kernel', wait: 'wait for the GPU', generation: 'video', block: 'block of frames', step: 'step', iteration: 'iteration', thread: 'zone', track: 'span', span: 'GPU span', rank: 'time of a rank' };
 
 function kindOf(data: Timeline, e: Entry): string {
   const { kind } = data.lanes[e.lane];

@@ -56,7 +56,7 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
     out.push(['duration', nanos(row.end[e.index] - start)]);
   }
   out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
-  out.push(['lane', lane.name + (lane.rows.length > 1 && !['stream', 'family', 'wait'].includes(lane.kind) ? `, depth ${e.row}` : '')]);
+  out.push(['lane', lane.name + (lane.rows.length > 1 && !['stream', 'family', 'wait', 'rank'].includes(lane.kind) ? `, depth ${e.row}` : '')]);
   if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
   out.push(...workFacts(t, e));
   for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
