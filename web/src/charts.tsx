@@ -223,7 +223,7 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
 // Lines that another unit's neighbours would belittle, or that are no amounts.
 const OWN_CHART: Record<string, string> = { process_percent: 'of this run, % of a core' };
 const NO_CHART = /^throttle_bits_count$/;
-const LABELS: Record<string, string> = { process_memory_mb: 'this run', load1_count: '1 min', load5_count: '5 min', load15_count: '15 min', io_percent: 'disk' };
+const LABELS: Record<string, string> = { process_memory_mb: 'this run', load1_count: '1 min', load5_count: '5 min', load15_count: '15 min', io_percent: 'disk', rss_mb: 'in RAM (RSS)', pss_mb: 'its share of it (PSS)', anon_mb: 'not of files (anon)' };
 
 const constant = (values: (number | null)[]) => values.every((v) => v === null || v === values.find((x) => x !== null));
 

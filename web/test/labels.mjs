@@ -53,7 +53,7 @@ test('charts show amounts, each with its own kind, and a value alone is a dot', 
   const { page, close } = await open(browser, writePage('machine-charts', { report: machine() }));
   const charts = await page.locator('#metrics figcaption').evaluateAll((all) => all.map((c) => [...c.querySelectorAll('b, .key')].map((e) => e.textContent).join(' | ')));
   assert.deepEqual(charts, [
-    'GPU memory | whole GPU | this run', 'GPU other processes', 'PCIe from the GPU', 'CPU usage', 'CPU of this run, % of a core', 'CPU load average | 1 min | 5 min', 'Process memory | RSS | PSS', 'Waiting for, % of the time | CPU | disk',
+    'GPU memory | whole GPU | this run', 'GPU other processes', 'PCIe from the GPU', 'CPU usage', 'CPU of this run, % of a core', 'CPU load average | 1 min | 5 min', 'Process memory | in RAM (RSS) | its share of it (PSS)', 'Waiting for, % of the time | CPU | disk',
   ]);
   const memory = page.locator('#metrics figure[aria-label^="Process memory"]');
   await memory.scrollIntoViewIfNeeded();
@@ -65,5 +65,14 @@ test('charts show amounts, each with its own kind, and a value alone is a dot', 
     return n;
   });
   assert.ok(orange > 3, `${orange} pixels of the lone value`);
+  await close();
+});
+
+test('a call that has not ended is no call 0; a run of the server that failed says so', async (browser) => {
+  const stages = [{ name: 'denoise', code: 'a', count: 0, open_count: 1, total_s: 0.5, self_s: 0.5, depth: 0 }];
+  const report = { session_info: { id: 'open', name: 'open', exit_code_value: 1, outcome: 'exit 1' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.5, stages, bottlenecks: [] }, recommendations: [], recording: { zones: 1, dropped_count: 0, complete: true } };
+  const { page, close } = await open(browser, writePage('open-call', { report }));
+  assert.match(await page.locator('#stages tbody tr').first().innerText(), /1 open[\s\S]*–/);
+  assert.equal(await page.locator('header .run-state').innerText(), 'exit 1');
   await close();
 });

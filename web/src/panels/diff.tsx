@@ -15,6 +15,16 @@ function runs(side: string[]): string {
   return clip(side.map((one) => one.replace(/\/+$/, '').split('/').pop() || one).join(', '), 40);
 }
 
+// Two sides that are written alike ("last") go by their run's name and begin; a run may be compared with itself.
+function headingOf(d: DiffReport): string {
+  if (runs(d.base) !== runs(d.new)) return `${runs(d.base)} → ${runs(d.new)}`;
+  const named = (side: 'base' | 'new') => {
+    const r = d.runs?.find((one) => one.side === side);
+    return r ? [r.name || r.label, r.start_time && keyed('start_time', r.start_time)].filter(Boolean).join(', ') : runs(d[side]);
+  };
+  return named('base') === named('new') ? `${named('base')}, with itself` : `${named('base')} → ${named('new')}`;
+}
+
 function signed(v: number, show: (x: number) => string): string {
   return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
 }
@@ -190,7 +200,7 @@ export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; n
   const configuration = d.configuration;
   useMemo(() => rankStages(d), [d]);
   return (
-    <Shell title={`${runs(d.base)} → ${runs(d.new)}`} kind="diff" onTheme={toggleTheme}>
+    <Shell title={headingOf(d)} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />
       <Sides d={d} />
       <Sentences title="The gate fails" all={d.failures ?? []} bad />

@@ -27,10 +27,10 @@ interface HeaderProps {
 const wasKilled = (r: Report): boolean => r.recording?.complete === false && r.recording?.live !== true;
 
 // A run that did not end as it should says so beside its name, whatever the figures are about.
-function Ended({ r }: { r: Report }) {
+function Ended({ r, orderly }: { r: Report; orderly: string }) {
   const { outcome, exit_code_value: code } = r.session_info;
   const words = wasKilled(r) ? (outcome ?? 'no orderly end') : code ? (outcome ?? `exit ${code}`) : '';
-  return words ? <span class="run-state killed" title="how the program ended">{clip(words, 40)}</span> : null;
+  return words ? <span class="run-state killed" title="how the program ended">{clip(words, 40)}</span> : orderly ? <span class={`run-state ${orderly}`}>{orderly}</span> : null;
 }
 
 export function Header({ page, liveState, comparison, onCompare, runs, onRun }: HeaderProps) {
@@ -57,7 +57,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
         {tags.length > 5 && <li title={tags.slice(5).map(([k, v]) => `${k}: ${String(v)}`).join('\n')}>+{tags.length - 5}</li>}
       </ul>
       <span class="spring" />
-      {liveState ? <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span> : <Ended r={r} />}
+      {liveState && liveState !== 'ended' ? <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span> : <Ended r={r} orderly={liveState} />}
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>

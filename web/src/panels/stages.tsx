@@ -93,6 +93,9 @@ function stateOf(s: Stage): string {
   return [s.state + (s.reason ? ` (${clip(s.reason, 40)})` : ''), ...calls].join(', ');
 }
 
+// Where none has ended the mark beside the name counts them.
+const callsOf = (s: Stage) => (s.count || !apartOf(s).length ? count(s.count) : '–');
+
 const stateHelp = (s: Stage) =>
   apartOf(s)
     .map(([k, , help]) => `${count(s[k])} ${s[k] === 1 ? 'call' : 'calls'} ${help}`)
@@ -170,7 +173,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
     { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio, cell: (s: StageRow) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) }]),
     ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
-    ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: (s: StageRow) => count(s.count) }]),
+    ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: callsOf }]),
     ...baseColumns(base),
     ...(chosen ? rangeColumn(stages, timeline, chosen) : []),
   ];
@@ -210,7 +213,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s) => <Extreme s={s} seconds_={s[k]} /> });
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
-    { key: 'count', head: 'calls', value: (s) => s.count, cell: (s) => count(s.count) },
+    { key: 'count', head: 'calls', value: (s) => s.count, cell: callsOf },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),
     { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },

@@ -230,7 +230,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   if (!lanes.some((l) => l.main)) for (const l of lanes.filter((one) => one.kind === 'thread').slice(0, 1)) l.main = true; // written before lanes said so
   const streams = lanes.filter((l) => l.kind === 'stream');
   const windows = header.traced ? windowsOf(header.traced, streams.flatMap((l) => l.rows)) : null;
-  for (const l of streams) l.traced = windows;
+  for (const l of lanes) if (l.kind === 'stream' || l.kind === 'wait') l.traced = windows;
   lanes.push(...busyLanes(lanes, windows), ...(lanes.some((l) => l.kind === 'wait') ? [] : waitLanes(lanes, header.wait_names)));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
