@@ -59,6 +59,7 @@ test('1 024 ranks are no wider than a phone', async (browser) => {
 test('a rank shows the stage that it was in, and below it when it waited', async (browser) => {
   const report = job();
   report.reports_summary.length = report.rank_count = report.report_count = 2;
+  Object.assign(report, { straggler_count: 0, straggler_indexes: [] });
   report.rank_lanes = { bin_s: 1, wait_tenths: ['aaaaakaaaa', 'aaaaaaaaaa'], stage_names: ['denoise', 'vae_decode'], stages: ['aaaaaabb-.', 'aaaaaaaabb'] };
   const { page, seen, close } = await open(browser, writePage('job-stages', { report, kind: 'aggregate' }));
   await ready(page);
