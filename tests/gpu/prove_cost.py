@@ -301,6 +301,6 @@ def memory_overhead():
     row("  stacks switched on or off once", "%.1f us" % (switch_s * 1e6))
     for name, (traces, torch_s, pickle_s) in snapshots.items():
         made = [e for trace in traces for e in trace if e["action"] == "alloc"]
-        row("  %s: allocations with a stack" % name, "%d of %d" % (sum(bool(e["frames"]) for e in made), len(made)))
+        row("  %s: allocations with a stack" % name, "%d of %d" % (sum(bool(e.get("frames")) for e in made), len(made)))
         row("  its snapshot of %d entries, outside of generations: torch / written" % sum(map(len, traces)), "%.0f / %.0f ms" % (torch_s * 1e3, pickle_s * 1e3))
     row("readings while it was measured", readings, "> 20", readings > 20)

@@ -119,14 +119,14 @@ def wan_compiler_is_off(fixed):
 
 def passing_over():
     """An attention processor of one's own that does not look at the backend that was set on it: products and softmax."""
+    from diffusers.models.attention_dispatch import attention_backend
     from diffusers.models.transformers.transformer_wan import WanAttnProcessor
-    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     class Own(WanAttnProcessor):
         def __call__(self, *args, **kwargs):
             backend, self._attention_backend = self._attention_backend, None
             try:
-                with sdpa_kernel(SDPBackend.MATH):
+                with attention_backend("_native_math"):  # set_attention_backend() sets that of all others, too
                     return super().__call__(*args, **kwargs)
             finally:
                 self._attention_backend = backend
@@ -134,7 +134,7 @@ def passing_over():
     return Own()
 
 
-@planted("asked_not_ran", stage="transformer", needs="cuda")
+@planted("asked_not_ran", "fallback_attention", stage="transformer", needs="cuda")
 def wan_attention_backend_is_passed_over(fixed):
     pipe = pipeline(transformer=tiny.wan_transformer(num_attention_heads=4, attention_head_dim=64, ffn_dim=1024, num_layers=8))
     pipe.to("cuda", torch.bfloat16)

@@ -76,6 +76,20 @@ def test_attention_that_is_held_to_a_backend_is_told_with_its_line(run, tmp_path
     assert all(h["component"] == "Net" and h["file"] == str(script) and h["line"] == line for h in held[:2])
 
 
+INNERMOST = HELD.replace("            return F.", """            with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # inside
+                return F.""")
+
+
+def test_attention_is_held_to_the_innermost_backend(run, tmp_path):
+    script = tmp_path / "innermost.py"
+    script.write_text(INNERMOST)
+    events = run(sys.executable, str(script)).report()["events"]
+    held = [e["attributes"] for e in events if e["name"] == "torch.attention"]
+    assert [(h["backends"], h["count"]) for h in held[:2]] == [("flash_attention", 1), ("flash_attention", 4)]
+    line = 1 + next(i for i, text in enumerate(INNERMOST.split("\n")) if text.endswith("# inside"))
+    assert {h["backends"] for h in held} == {"flash_attention"} and all(h["line"] == line for h in held)
+
+
 def test_a_model_of_no_pipeline_tells_the_dtype_of_most_of_its_weights_once(run, tmp_path):
     script = tmp_path / "held.py"
     script.write_text(HELD)

@@ -71,11 +71,12 @@ def _facts(module):
 
 
 def _most_weights(module, blocks):
-    """Dtype and device of most weights: a model in 16 bits keeps its norms and tables in 32."""
+    """Dtype and device of most weights: a model in 16 bits keeps its norms and tables in 32. Of quantised ones the dtype they
+    stand for."""
     own = [tensor for block in blocks for tensor in getattr(block, "_parameters", {}).values() if tensor is not None]
     sizes = {}
     for tensor in own[:WEIGHTS_MOST] if len(own) > 2 else itertools.islice(module.parameters(), WEIGHTS_MOST):
-        kind = _held.dtype_name(tensor), tensor.device.type
+        kind = str(tensor.dtype).replace("torch.", ""), tensor.device.type
         sizes[kind] = sizes.get(kind, 0) + tensor.numel()
     return max(sizes, key=sizes.get) if sizes else (None, None)
 
@@ -184,21 +185,36 @@ def _compiled(module, blocks):
 
 # ---- attention that is held to some backends: sdpa_kernel() ----
 
-_held_to = {}  # backends -> how often they were asked for
-HOLDS_MOST = 2  # backends: more is free choice
+_held_to = {}    # backends -> how often attention was held to them
+_inside = []     # sdpa_kernel() that are entered: [backends, those before it, whether another one was entered inside]
+HOLDS_MOST = 2   # backends: more is free choice
+INSIDE_MOST = 32
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ON_THE_WAY = (os.sep + "contextlib.py", os.path.join("torch", "nn", "attention", "__init__.py"))
 
 
-def attention_is_held_to(backends, name_of_model):
-    """Told the 1st, 4th, 16th… time, with the line that asks for it. name_of_model(frame): of a frame that calls a model."""
-    key = tuple(backends)
-    if len(key) > HOLDS_MOST:
-        return  # given back
-    count = _held_to[key] = _held_to.get(key, 0) + 1
+def attention_is_held_to(backends, before, name_of_model):
+    """torch sets backends in place of those before, where sdpa_kernel() begins and where it ends. Told as it ends, with the line
+    that asks for it, and only of the innermost: what attention inside it was held to."""
+    backends, before = set(backends), set(before)
+    if _inside and backends == _inside[-1][1]:
+        held, _, has_inner = _inside.pop()
+        if not has_inner and len(held) <= HOLDS_MOST:
+            _tell_held(held, name_of_model)
+        return
+    if _inside:
+        _inside[-1][2] = True
+    if len(_inside) >= INSIDE_MOST:  # ends that were not seen
+        _inside.clear()
+    _inside.append([backends, before, False])
+
+
+def _tell_held(backends, name_of_model):
+    """The 1st, 4th, 16th… time. name_of_model(frame): of a frame that calls a model."""
+    names = " ".join(sorted(getattr(backend, "name", str(backend)).lower() for backend in backends))
+    count = _held_to[names] = _held_to.get(names, 0) + 1
     if count & (count - 1) or not count & 0x5555555555555555:
         return
-    names = [getattr(backend, "name", str(backend)).lower() for backend in key]
     frame = sys._getframe(1)
     while frame is not None and _is_on_the_way(frame.f_code.co_filename):
         frame = frame.f_back
@@ -207,7 +223,7 @@ def attention_is_held_to(backends, name_of_model):
     file, line, model = frame.f_code.co_filename, frame.f_lineno, None
     while frame is not None and model is None:
         model, frame = name_of_model(frame), frame.f_back
-    native.event("torch.attention", backends=" ".join(sorted(names)), component=model, count=count, file=file, line=line)
+    native.event("torch.attention", backends=names, component=model, count=count, file=file, line=line)
 
 
 def _is_on_the_way(file):

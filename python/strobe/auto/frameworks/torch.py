@@ -45,13 +45,15 @@ def _note_threads(count, file, line):
 # ---- attention, as asked for ----
 
 def _on_attention(module):
-    wrap(module, "_sdpa_kernel", _choosing_attention)  # sdpa_kernel() itself is known to dynamo
+    before = getattr(module, "_cur_sdpa_kernel_backends", None)
+    if before is not None:
+        wrap(module, "_sdpa_kernel", lambda original: _choosing_attention(original, before))  # sdpa_kernel() itself is known to dynamo
 
 
-def _choosing_attention(original):
+def _choosing_attention(original, before):
     def _sdpa_kernel(backends, *args, **kwargs):
         if not wrapping.compiling():
-            guard(asked.attention_is_held_to, backends, modules.name_in_frame)
+            guard(asked.attention_is_held_to, backends, before(), modules.name_in_frame)
         return original(backends, *args, **kwargs)
     return _sdpa_kernel
 
