@@ -72,6 +72,26 @@ static void what_made_no_video_is_not_in_the_times_of_videos(void **state)
 	synthetic_done(&s);
 }
 
+/* An exception came out of the video's first step: no frames, no frames a second. */
+static void a_video_that_failed_made_no_frames(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 81);
+	synthetic_begin(&s, MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_end(&s, MS + 1000);
+	synthetic_attr(&s, "error", 1);
+	synthetic_end(&s, 2 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->diffusion.frames, -1);
+	assert_true(isnan(m->diffusion.fps) && isnan(m->summary.fps_wall));
+	assert_int_equal(m->generations.all[0].frames, -1);
+	synthetic_done(&s);
+}
+
 /* A crash: the frames a video was to have are not frames it made. */
 static void an_unfinished_video_has_no_frames_but_those_counted(void **state)
 {
@@ -499,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_count_once_and_steps_per_block),
 		cmocka_unit_test(what_made_no_video_is_not_in_the_times_of_videos),
+		cmocka_unit_test(a_video_that_failed_made_no_frames),
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(chains_of_steps_are_blocks_when_steps_have_a_size),
 		cmocka_unit_test(measured_steps_give_compute_rates_and_no_wall_rate),

@@ -23,6 +23,17 @@ static bool is_whole(const struct sb_zone *z)
 	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED));
 }
 
+static bool has_failed(const struct sb_zone *z)
+{
+	return sb_attr_find(z->attrs, z->attr_count, "error") != NULL;
+}
+
+/* What a zone says of its frames is what it made: it came to its end, and without an error. */
+static int64_t made(const struct sb_zone *z, const char *what)
+{
+	return is_whole(z) && !has_failed(z) ? number_or(z, what, -1) : -1;
+}
+
 static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int64_t frames)
 {
 	double s = (double)(z->end_ns - z->begin_ns) / 1e9;
@@ -112,19 +123,17 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
+	n->frames = made(z, "frames");
 	n->width = number_or(z, "width", -1);
 	n->height = number_or(z, "height", -1);
-	n->latent_frames = is_whole(z) ? number_or(z, "latent_frames", -1) : -1;
+	n->latent_frames = made(z, "latent_frames");
 	n->decoded = -1;
 	n->name = v->run->names[z->name].text;
 	n->track = z->track;
 	n->depth = z->depth;
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
-	n->no_video = sb_attr_find(z->attrs, z->attr_count, "error") ? "failed"
-		      : number_or(z, "cached", 0) > 0                ? "cached"
-								     : NULL;
+	n->no_video = has_failed(z) ? "failed" : number_or(z, "cached", 0) > 0 ? "cached" : NULL;
 }
 
 static void add_stage(struct sb_video *v, const struct sb_zone *z, enum strobe_role work)
@@ -138,7 +147,7 @@ static void add_stage(struct sb_video *v, const struct sb_zone *z, enum strobe_r
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
+	n->frames = made(z, "frames");
 	n->track = z->track;
 	n->work = work;
 }
