@@ -32,15 +32,19 @@ size_t sb_model_points(const struct sb_model *model, const struct sb_run *run)
 	return set >= 1 && set <= POINTS_MOST ? (size_t)set : POINTS_DEFAULT;
 }
 
+static bool sees_something(const struct sb_visitor *v)
+{
+	return v->zone || v->zone_begin || v->event;
+}
+
 /* One pass for those that want to see something. */
 static int pass(struct sb_run *run, const struct sb_visitor *all, size_t count)
 {
-	static const struct sb_visitor idle;
 	struct sb_visitor wanting[VISITORS_MAX];
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!memcmp(&all[i], &idle, sizeof idle))
+		if (!sees_something(&all[i]))
 			continue;
 		if (used == VISITORS_MAX)
 			return sb_fail(
