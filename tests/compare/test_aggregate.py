@@ -1,6 +1,7 @@
 """strobe aggregate: many ranks into one report."""
 import json
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -120,11 +121,17 @@ def test_four_ranks_of_mpirun_on_either_side(strobe, tmp_path, outside):
 TORCHRUN = ["/usr/bin/torchrun", "--no_python", "--redirects", "1", "--tee", "1", "--nproc_per_node", "4"]
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 @pytest.mark.skipif(not shutil.which(TORCHRUN[0]), reason="no torchrun here")
 @pytest.mark.parametrize("outside", [True, False])
 def test_four_ranks_of_torchrun_on_either_side(strobe, tmp_path, outside):
-    record = [str(TOOL), "run", "-q", "-o", "out", "--"]
-    command = (record + TORCHRUN if outside else TORCHRUN + record) + [str(BUILD / "tests" / "marked"), "20"]
+    record, launch = [str(TOOL), "run", "-q", "-o", "out", "--"], [*TORCHRUN, "--master_port", str(free_port())]
+    command = (record + launch if outside else launch + record) + [str(BUILD / "tests" / "marked"), "20"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     (run,) = [p for p in (tmp_path / "out").iterdir() if not p.is_symlink()]  # one job, though torchrun gave no id

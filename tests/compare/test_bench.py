@@ -43,6 +43,7 @@ with strobe.generation(frames=8), strobe.section("vae_decode"):
 """
 
 
+@pytest.mark.skipif("STROBE_SANITIZED" in os.environ, reason="no Python package in a build with sanitizers")
 @pytest.mark.parametrize("how", [(), ("--marks",)])
 def test_a_row_without_memory_says_what_held_it(strobe, tmp_path, how):
     """With --marks from its own recording; else the command runs once more, recorded."""
