@@ -423,6 +423,36 @@ static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
 	w->noise_count = (int64_t)count;
 }
 
+static bool is_in_generation(const struct sb_facts *run, int64_t stage)
+{
+	for (; stage >= 0; stage = run->stages[stage].parent)
+		if (run->stages[stage].role == STROBE_ROLE_GENERATION)
+			return true;
+	return false;
+}
+
+/* Frames come out of generations: what happens outside changes no rate. Without any, the whole run counts. */
+static void find_rate(const struct sb_facts *run, struct sb_whatif *w)
+{
+	double now_s = 0, then_s;
+	bool has_generations;
+
+	w->fps = run->metrics[SB_METRIC_FPS];
+	for (size_t i = 0; i < run->stage_count; i++)
+		if (run->stages[i].role == STROBE_ROLE_GENERATION && run->stages[i].total_s > 0 &&
+			!is_in_generation(run, run->stages[i].parent))
+			now_s += run->stages[i].total_s;
+	has_generations = now_s > 0;
+	then_s = now_s = has_generations ? now_s : w->wall_s;
+	for (size_t i = 0; i < w->change_count; i++) {
+		const struct sb_whatif_change *c = &w->changes[i];
+
+		if (!has_generations || is_in_generation(run, c->stage_index))
+			then_s += c->predicted_s - c->base_s;
+	}
+	w->predicted_fps = then_s > 0 ? w->fps * now_s / then_s : NAN;
+}
+
 static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 {
 	bool frames_change = false;
@@ -448,8 +478,9 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 	w->low_s = fmax(0, w->low_s);
 	w->saved_s = w->wall_s - w->predicted_s;
 	w->change_ratio = w->predicted_s / w->wall_s - 1;
-	w->fps = run->metrics[SB_METRIC_FPS];
-	w->predicted_fps = frames_change ? NAN : w->fps * w->wall_s / w->predicted_s;
+	find_rate(run, w);
+	if (frames_change)
+		w->predicted_fps = NAN;
 }
 
 int sb_whatif(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,

@@ -176,3 +176,25 @@ strobe.stop()
     assert said["high_s"] == pytest.approx(said["now_s"] + change["high_s"] - change["now_s"] + said["noise_s"])
     text = subprocess.run([STROBE, "whatif", "--no-history", run, "flow.iters=8"], check=True, capture_output=True, text=True).stdout
     assert "is how far runs differ, from 4 generations" in text
+
+
+def test_a_rate_is_of_the_videos_whatever_else_the_program_does(tmp_path):
+    script = tmp_path / "videos.py"
+    script.write_text("""import strobe
+strobe.start(name="videos", output_dir="runs")
+with strobe.section("load", iters=4):
+    sum(range(3000000))
+for video in range(2):
+    with strobe.generation("video", frames=36):
+        with strobe.section("flow", iters=12):
+            sum(range(200000))
+strobe.stop()
+""")
+    subprocess.run([sys.executable, script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.environ["STROBE_BUILD"] + "/python"})
+    run = next(p for p in (tmp_path / "runs").iterdir() if not p.is_symlink())
+    report = json.loads(subprocess.run([STROBE, "report", run, "--format", "json", "-o", "-"], check=True, capture_output=True, text=True).stdout)
+    videos_s = sum(g["wall_s"] for g in report["generations"]["items"])
+    said = predict(run, "flow.iters=6")
+    saved_s = said["now_s"] - said["predicted_s"]
+    assert said["predicted_fps"] == pytest.approx(72 / (videos_s - saved_s), rel=1e-3)
+    assert predict(run, "load.iters=2")["predicted_fps"] == pytest.approx(said["fps"], rel=1e-6)
