@@ -34,17 +34,37 @@ static double imports_of(const struct sb_aggregate *a, size_t rank)
 	return sum;
 }
 
-/* What a rank did itself: waiting for others is not work. Time outside every
- * stage stays out too, unless nothing else is known. */
-static double work_of(const struct sb_aggregate *a, size_t rank)
+/* Its wall time, less what it waited for others. */
+static double own_of(const struct sb_aggregate *a, size_t rank)
 {
 	const struct sb_aggregate_rank *r = &a->ranks[rank];
-	double wall = r->metrics[SB_METRIC_WALL], outside = r->metrics[SB_METRIC_UNATTRIBUTED];
-	double waiting = r->metrics[SB_METRIC_COLLECTIVE], own, work;
+	double waiting = r->metrics[SB_METRIC_COLLECTIVE];
 
-	own = wall - (isnan(waiting) ? 0 : waiting) - imports_of(a, rank);
-	work = own - (isnan(outside) ? 0 : outside);
-	return work > 0.01 * own ? work : own;
+	return r->metrics[SB_METRIC_WALL] - (isnan(waiting) ? 0 : waiting) - imports_of(a, rank);
+}
+
+static double outside_of(const struct sb_aggregate *a, size_t rank)
+{
+	double outside = a->ranks[rank].metrics[SB_METRIC_UNATTRIBUTED];
+
+	return isnan(outside) ? 0 : outside;
+}
+
+static bool stages_tell(const struct sb_aggregate *a)
+{
+	for (size_t i = 0; i < a->rank_count; i++)
+		if (own_of(a, i) - outside_of(a, i) <= 0.01 * own_of(a, i))
+			return false;
+	return true;
+}
+
+/* What a rank did itself: waiting for others is not work. Time outside every
+ * stage stays out too, unless nothing else is known of one of them: ranks are compared by one measure. */
+static double work_of(const struct sb_aggregate *a, size_t rank, bool in_stages)
+{
+	double work = own_of(a, rank) - (in_stages ? outside_of(a, rank) : 0);
+
+	return work < 0 ? 0 : work; /* NaN stays */
 }
 
 static double span_of(const struct sb_aggregate_rank *r)
@@ -101,9 +121,10 @@ int sb_aggregate_find_stragglers(struct sb_aggregate *a)
 	double *values = malloc((a->rank_count + 1) * sizeof *values), median, deviation;
 	int64_t *ranks = malloc((a->rank_count + 1) * sizeof *ranks);
 	int err = values && ranks ? 0 : no_memory();
+	bool in_stages = stages_tell(a);
 
 	for (size_t i = 0; i < a->rank_count && !err; i++) {
-		values[i] = a->ranks[i].work_s = work_of(a, i);
+		values[i] = a->ranks[i].work_s = work_of(a, i, in_stages);
 		ranks[i] = a->ranks[i].rank;
 	}
 	if (!err && a->rank_count) {

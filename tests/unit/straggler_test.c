@@ -64,6 +64,15 @@ static void time_outside_every_stage_is_work_where_nothing_else_is_known(void **
 	assert_true(fabs(ranks[0].work_s - 3) < 1e-9);
 }
 
+/* One rank has a stage that takes a moment, the other has none. */
+static void all_ranks_are_compared_by_one_measure(void **state)
+{
+	struct sb_aggregate job = job_of(0, 0.12);
+
+	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
+	assert_true(fabs(ranks[0].work_s - 3) < 1e-9 && fabs(ranks[1].work_s - 3.12) < 1e-9);
+}
+
 static void a_rank_that_only_comes_late_is_not_said_to_work_more(void **state)
 {
 	struct sb_aggregate job = job_of(0.20, 0.10);
@@ -119,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_is_what_stages_took_however_long_the_imports),
 		cmocka_unit_test(time_outside_every_stage_is_work_where_nothing_else_is_known),
+		cmocka_unit_test(all_ranks_are_compared_by_one_measure),
 		cmocka_unit_test(a_rank_that_only_comes_late_is_not_said_to_work_more),
 		cmocka_unit_test(a_rank_that_works_more_is_said_to),
 		cmocka_unit_test(the_rank_furthest_behind_is_named_first),
