@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "run/events.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 struct slot {
 	uint32_t path, role;
-	int64_t total_ns, children_ns;
+	double total_ns, children_ns;
 	bool through; /* looked through: it counts where nothing inside it does */
 	float part[SB_STAGE_LANE_BINS]; /* of each part's time */
 };
@@ -66,7 +67,7 @@ static const struct slot *slot_of(const struct stage_lane *l, uint32_t path)
 
 static void spread(struct slot *s, double begin, double end)
 {
-	uint32_t i = begin > 0 ? (uint32_t)begin : 0;
+	uint32_t i = begin > 0 ? (uint32_t)fmin(begin, SB_STAGE_LANE_BINS) : 0;
 
 	for (; i < SB_STAGE_LANE_BINS && (double)i < end; i++) {
 		double from = begin > (double)i ? begin : (double)i, to = end < i + 1.0 ? end : i + 1.0;
@@ -78,6 +79,7 @@ static void spread(struct slot *s, double begin, double end)
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct stage_lane *l = self;
+	double from_ns = (double)l->run->from_ns, begin_ns = (double)z->begin_ns, end_ns = (double)z->end_ns;
 	struct slot *s;
 
 	if (!l->run->tracks[z->track].main || z->flags & SB_ZONE_SPAN || z->depth >= DEPTH_MAX)
@@ -86,9 +88,8 @@ static void take_zone(void *self, const struct sb_zone *z)
 	if (!s)
 		return;
 	s->role = z->role;
-	s->total_ns += z->end_ns - z->begin_ns;
-	spread(s, (double)(z->begin_ns - l->run->from_ns) / l->bin_ns,
-		(double)(z->end_ns - l->run->from_ns) / l->bin_ns);
+	s->total_ns += end_ns - begin_ns;
+	spread(s, (begin_ns - from_ns) / l->bin_ns, (end_ns - from_ns) / l->bin_ns);
 }
 
 /* ---- which of them say what was done ---- */
@@ -101,7 +102,7 @@ static bool holds_others(uint32_t role)
 
 static void look_through(struct stage_lane *l)
 {
-	int64_t top_ns = 0;
+	double top_ns = 0;
 
 	for (uint32_t i = 0; i < l->count; i++) {
 		uint32_t parent = sb_run_path(l->run, l->slots[i].path)->parent;
@@ -113,8 +114,7 @@ static void look_through(struct stage_lane *l)
 	}
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct slot *s = &l->slots[i];
-		bool around = !sb_run_path(l->run, s->path)->parent &&
-			      (double)s->total_ns >= AROUND_RATIO * (double)top_ns;
+		bool around = !sb_run_path(l->run, s->path)->parent && s->total_ns >= AROUND_RATIO * top_ns;
 
 		s->through = s->children_ns * 2 >= s->total_ns && (around || holds_others(s->role));
 	}
@@ -250,7 +250,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory for the lane of stages");
 	}
 	l->run = run;
-	l->bin_ns = (double)(run->to_ns - run->from_ns) / SB_STAGE_LANE_BINS;
+	l->bin_ns = ((double)run->to_ns - (double)run->from_ns) / SB_STAGE_LANE_BINS;
 	*v = (struct sb_visitor){ .self = l, .roles = SB_EVERY_ZONE, .zone = take_zone };
 	return 0;
 }
