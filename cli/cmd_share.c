@@ -80,7 +80,7 @@ static int check_folder(const char *output)
 			"'%s' is a folder: name a file in it, such as -o %s/wan.html", output, output);
 	if (size >= sizeof folder)
 		return 0; /* sharing itself says that it is too long */
-	snprintf(folder, sizeof folder, "%.*s", size ? (int)size : 1, size ? output : ".");
+	sb_path_folder(output, folder, sizeof folder);
 	if (access(folder, W_OK | X_OK))
 		return complain("cannot write '%s': %s", output, strerror(errno));
 	return 0;

@@ -1,6 +1,8 @@
 /* See export_packed.h. */
 #include "export_packed.h"
 
+#include "job_arg.h"
+
 #include "base/error.h"
 #include "base/filename.h"
 #include "base/scratch.h"
@@ -32,22 +34,13 @@ void export_packed_path(const char *folder, const char *ending, char *out, size_
 	snprintf(out, size, "%.*s%s.packed%s", (int)size - 32, clean, first ? ".1" : "", ending);
 }
 
-/* A rank that cannot be read is left out and said so: the others are worth having. */
 static int pack_part(const struct sb_job_part *part, const char *folder, struct sb_export_summary *summary)
 {
 	struct sb_run *run = NULL;
 	char path[PATH_MAX];
-	int err = sb_run_open(part->path, NULL, &run);
+	int err = job_arg_open_part(part, folder, &run, path);
 
-	if (err && err != STROBE_ENOMEM) {
-		complain("%s is left out: %s", part->name, sb_error_message());
-		return 0;
-	}
-	if (!err && (size_t)snprintf(path, sizeof path, "%s/%s", folder, part->name) >= sizeof path)
-		err = sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
-	if (!err && *part->name && mkdir(path, 0700))
-		err = sb_fail_errno("cannot make the folder '%s'", path);
-	if (!err)
+	if (run)
 		err = sb_packed_folder_write(run, path, summary);
 	sb_run_close(run);
 	return err;
@@ -59,12 +52,11 @@ static int pack_job(
 {
 	struct sb_export_summary summary = { 0 };
 	char folder[PATH_MAX] = "", parent[PATH_MAX];
-	size_t length = (size_t)(sb_filename_of(output) - output);
 	int err;
 
 	if (!access(output, F_OK))
 		return sb_fail(STROBE_EINVAL, "'%s' exists already: choose another name with -o", output);
-	snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? output : ".");
+	sb_path_folder(output, parent, sizeof parent);
 	err = sb_scratch_make(parent, "packed", folder, sizeof folder);
 	if (err)
 		return err;

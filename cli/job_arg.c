@@ -10,12 +10,12 @@
 #include "report/page/page.h"
 #include "report/ranks/ranks.h"
 #include "report/ranks/read.h"
-#include "run/run.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +133,28 @@ void job_arg_rename(struct sb_aggregate *a, const char *folder, const char *name
 		rename_in(&a->problems[i].label, folder, name);
 		rename_in(&a->problems[i].what, folder, name);
 	}
+}
+
+int job_arg_open_part(
+	const struct sb_job_part *part, const char *folder, struct sb_run **out_run, char out_path[PATH_MAX])
+{
+	struct sb_run *run = NULL;
+	int err = sb_run_open(part->path, NULL, &run);
+
+	*out_run = NULL;
+	if (err && err != STROBE_ENOMEM) {
+		complain("%s is left out: %s", part->name, sb_error_message());
+		return 0;
+	}
+	if (!err && (size_t)snprintf(out_path, PATH_MAX, "%s/%s", folder, part->name) >= PATH_MAX)
+		err = sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
+	if (!err && *part->name && mkdir(out_path, 0700))
+		err = sb_fail_errno("cannot make the folder '%s'", out_path);
+	if (err)
+		sb_run_close(run);
+	else
+		*out_run = run;
+	return err;
 }
 
 int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_aggregate)

@@ -6,6 +6,10 @@
 
 #include "aggregate_find.h"
 #include "compare/aggregate.h"
+#include "run/job_parts.h"
+#include "run/run.h"
+
+#include <limits.h>
 
 /* Whether spec means a job: a folder of ranks, or a run whose recordings are of several. */
 bool job_arg_is_job(const char *spec);
@@ -16,6 +20,10 @@ int job_arg_read_inputs(
 	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate);
 /* Shows a folder of this machine under another name: every path of it in the texts of the aggregate. */
 void job_arg_rename(struct sb_aggregate *a, const char *folder, const char *name);
+/* Opens a part of a job to be written elsewhere, and makes its place: a folder of its name in folder. One that cannot be
+ * read is left out and said so, for the others are worth having: 0, and no run. */
+int job_arg_open_part(
+	const struct sb_job_part *part, const char *folder, struct sb_run **out_run, char out_path[PATH_MAX]);
 /* Text, JSON or a page of it, to standard output or a file. Returns an exit code. */
 int job_arg_print(
 	const struct args *args, const struct sb_aggregate *a, const char *format, const char *path);

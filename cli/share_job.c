@@ -18,22 +18,13 @@
 
 #define JOB_MOST ((size_t)4 << 30)
 
-/* A rank that cannot be read is left out and said so: the others are worth having. */
 static int copy_part(struct sb_share *s, const struct sb_job_part *part, const char *folder)
 {
 	struct sb_run *run = NULL;
 	char path[PATH_MAX];
-	int err = sb_run_open(part->path, NULL, &run);
+	int err = job_arg_open_part(part, folder, &run, path);
 
-	if (err && err != STROBE_ENOMEM) {
-		complain("%s is left out: %s", part->name, sb_error_message());
-		return 0;
-	}
-	if (!err && (size_t)snprintf(path, sizeof path, "%s/%s", folder, part->name) >= sizeof path)
-		err = sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
-	if (!err && *part->name && mkdir(path, 0700))
-		err = sb_fail_errno("cannot make the folder '%s'", path);
-	if (!err)
+	if (run)
 		err = sb_share_add(s, run, path);
 	sb_run_close(run);
 	return err;
@@ -108,13 +99,12 @@ static int make_page(
 
 int share_job(const struct args *args, const char *spec, const char *output)
 {
-	size_t length = (size_t)(sb_filename_of(output) - output);
 	struct sb_share_summary summary = { 0 };
 	struct sb_buf page = { 0 };
 	char parent[PATH_MAX], scratch[PATH_MAX];
 	int code = EXIT_OK;
 
-	snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? output : ".");
+	sb_path_folder(output, parent, sizeof parent);
 	if (sb_scratch_make(parent, "share", scratch, sizeof scratch))
 		return complain_last();
 	if (make_page(spec, scratch, &summary, &page) || sb_buf_write_file(&page, output, 0600))

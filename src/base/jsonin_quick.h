@@ -4,9 +4,7 @@
 #ifndef SB_BASE_JSONIN_QUICK_H
 #define SB_BASE_JSONIN_QUICK_H
 
-#include "base/bytes16.h"
-#include "base/jsonin_number.h"
-#include "base/jsonin_window.h"
+#include "base/jsonin_string.h"
 
 /* Past a space or a line's end and the spaces that the next line is set in by; longer runs are not quick. */
 SB_JSONIN_INLINE char *sb_jsonin_quick_space(char *s)
@@ -18,19 +16,6 @@ SB_JSONIN_INLINE char *sb_jsonin_quick_space(char *s)
 	if (*s == ' ' || *s == '\n')
 		return s + 1 + sb_bytes16_first(sb_bytes16_load(s + 1) != ' ');
 	return s;
-}
-
-/* The closing quote of the plain string that begins at s; something else where there is none. */
-SB_JSONIN_INLINE char *sb_jsonin_quick_quote(char *s)
-{
-	for (;;) {
-		sb_bytes16 x = sb_bytes16_load(s);
-		unsigned n = sb_bytes16_first((x == '"') | (x == '\\') | (x < ' '));
-
-		s += n;
-		if (n < 16)
-			return s;
-	}
 }
 
 /* Between two members of an object: the next key, or the object's end. */
@@ -56,7 +41,7 @@ SB_JSONIN_INLINE bool sb_jsonin_quick_member(struct sb_jsonin *p, enum sb_jsonin
 	}
 	if (*s != '"')
 		return false;
-	quote = sb_jsonin_quick_quote(s + 1);
+	quote = sb_jsonin_plain_run(s + 1);
 	if (*quote != '"' || quote[1] != ':' || (size_t)(quote - s) > p->string_limit)
 		return false;
 	p->token_offset = sb_jsonin_offset_of(p, s);
@@ -71,7 +56,7 @@ SB_JSONIN_INLINE bool sb_jsonin_quick_member(struct sb_jsonin *p, enum sb_jsonin
 
 SB_JSONIN_INLINE bool sb_jsonin_quick_string(struct sb_jsonin *p, char *s)
 {
-	char *quote = sb_jsonin_quick_quote(s + 1);
+	char *quote = sb_jsonin_plain_run(s + 1);
 
 	if (*quote != '"' || (size_t)(quote - s) > p->string_limit)
 		return false;

@@ -23,22 +23,6 @@ static int fail_write(const char *path)
 	return sb_fail_errno("cannot write '%s'", path);
 }
 
-static int add_plain(const char *recording, int to, const char *path)
-{
-	int fd = open(recording, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	uint64_t size = 0;
-	int err = 0;
-
-	if (fd >= 0 && !fstat(fd, &st))
-		size = (uint64_t)st.st_size;
-	if (!size || !sb_share_put(to, &size, sizeof size) || !sb_share_pass(fd, to, size))
-		err = fail_write(path);
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 static int add_recording(const char *name, const char *recording, int to, const char *path)
 {
 	uint64_t size = strlen(name);
@@ -53,7 +37,7 @@ static int add_recording(const char *name, const char *recording, int to, const 
 	if (!err)
 		err = sb_share_pack_one(reader, to, path, part);
 	if (err == STROBE_ENOTSUP)
-		err = add_plain(recording, to, path);
+		err = sb_share_put_file(recording, to, path);
 	sb_reader_close(reader);
 	return err;
 }

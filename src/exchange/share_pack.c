@@ -61,21 +61,28 @@ bool sb_share_pass(int from, int to, uint64_t size)
 
 /* ---- packing ---- */
 
-int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part)
+int sb_share_put_file(const char *from, int to, const char *path)
 {
+	int fd = open(from, O_RDONLY | O_CLOEXEC), err = 0;
 	struct stat st;
 	uint64_t size = 0;
-	int fd, err = sb_packed_write(reader, part);
 
-	if (err)
-		return err;
-	fd = open(part, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &st))
 		size = (uint64_t)st.st_size;
 	if (!size || !sb_share_put(to, &size, sizeof size) || !sb_share_pass(fd, to, size))
 		err = fail_write(path);
 	if (fd >= 0)
 		close(fd);
+	return err;
+}
+
+int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part)
+{
+	int err = sb_packed_write(reader, part);
+
+	if (err)
+		return err;
+	err = sb_share_put_file(part, to, path);
 	unlink(part);
 	return err;
 }

@@ -145,7 +145,7 @@ bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t
 
 	if (rank < 0 || rank > INT32_MAX || *end || length >= size)
 		return false;
-	snprintf(out_folder, size, "%.*s", length ? (int)length : 1, length ? path : ".");
+	sb_path_folder(path, out_folder, size);
 	while (length > 1 && out_folder[length - 1] == '/')
 		out_folder[--length] = 0;
 	if (sb_catalogue_kind(out_folder, NULL) != SB_CATALOGUE_RUN ||
