@@ -33,7 +33,7 @@ static struct {
 	uint32_t disk_count;
 	struct transfer machine_start;
 	bool machine_known;
-	bool tree_known;
+	bool tree_known, tree_refused;
 	char *text;
 } disk;
 
@@ -131,6 +131,7 @@ static void sample(const struct sb_tick *tick)
 
 	sb_tree_totals(&totals);
 	disk.tree_known |= totals.io_known;
+	disk.tree_refused |= totals.io_refused;
 	if (totals.io_known) {
 		v[READ] = (double)totals.read_bytes;
 		v[WRITE] = (double)totals.write_bytes;
@@ -144,7 +145,9 @@ static void sample(const struct sb_tick *tick)
 
 static void finish(const struct sb_tick *tick)
 {
-	if (disk.series.open && !disk.tree_known)
+	if (disk.series.open && !disk.tree_known && !disk.tree_refused)
+		sb_samples_missing("disk traffic of the process", "the program ended before it was read", "");
+	else if (disk.series.open && !disk.tree_known)
 		sb_samples_missing("disk traffic of the process", "/proc/PID/io cannot be read",
 			"run strobe as the same user as the program");
 	sb_samples_close(&disk.series, tick->ticks);

@@ -209,8 +209,10 @@ static void refresh(bool with_io)
 		m->cpu_s = line.cpu_s;
 		m->rss_bytes = line.rss_bytes;
 		m->threads = line.threads;
-		if (with_io)
+		if (with_io) {
 			read_io(m);
+			tree.peak.io_refused |= !m->io_known && line.state != 'Z';
+		}
 		i++;
 	}
 }
@@ -241,6 +243,7 @@ static void sum(void)
 	t.read_bytes = max64(t.read_bytes, tree.peak.read_bytes);
 	t.write_bytes = max64(t.write_bytes, tree.peak.write_bytes);
 	t.io_known |= tree.peak.io_known;
+	t.io_refused = tree.peak.io_refused;
 	tree.peak = t;
 }
 

@@ -17,6 +17,7 @@ struct sb_tree_totals {
 	uint64_t read_bytes; /* from disks */
 	uint64_t write_bytes;
 	bool io_known;
+	bool io_refused; /* a process that ran kept its disk bytes from us */
 };
 
 /* outside: root itself is not of the tree, only what is below it. */

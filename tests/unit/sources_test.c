@@ -266,6 +266,25 @@ static void disk_counts_each_byte_once(void **state)
 	assert_true(captured("disk", -1, "machine_write_bytes", 0) == 100 * 512);
 	assert_true(isnan(captured("disk", -1, "read_bytes", 0)));
 	sb_source_disk.close(&(struct sb_tick){ 2, 2 });
+	assert_non_null(strstr(
+		captured_missing, "disk traffic of the process|the program ended before it was read|"));
+	sb_tree_close();
+}
+
+/* A process that ended keeps its io file from everyone but root: that is not another user's program. */
+static void disk_bytes_kept_from_us_are_told_from_a_program_that_ended(void **state)
+{
+	char command[300];
+
+	write_process(100, 1, "strobe", 0, 1, 1, 0, 0);
+	write_process(101, 100, "dd", 100, 10, 1, 0, 0);
+	snprintf(command, sizeof command, "rm -f %s/101/io", proc);
+	assert_int_equal(system(command), 0);
+	sb_tree_open(100, true);
+	sb_source_disk.open(&settings);
+	sb_tree_update(1, true);
+	sample_at(&sb_source_disk, 1);
+	sb_source_disk.close(&(struct sb_tick){ 2, 2 });
 	assert_non_null(strstr(captured_missing, "disk traffic of the process|/proc/PID/io cannot be read|"));
 	sb_tree_close();
 }
@@ -306,6 +325,7 @@ int main(void)
 		CASE(resident_memory_comes_in_its_parts),
 		CASE(what_a_reaped_child_used_is_kept),
 		CASE(disk_counts_each_byte_once),
+		CASE(disk_bytes_kept_from_us_are_told_from_a_program_that_ended),
 		CASE(pressure_is_a_share_of_the_interval),
 		CASE(a_kernel_without_pressure_is_said_once),
 	};
