@@ -23,6 +23,8 @@ struct slot {
 struct stage_lane {
 	struct sb_run *run;
 	double bin_ns;
+	uint32_t at_bin; /* where the last zone ended: the next one mostly lies in it as a whole */
+	double at_begin_ns, at_end_ns;
 	uint16_t *slot_of; /* by path; 0: none yet, else number + 1 */
 	uint32_t path_room;
 	struct slot *slots;
@@ -34,8 +36,6 @@ static bool make_room(struct stage_lane *l, uint32_t path)
 	uint32_t room = l->path_room ? l->path_room : 256;
 	uint16_t *more;
 
-	if (path < l->path_room)
-		return true;
 	while (room <= path)
 		room *= 2;
 	more = realloc(l->slot_of, room * sizeof *more);
@@ -49,7 +49,7 @@ static bool make_room(struct stage_lane *l, uint32_t path)
 
 static struct slot *slot_at(struct stage_lane *l, uint32_t path)
 {
-	if (!make_room(l, path))
+	if (path >= l->path_room && !make_room(l, path))
 		return NULL;
 	if (!l->slot_of[path]) {
 		if (l->count == SLOTS_MAX)
@@ -76,10 +76,19 @@ static void spread(struct slot *s, double begin, double end)
 	}
 }
 
+static void go_to_bin(struct stage_lane *l, double end)
+{
+	double bin = floor(fmin(fmax(end, 0), SB_STAGE_LANE_BINS - 1)), from_ns = (double)l->run->from_ns;
+
+	l->at_bin = (uint32_t)bin;
+	l->at_begin_ns = from_ns + bin * l->bin_ns;
+	l->at_end_ns = from_ns + (bin + 1) * l->bin_ns;
+}
+
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct stage_lane *l = self;
-	double from_ns = (double)l->run->from_ns, begin_ns = (double)z->begin_ns, end_ns = (double)z->end_ns;
+	double begin_ns = (double)z->begin_ns, end_ns = (double)z->end_ns;
 	struct slot *s;
 
 	if (!l->run->tracks[z->track].main || z->flags & SB_ZONE_SPAN || z->depth >= DEPTH_MAX)
@@ -89,7 +98,14 @@ static void take_zone(void *self, const struct sb_zone *z)
 		return;
 	s->role = z->role;
 	s->total_ns += end_ns - begin_ns;
-	spread(s, (begin_ns - from_ns) / l->bin_ns, (end_ns - from_ns) / l->bin_ns);
+	if (begin_ns >= l->at_begin_ns && end_ns <= l->at_end_ns) {
+		s->part[l->at_bin] += (float)((end_ns - begin_ns) / l->bin_ns);
+	} else {
+		double from_ns = (double)l->run->from_ns, end = (end_ns - from_ns) / l->bin_ns;
+
+		spread(s, (begin_ns - from_ns) / l->bin_ns, end);
+		go_to_bin(l, end);
+	}
 }
 
 /* ---- which of them say what was done ---- */
