@@ -5,6 +5,13 @@ import warnings
 DEFAULT_OUTPUT_DIR = "./profiling_results"
 ENOUGH_ITERATIONS = 3
 _wanted = None  # the folder that gets the four files when the session ends
+_warming = False
+warmed_count = 0  # warm-up iterations so far
+
+
+def warming():
+    """Inside a warm-up of profiled_iterations(): what is timed now is in no summary."""
+    return _warming
 
 
 def add_arguments(parser):
@@ -68,6 +75,7 @@ def start_from_arguments(args, **options):
 def profiled_iterations(args, name="iteration"):
     """for i in strobe.profiled_iterations(args): the warm-up first (recorded as such, i from -warmup
     to -1), then the iterations that count, from 0."""
+    global _warming, warmed_count
     from ._core import ROLE_ITERATION, ROLE_WARMUP, native
     warmup = getattr(args, "profiling_warmup", 0)
     for i in range(-warmup, args.profiling_iterations):
@@ -75,9 +83,12 @@ def profiled_iterations(args, name="iteration"):
         native.zone_begin(label)
         native.role(ROLE_WARMUP if i < 0 else ROLE_ITERATION)
         native.attrs(index=i + warmup if i < 0 else i)
+        _warming = i < 0
+        warmed_count += _warming
         try:
             yield i
         finally:
+            _warming = False
             native.zone_end(label)
 
 

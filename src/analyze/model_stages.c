@@ -207,6 +207,8 @@ static const struct sb_field sb_iterations_fields_rows[] = {
 		"without the warm-up; of the iterations themselves, not of the time between them"),
 	SB_FIELD(sb_iterations, warmup_count, "warmup_count", SB_ALWAYS, "slow ones at the start"),
 	SB_FIELD(sb_iterations, warmup_s, "warmup_s", SB_ALWAYS, "time of these", .when = has_warmup),
+	SB_FIELD(sb_iterations, marked_warmup_count, "marked_warmup_count", SB_SET,
+		"those inside a zone of warm-up (--profiling-warmup), beside the count and all times"),
 	SB_FIELD_STRUCT(sb_iterations, warm, "warm", SB_KNOWN, sb_stats_s_fields, "without the warm-up",
 		.when = has_warmup),
 	SB_FIELD(sb_iterations, outlier_count, "outlier_count", SB_ALWAYS,

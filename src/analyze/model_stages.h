@@ -187,6 +187,7 @@ struct sb_iterations {
 	struct sb_stats warm; /* without the warm-up */
 	int64_t warmup_count;
 	double warmup_s;
+	int64_t marked_warmup_count; /* in zones of warm-up; in none of these statistics */
 	double per_second; /* warm.count / warm.total: of the iterations themselves, not of what lies between */
 	int64_t outlier_count; /* slower than its peers, see slow.h */
 	struct sb_outlier {

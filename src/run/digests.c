@@ -17,6 +17,14 @@ static uint32_t fill_buckets(struct sb_engine *e, const struct sb_digest *d, con
 	return n->bucket_count;
 }
 
+static bool is_warming(const struct sb_digest *d, const struct sb_folded_node *n)
+{
+	for (uint32_t at = n->parent; at; at = d->nodes[at - 1].parent)
+		if (sb_role_read(d->nodes[at - 1].role) == STROBE_ROLE_WARMUP)
+			return true;
+	return false;
+}
+
 static void give_node(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n,
 	uint32_t path, struct sb_stack *stack, const struct sb_digest_bucket *buckets, uint32_t bucket_count)
 {
@@ -30,7 +38,8 @@ static void give_node(struct sb_engine *e, const struct sb_digest *d, const stru
 	ev.t_ns = sb_process_ns(e->p, n->sum.first_ticks);
 	ev.digest.role = sb_role_read(n->role);
 	ev.digest.flags = (n->flags & 1 ? SB_ZONE_SPAN : 0) |
-			  (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
+			  (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
+			  (is_warming(d, n) ? SB_ZONE_WARMING : 0);
 	ev.digest.on_task = n->flags & 2;
 	ev.digest.on_main = top && e->run->tracks[stack->track].main;
 	ev.digest.count = n->sum.count;

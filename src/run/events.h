@@ -13,7 +13,8 @@ enum sb_zone_flags {
 	SB_ZONE_SPAN = 2, /* from a SPAN record: complete, may overlap others */
 	SB_ZONE_POPPED = 4, /* ended by an outer zone's end */
 	SB_ZONE_CLIPPED = 8, /* cut at the border of the selected part */
-	SB_ZONE_RECURSIVE = 16 /* inside a zone of the same path */
+	SB_ZONE_RECURSIVE = 16, /* inside a zone of the same path */
+	SB_ZONE_WARMING = 32 /* inside a zone with the role WARMUP */
 };
 
 struct sb_zone {
@@ -55,7 +56,7 @@ enum sb_event_kind {
 	SB_EVENT_MODEL, /* name; model */
 	SB_EVENT_ALLOC, /* name: allocator; alloc */
 	SB_EVENT_GAUGE, /* name; value */
-	SB_EVENT_COUNT, /* name; delta; path: innermost open zone (0: none) */
+	SB_EVENT_COUNT, /* name; delta; path: innermost open zone (0: none); warming */
 	SB_EVENT_PROCESS, /* process record; text: command */
 	SB_EVENT_STACK, /* stack */
 	SB_EVENT_CODE_FILE, /* name: function; text: file */
@@ -73,6 +74,7 @@ struct sb_event {
 	uint32_t track; /* index of run->tracks; UINT32_MAX: none */
 	uint32_t name; /* run name id */
 	uint32_t path;
+	bool warming; /* inside a zone with the role WARMUP */
 	const char *text; /* valid during the call */
 	const struct sb_run_attr *attrs;
 	uint32_t attr_count;
@@ -132,7 +134,7 @@ struct sb_event {
 		} lost;
 		struct {
 			uint32_t role;
-			uint32_t flags; /* SB_ZONE_SPAN, SB_ZONE_RECURSIVE */
+			uint32_t flags; /* SB_ZONE_SPAN, SB_ZONE_RECURSIVE, SB_ZONE_WARMING */
 			bool on_task; /* on a track that is not a thread */
 			bool on_main; /* top level of the main thread counts as attributed */
 			uint64_t count;

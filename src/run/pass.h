@@ -21,6 +21,7 @@ struct sb_frame { /* an open zone */
 	uint32_t attr_first;
 	uint32_t text_first;
 	bool recursion; /* it or a frame around it is inside one of its own */
+	bool warming; /* a frame around it has the role WARMUP */
 };
 
 struct sb_stack { /* the open zones of one track */
@@ -73,6 +74,12 @@ struct sb_engine {
 	uint64_t *ended_spans;
 	uint32_t ended_span_count, ended_span_room;
 };
+
+/* Whether what comes next on the track lies inside a warm-up. */
+static inline bool sb_stack_is_warming(const struct sb_stack *s, uint32_t depth)
+{
+	return depth && (s->frames[depth - 1].warming || s->frames[depth - 1].role == STROBE_ROLE_WARMUP);
+}
 
 /* Doubles *array when it is full. False if memory is out; e->no_memory is set then. */
 bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size);

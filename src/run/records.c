@@ -381,8 +381,8 @@ void sb_record_give(
 	struct sb_event ev = { .t_ns = now_ns,
 		.process = e->process,
 		.track = stack ? stack->track : UINT32_MAX,
-		.path = stack && stack->depth ? stack->frames[stack->depth - 1].path & ~SB_PATH_RECURSIVE
-					      : 0 };
+		.path = stack && stack->depth ? stack->frames[stack->depth - 1].path & ~SB_PATH_RECURSIVE : 0,
+		.warming = stack && sb_stack_is_warming(stack, stack->depth) };
 
 	e->index->pass.unknown_records += !known;
 	if (!known || !types[r->type].take || r->words < types[r->type].least_words)

@@ -104,6 +104,7 @@ static void give_count(struct sb_engine *e, struct stream *s)
 		.track = s->stack->track,
 		.name = sb_run_name_of(e->run, e->process, s->record.id),
 		.path = s->stack->depth ? s->stack->frames[s->stack->depth - 1].path & ~SB_PATH_RECURSIVE : 0,
+		.warming = sb_stack_is_warming(s->stack, s->stack->depth),
 		.delta = s->record.value };
 
 	sb_event_give(e, &ev);

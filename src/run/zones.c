@@ -165,6 +165,7 @@ void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int6
 	f->name = name;
 	f->path = path;
 	f->recursion = recursion || path & SB_PATH_RECURSIVE;
+	f->warming = sb_stack_is_warming(s, s->depth - 1);
 	f->role = 0;
 	f->attr_first = s->attr_count;
 	f->text_first = s->text_size;
@@ -223,7 +224,8 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		.track = s->track,
 		.process = e->process,
 		.depth = s->depth,
-		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0),
+		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
+			 (f->warming ? SB_ZONE_WARMING : 0),
 		.role = f->role,
 		.attr_count = s->attr_count - f->attr_first };
 
@@ -308,7 +310,8 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 	z->depth = depth;
 	z->track = s->track;
 	z->process = e->process;
-	z->flags |= SB_ZONE_SPAN | (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
+	z->flags |= SB_ZONE_SPAN | (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
+		    (sb_stack_is_warming(s, depth) ? SB_ZONE_WARMING : 0);
 	if (sb_zone_give(e, z) && measured)
 		claim_in_parent(e, s, depth, z->begin_ns, z->end_ns);
 }

@@ -247,6 +247,22 @@ def test_the_flags_leave_the_four_files(tmp_path):
     assert text.startswith("strobe: demo")
 
 
+def test_the_warm_up_is_in_no_summary(capsys):
+    import argparse
+    import strobe
+    from strobe import compat
+    from strobe.compat.timing import _global_stats
+    args = strobe.add_arguments(argparse.ArgumentParser()).parse_args(["--profiling-iterations", "3", "--profiling-warmup", "1"])
+    loop = compat.IterationProfiler("turns of a warmed loop")
+    for i in strobe.profiled_iterations(args):
+        for _ in range(2):
+            with loop.iteration(), compat.profile_section("part of a warmed loop"):
+                pass
+    assert loop.get_stats()["count"] == 6 and _global_stats.get_stats("part of a warmed loop")["count"] == 6
+    loop.print_summary()
+    assert "(not counted: 1 warm-up iteration)" in capsys.readouterr().out
+
+
 def test_one_iteration_is_too_little_data(tmp_path):
     done = run_flags(tmp_path, "--enable-profiling", "--profiling-output-dir", "out")
     assert "1 iteration is too little data" in done.stderr

@@ -64,6 +64,41 @@ static void slow_first_iterations_are_warm_up_and_stand_apart(void **state)
 	synthetic_done(&s);
 }
 
+/* A warm-up of two turns, then six that count; and a loop that turns in the warm-up alone. */
+static void turns_in_a_marked_warm_up_are_in_no_statistics(void **state)
+{
+	struct synthetic s;
+	const struct sb_model *m;
+	const struct sb_iterations *it;
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	for (int round = 0; round < 4; round++) {
+		synthetic_begin(&s, at, round ? "iteration" : "warm-up",
+			round ? STROBE_ROLE_ITERATION : STROBE_ROLE_WARMUP);
+		for (int turn = 0; turn < 2; turn++, at += (round ? 10 : 900) * MS) {
+			synthetic_begin(&s, at,
+				round  ? "turn"
+				: turn ? "probe"
+				       : "turn",
+				STROBE_ROLE_ITERATION);
+			synthetic_end(&s, at + (round ? 10 : 900) * MS);
+		}
+		synthetic_end(&s, at);
+	}
+	m = synthetic_model(&s, at);
+	assert_int_equal(m->iterations.count, 2);
+	it = &m->iterations.all[0];
+	assert_string_equal(it->name, "turn");
+	assert_int_equal(it->all.count, 6);
+	assert_int_equal(it->marked_warmup_count, 1); /* "probe" is in no row at all */
+	assert_int_equal(it->warmup_count, 0);
+	near(it->all.max, 0.010);
+	near(it->per_second, 100);
+	assert_string_equal(m->iterations.all[1].name, "iteration");
+	synthetic_done(&s);
+}
+
 static void a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up(void **state)
 {
 	uint64_t ms[30];
@@ -229,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_of_an_even_count_is_between_the_two_middle_ones),
 		cmocka_unit_test(slow_first_iterations_are_warm_up_and_stand_apart),
+		cmocka_unit_test(turns_in_a_marked_warm_up_are_in_no_statistics),
 		cmocka_unit_test(statistics_of_a_long_loop_are_not_made_of_its_peaks),
 		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
 		cmocka_unit_test(one_iteration_has_no_deviation),

@@ -47,6 +47,39 @@ static void frames_count_once_and_steps_per_block(void **state)
 	synthetic_done(&s);
 }
 
+/* Two generations; the first lies in a warm-up, takes longer, and is in no rate. */
+static void warm_up_is_in_no_rate(void **state)
+{
+	for (int marked = 0; marked < 2; marked++) {
+		struct synthetic s;
+		struct sb_model *m;
+
+		synthetic_open(&s);
+		for (uint64_t i = 0, t = 0; i < 2; i++) {
+			uint64_t step = i ? 100 * MS : SECOND;
+
+			synthetic_begin(&s, t, i ? "iteration" : "warm-up",
+				i ? STROBE_ROLE_ITERATION : STROBE_ROLE_WARMUP);
+			if (marked)
+				synthetic_begin(&s, t, "video", STROBE_ROLE_GENERATION);
+			for (int k = 0; k < 4; k++, t += step)
+				synthetic_step(&s, t, t + step, k, 3);
+			sb_builder_count(s.main, SB_NAME_FRAMES, 12);
+			if (marked)
+				synthetic_end(&s, t);
+			synthetic_end(&s, t);
+		}
+		m = synthetic_model(&s, 4400 * MS);
+		assert_int_equal(m->diffusion.steps, 4);
+		assert_int_equal(m->diffusion.frames, 12);
+		assert_int_equal(m->generations.total, marked);
+		assert_near(m->diffusion.denoise_s, 0.4, 1e-9);
+		assert_near(sb_rate_find(m, "denoise")->fps_wall, 30, 1e-9);
+		assert_near(sb_rate_find(m, "end_to_end")->fps_wall, 30, 1e-9);
+		synthetic_done(&s);
+	}
+}
+
 /* A prompt that failed after a moment, one that was there already: they took no video's time. */
 static void what_made_no_video_is_not_in_the_times_of_videos(void **state)
 {
@@ -518,6 +551,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_count_once_and_steps_per_block),
+		cmocka_unit_test(warm_up_is_in_no_rate),
 		cmocka_unit_test(what_made_no_video_is_not_in_the_times_of_videos),
 		cmocka_unit_test(a_video_that_failed_made_no_frames),
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),

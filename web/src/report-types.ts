@@ -262,6 +262,7 @@ export type Iterations = {
   per_second: number; // without the warm-up; of the iterations themselves, not of the time between them
   warmup_count: number; // slow ones at the start
   warmup_s?: number; // time of these
+  marked_warmup_count?: number; // those inside a zone of warm-up (--profiling-warmup), beside the count and all times
   warm?: StatsSeconds; // without the warm-up
   outlier_count: number; // iterations slower than their peers
   outliers?: Outlier[]; // the largest, at most 20

@@ -3,8 +3,10 @@ import contextlib
 import time
 import weakref
 
+from .. import _arguments
 from .._core import ROLE_ITERATION, native
 from .tally import Sampled
+from .timing import say_warmup
 
 _RULE = 60
 profilers = weakref.WeakSet()
@@ -40,7 +42,8 @@ class IterationProfiler:
         seconds = time.perf_counter() - self._begin
         self._begin = None
         native.zone_end(self.name)
-        self._times.add(seconds)
+        if not _arguments.warming():
+            self._times.add(seconds)
         return seconds
 
     @contextlib.contextmanager
@@ -72,6 +75,7 @@ class IterationProfiler:
             print("%-11s %.3fs" % (label.capitalize() + ":", s[label]))
         print("Speed:      %.2f it/s" % s["iterations_per_second"])
         print("=" * _RULE)
+        say_warmup()
 
     def clear(self):
         self._times = Sampled()

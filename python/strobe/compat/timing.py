@@ -5,10 +5,17 @@ import inspect
 import threading
 import time
 
+from .. import _arguments
 from .._core import section
 from .tally import Tallies
 
 _RULE = 105
+
+
+def say_warmup():
+    count = _arguments.warmed_count
+    if count:
+        print("(not counted: %d warm-up iteration%s)" % (count, "" if count == 1 else "s"))
 
 
 class TimingStats:
@@ -61,6 +68,7 @@ class TimingStats:
             print("%-50s %8d %10.3fs" % ("(%d more)" % len(rest), sum(s["count"] for _, s in rest),
                                          sum(s["total"] for _, s in rest)))
         print("=" * _RULE)
+        say_warmup()
 
 
 _global_stats = TimingStats()
@@ -92,7 +100,8 @@ class profile_section(contextlib.ContextDecorator):
         if self.enabled:
             seconds = time.perf_counter() - self._begin
             self._section.__exit__(kind, error, trace)
-            _global_stats.record(self.name, seconds)
+            if not _arguments.warming():
+                _global_stats.record(self.name, seconds)
         return None
 
 

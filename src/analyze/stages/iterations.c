@@ -23,6 +23,7 @@ struct loop {
 	int64_t *begins; /* of the first BEGINS_MAX */
 	size_t begin_count, begin_room;
 	int64_t last_end_ns;
+	uint64_t warming_count; /* inside a zone of warm-up: not among the others */
 	uint64_t folded_count;
 	int64_t folded_ns, folded_min_ns, folded_max_ns;
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts; NULL: nothing folded */
@@ -66,6 +67,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (!at)
 		return;
+	if (z->flags & SB_ZONE_WARMING) {
+		at->warming_count++;
+		return;
+	}
 	if (l->imported && sb_summed_of(z, &at->summed)) {
 		at->summed_ns = z->end_ns - z->begin_ns;
 		return;
@@ -96,6 +101,10 @@ static void see_event(void *self, const struct sb_event *e)
 
 	if (!at)
 		return;
+	if (e->digest.flags & SB_ZONE_WARMING) {
+		at->warming_count += e->digest.count;
+		return;
+	}
 	at->folded_count += e->digest.count;
 	at->folded_ns += e->digest.total_ns;
 	at->folded_min_ns = e->digest.min_ns < at->folded_min_ns ? e->digest.min_ns : at->folded_min_ns;
@@ -271,6 +280,7 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
 	out->name = sb_model_text(m, l->run->names[at->name].text);
 	out->role = at->role;
+	out->marked_warmup_count = (int64_t)at->warming_count;
 	if (!err)
 		err = sb_durations_stats(&at->durations, &out->all);
 	if (!err && count) {
@@ -346,8 +356,13 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			       : sb_gpu_traces_find(run, &l->traces);
 
 	s->all = sb_model_alloc(model, (l->count + 1) * sizeof *s->all);
-	for (uint32_t i = 0; !err && s->all && i < l->count; i++)
-		err = fill_loop(l, model, &l->all[i], &s->all[s->count++]);
+	for (uint32_t i = 0; !err && s->all && i < l->count; i++) {
+		const struct loop *at = &l->all[i];
+
+		if (at->durations.count || at->folded_count ||
+			at->summed.calls) /* else in the warm-up alone */
+			err = fill_loop(l, model, at, &s->all[s->count++]);
+	}
 	return err;
 }
 

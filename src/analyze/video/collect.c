@@ -158,10 +158,22 @@ static void add_known(int64_t *sum, int64_t value)
 		*sum = (*sum < 0 ? 0 : *sum) + value;
 }
 
+/* Where no generation is marked the whole run is one: it begins after what the program calls its warm-up. */
+static void note_warmup(struct sb_video *v, const struct sb_zone *z)
+{
+	bool first = !v->steps.count && !v->blocks.count && !v->stages.count && !v->frames.count;
+
+	if (first && is_whole(z) && z->end_ns > v->warm_ns)
+		v->warm_ns = z->end_ns;
+}
+
+/* What happens in a warm-up counts nowhere. */
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_video *v = self;
 
+	if (z->flags & SB_ZONE_WARMING)
+		return;
 	if (!is_whole(z) && (z->role == STROBE_ROLE_STEP || z->role == STROBE_ROLE_BLOCK))
 		return;
 	switch (z->role) {
@@ -169,6 +181,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 	case STROBE_ROLE_BLOCK: add_block(v, z); break;
 	case STROBE_ROLE_GENERATION: add_generation(v, z); return;
 	case STROBE_ROLE_FORWARD: v->forward_count++; return;
+	case STROBE_ROLE_WARMUP: note_warmup(v, z); return;
 	case STROBE_ROLE_STAGE:
 	case STROBE_ROLE_DENOISE:
 	case STROBE_ROLE_VAE_DECODE:
@@ -197,7 +210,7 @@ static void see_count(struct sb_video *v, const struct sb_event *e)
 
 	if (!frames && strcmp(name, "frames_dropped") != 0)
 		return;
-	if (e->t_ns < v->run->from_ns || e->t_ns > v->run->to_ns)
+	if (e->t_ns < v->run->from_ns || e->t_ns > v->run->to_ns || e->warming)
 		return;
 	add_known(frames ? &v->frames_total : &v->dropped_total, e->delta);
 	if (!frames || v->frames.count == COLLECTED_MOST)
@@ -218,7 +231,7 @@ static void see_folded(struct sb_video *v, const struct sb_event *e)
 									   : NULL;
 	double min_s = (double)e->digest.min_ns / 1e9, max_s = (double)e->digest.max_ns / 1e9;
 
-	if (!rest || !e->digest.count || e->digest.flags & SB_ZONE_RECURSIVE)
+	if (!rest || !e->digest.count || e->digest.flags & (SB_ZONE_RECURSIVE | SB_ZONE_WARMING))
 		return;
 	rest->min_s = rest->count && rest->min_s < min_s ? rest->min_s : min_s;
 	rest->max_s = rest->max_s > max_s ? rest->max_s : max_s;
@@ -270,11 +283,13 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!v)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
 	v->run = run;
+	v->warm_ns = run->from_ns;
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;
 	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
 	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
-			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD;
+			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD |
+			 1u << STROBE_ROLE_WARMUP;
 	visitor->wants_name = wants_name;
 	visitor->zone = see_zone;
 	visitor->event = see_event;

@@ -115,15 +115,18 @@ struct place {
 	int64_t generation; /* the outermost it is inside of, or is itself; -1: none */
 	enum strobe_role work; /* its own, else the nearest one around it, up to the generation */
 	bool on_spans;
+	bool warming;
 };
 
 static struct place place_of(const struct sb_stages_panel *stages, const struct place *places, size_t i)
 {
 	const struct sb_stage *s = &stages->stages[i];
-	struct place p = s->parent >= 0 ? places[s->parent] : (struct place){ -1, STROBE_ROLE_STAGE, false };
+	struct place p = s->parent >= 0 ? places[s->parent]
+					: (struct place){ -1, STROBE_ROLE_STAGE, false, false };
 	enum strobe_role own = stage_work(s);
 
 	p.on_spans |= s->span;
+	p.warming |= s->role == STROBE_ROLE_WARMUP;
 	if (p.generation < 0 && s->role == STROBE_ROLE_GENERATION) {
 		p.generation = (int64_t)i;
 		p.work = STROBE_ROLE_STAGE;
@@ -188,7 +191,8 @@ static void split(struct sb_video *v, struct sb_model *model)
 		const struct sb_stage *s = &stages->stages[i];
 
 		places[i] = place_of(stages, places, i);
-		if (isnan(s->self_s) || places[i].on_spans || (!v->whole_run && places[i].generation < 0))
+		if (isnan(s->self_s) || places[i].on_spans || places[i].warming ||
+			(!v->whole_run && places[i].generation < 0))
 			continue;
 		if ((int64_t)i == places[i].generation)
 			w.unattributed_s += self_wall_s(s);

@@ -70,6 +70,7 @@ struct sb_video_frames {
 struct sb_video {
 	struct sb_run *run;
 	struct sb_vec steps, blocks, generations, stages, frames;
+	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
 	int64_t frames_total; /* counted; -1: never */
 	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */

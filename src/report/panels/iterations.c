@@ -23,6 +23,9 @@ static void remarks(const struct sb_iterations *it, struct sb_buf *out)
 			sb_buf_printf(out, "%lld ", (long long)it->warmup_count);
 		sb_buf_printf(out, "took %s; the others %s each on average\n", a, b);
 	}
+	if (it->marked_warmup_count)
+		sb_buf_printf(out, "    %lld more in the warm-up %s not counted\n",
+			(long long)it->marked_warmup_count, it->marked_warmup_count == 1 ? "is" : "are");
 	if (it->outlier_count) {
 		sb_text_seconds(a, sizeof a, it->outliers[0].duration_s);
 		sb_text_seconds(b, sizeof b, it->outliers[0].peer_s);
