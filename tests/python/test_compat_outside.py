@@ -197,6 +197,45 @@ def test_both_reports_of_a_session_give_absolute_rules_the_same_weight(tmp_path)
     goal.cleanup()
 
 
+def test_both_reports_of_a_session_have_the_same_rates(tmp_path):
+    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path), report_format="json"))
+    one.start_session("s")
+    for block in range(3):
+        for step in range(4):
+            one.record_diffusion_step(step=step, timestep=1000.0 - step, block_size=3, computation_time_ms=250.0)
+        one.record_block_computation(block_index=block, block_size=3, computation_time_ms=1250.0)
+        one.record_streaming_event(batch_size=3, encoding_time_ms=60000.0)  # at once: nobody knows when they left
+    mine = one.end_session()
+    one.cleanup()
+    run = next(path for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink())
+    theirs = json.loads(_tool_says("report", run, "--format", "json"))
+    assert mine["diffusion_analysis"]["fps"] == theirs["diffusion_analysis"]["fps"] == 3.0
+    assert mine["block_analysis"]["fps"] == pytest.approx(theirs["block_analysis"]["fps"]) == pytest.approx(2.4)
+    assert "fps" not in mine["streaming_analysis"] and "fps" not in theirs["streaming_analysis"]
+    assert [r["issue"] for r in mine["recommendations"] if "frames/s" in r["issue"]] == ["2.40 frames/s end to end"]
+
+
+def test_the_time_before_the_first_thing_seen_is_no_part_of_a_session(tmp_path, monkeypatch):
+    from strobe.compat import profiler
+    now = [100.0]
+    monkeypatch.setattr(profiler.time, "perf_counter", lambda: now[0])
+    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path), generate_final_report=False))
+    now[0] = 130.0  # the model is loaded
+    one.start_session("s")
+    with one.stage("decode"):
+        now[0] = 131.0
+    report = one.end_session()
+    one.cleanup()
+    assert report["stage_analysis"]["total_time"] == 1.0
+    assert report["stage_analysis"]["stages"]["decode"]["percentage_of_total"] == 100.0
+
+
+def _tool_says(*arguments):
+    import subprocess
+    env = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
+    return subprocess.run([_tool.path(), *map(str, arguments)], env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def test_a_rank_of_a_launcher_is_in_the_report(tmp_path, monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "4")

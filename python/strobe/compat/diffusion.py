@@ -83,8 +83,12 @@ class DiffusionAnalyzer:
     def compute_s(self):
         return (self._blocks.total if self._blocks.total > 0 else self._steps.total) / 1e3
 
-    def _rates(self):
-        seconds = self.compute_s
+    @property
+    def steps_s(self):
+        """A block takes a step at least: fewer steps than blocks are not what made these."""
+        return self._steps.total / 1e3 if self._steps.count >= self._blocks.count else self.compute_s
+
+    def _rates(self, seconds):
         if seconds <= 0:
             return {}
         return {"fps": self.frames / seconds, "bps": self.blocks / seconds}
@@ -98,7 +102,7 @@ class DiffusionAnalyzer:
                   "min_step_time_ms": s.min, "max_step_time_ms": s.max, "median_step_time_ms": s.median}
         if self._guidance is not None:
             result["guidance_scale"] = self._guidance
-        result.update(self._rates())
+        result.update(self._rates(self.steps_s))
         return result
 
     def get_block_analysis(self):
@@ -112,7 +116,7 @@ class DiffusionAnalyzer:
                   "by_block_size": {size: {"count": t.count, "avg_time_ms": t.mean} for size, t in self._by_size.items()}}
         if self._peak_mb is not None:
             result["peak_memory_mb"] = self._peak_mb
-        result.update(self._rates())
+        result.update(self._rates(self.compute_s))
         return result
 
     def get_model_analysis(self):

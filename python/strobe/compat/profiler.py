@@ -16,10 +16,11 @@ import weakref
 from .. import _faults, _record, _session
 from .._core import native, section
 from . import session_report
+from .batches import Batches
 from .config import ProfilingConfig
 from .diffusion import DiffusionAnalyzer
 from .metrics import Moment
-from .tally import Tallies, Tally
+from .tally import Tallies
 
 _current = None  # the process-wide profiler
 _profilers = weakref.WeakSet()
@@ -48,6 +49,7 @@ class Session:
         self.id = None
         self.tags = {}
         self.created = time.perf_counter()
+        self.first = None  # when the recording saw the first of it
         self.start_time = self.end_time = None
         self.begin = self.end = None
         self.marks = {"begin": self.created}  # when the latest step and block outside every stage ended
@@ -57,8 +59,9 @@ class Session:
         self.events = collections.deque(maxlen=config.max_data_points)
         self.event_count = 0
         self.diffusion = DiffusionAnalyzer(config)
-        self.batches = Tally()
+        self.batches = Batches()
         self.streaming = Tallies()
+        self.generations_s = 0.0  # where they are marked
         self.dropped = 0
         self.layers = Tallies()
         self.cache = {"hits": 0, "misses": 0, "evictions": 0}
@@ -73,8 +76,8 @@ class Session:
 
     @property
     def wall_s(self):
-        """From the first thing seen, which may be a stage before the session's start."""
-        return (self.end if self.end is not None else time.perf_counter()) - self.created
+        """From the first thing seen, which may be a stage before the session's start; a profiler that waits for its first is no part."""
+        return (self.end if self.end is not None else time.perf_counter()) - (self.first or self.begin or self.created)
 
     @property
     def saw_anything(self):
@@ -161,9 +164,9 @@ class InferixProfiler:
             s = self._session
             s.id = str(session_id) if session_id is not None else globals()["session_id"]()
             s.tags = dict(self.config.session_tags or {}, **(tags or {}))
+            self._record()
             s.start_time, s.begin = time.time(), time.perf_counter()
             s.marks = {"begin": s.begin}
-            self._record()
             native.tag({str(key): value for key, value in dict(s.tags, session_id=s.id).items()})
         return s.id
 
@@ -174,6 +177,7 @@ class InferixProfiler:
 
     def _record(self):
         """Opens the strobe recording, unless one is open."""
+        self._session.first = self._session.first or time.perf_counter()
         if native.recording():
             return
         settings = self.config.to_dict()
@@ -220,8 +224,8 @@ class InferixProfiler:
         if self.enabled and not self.in_session and self._session.saw_anything:
             s = self._session
             s.id, s.tags = session_id(), dict(self.config.session_tags or {}, outside_session=True)
-            s.begin = s.created
-            s.start_time = time.time() - (time.perf_counter() - s.created)
+            s.begin = s.first or s.created
+            s.start_time = time.time() - (time.perf_counter() - s.begin)
         self.end_session()
         if self._owns_recording:
             self._owns_recording = False
@@ -255,8 +259,12 @@ class InferixProfiler:
         if not self.enabled:
             yield
             return
-        with self._in_stages(name), _record.generation(name):
-            yield
+        begin = time.perf_counter()
+        try:
+            with self._in_stages(name), _record.generation(name):
+                yield
+        finally:
+            self._session.generations_s += time.perf_counter() - begin
 
     @contextlib.contextmanager
     def _in_stages(self, name):
@@ -319,7 +327,7 @@ class InferixProfiler:
     def record_streaming_event(self, batch_size=1, encoding_time_ms=None, network_latency_ms=None,
                                buffer_occupancy=None):
         s = self._session
-        s.batches.add(batch_size)
+        s.batches.send(batch_size, encoding_time_ms, network_latency_ms)
         for key, value in (("encoding_time_ms", encoding_time_ms), ("network_latency_ms", network_latency_ms),
                            ("buffer_occupancy", buffer_occupancy)):
             if value is not None:
