@@ -9,6 +9,7 @@
 #include "run/catalogue.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,15 @@ static int read_cut(const struct args *args, struct sb_cut *out_cut)
 	return 0;
 }
 
+/* The newest run may be in a folder that the program chose. */
+static void say_where(const char *spec, const char *path)
+{
+	const char *root = sb_run_root();
+
+	if ((!spec || !strcmp(spec, "last")) && strncmp(path, root, strlen(root)) != 0)
+		fprintf(stderr, "strobe: the newest run here is %s\n", path);
+}
+
 int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run)
 {
 	struct sb_cut cut = { 0 };
@@ -66,7 +76,10 @@ int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_
 
 	if (code)
 		return code;
-	return sb_run_open(spec, &cut, out_run) ? complain_last() : 0;
+	if (sb_run_open(spec, &cut, out_run))
+		return complain_last();
+	say_where(spec, (*out_run)->path);
+	return 0;
 }
 
 /* Ranks whose clock could not be set are shown at their hosts' time of day. */

@@ -175,37 +175,47 @@ static bool take_if_newer(const char *root, bool any, struct candidate *newest)
 	return taken;
 }
 
-/* A folder here that a configuration chose for its runs: strobe left a link 'last' in it. The one with the newest
- * run; NULL: there is none. */
-static const char *other_root(char *out, size_t size)
+/* Whether strobe left a link 'last' there. */
+static bool has_last(const char *root)
+{
+	char link[NAME_MAX + 24];
+	struct stat st;
+
+	snprintf(link, sizeof link, "%s/last", root);
+	return !lstat(link, &st) && S_ISLNK(st.st_mode);
+}
+
+/* A folder here that a program or a configuration chose for its runs, or for those of its ranks. Takes the one with
+ * the newest run, where that is newer than the newest so far. */
+static bool take_other_root(bool any, struct candidate *newest, char *out, size_t size)
 {
 	DIR *here = opendir(".");
-	struct candidate newest;
 	struct dirent *entry;
-	bool any = false;
+	bool taken = false;
 	int left = FOLDERS_MOST;
 
 	while (here && left-- > 0 && (entry = readdir(here))) {
-		char root[NAME_MAX + 8], link[NAME_MAX + 16];
-		struct stat st;
+		char root[NAME_MAX + 16];
 
-		snprintf(root, sizeof root, "./%s", entry->d_name);
-		snprintf(link, sizeof link, "%s/last", root);
-		if (entry->d_name[0] == '.' || lstat(link, &st) || !S_ISLNK(st.st_mode) ||
-			!take_if_newer(root, any, &newest))
+		if (entry->d_name[0] == '.')
 			continue;
-		any = true;
+		snprintf(root, sizeof root, "./%s", entry->d_name);
+		if (!has_last(root))
+			snprintf(root, sizeof root, "./%s/rank_0", entry->d_name);
+		if (!has_last(root) || !take_if_newer(root, any || taken, newest))
+			continue;
+		taken = true;
 		snprintf(out, size, "%s", root);
 	}
 	if (here)
 		closedir(here);
-	return any ? out : NULL;
+	return taken;
 }
 
 /* The folder with the newest run; sb_run_root() where it was chosen or none has one. */
 static const char *newest_root(void)
 {
-	static _Thread_local char other[NAME_MAX + 8];
+	static _Thread_local char other[NAME_MAX + 16];
 	const char *best = sb_run_root(), *chosen = getenv("STROBE_OUTPUT_DIR");
 	struct candidate newest;
 	bool any = false;
@@ -216,7 +226,7 @@ static const char *newest_root(void)
 			any = true;
 		}
 	}
-	if (!any && !(chosen && *chosen) && other_root(other, sizeof other))
+	if (!(chosen && *chosen) && take_other_root(any, &newest, other, sizeof other))
 		best = other;
 	return best;
 }

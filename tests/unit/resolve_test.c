@@ -66,7 +66,7 @@ static void last_is_the_newest_folder_with_a_recording(void **state)
 }
 
 /* A configuration's output_dir, after the program has ended: its link leads there. */
-static void a_folder_with_a_link_last_is_found_where_no_other_is(void **state)
+static void the_newest_run_is_last_also_in_a_folder_with_a_link(void **state)
 {
 	char here[256], path[256], *was = getcwd(NULL, 0);
 
@@ -81,6 +81,21 @@ static void a_folder_with_a_link_last_is_found_where_no_other_is(void **state)
 	assert_int_equal(chdir(here), 0);
 	assert_int_equal(sb_run_resolve("last", path, sizeof path), 0);
 	assert_string_equal(path, "./chosen/a-20260101-120000-7");
+	/* the newest wins, wherever it is: also where ./strobe-runs has one, and among the ranks of a job */
+	for (const char *const *folder = (const char *const[]){ "strobe-runs", "job", "job/rank_0", NULL };
+		*folder; folder++)
+		assert_int_equal(mkdir(in_root(*folder), 0700), 0);
+	record("strobe-runs/b-20260101-130000-8", "run.strobe", 8, 8, 100);
+	assert_int_equal(sb_run_resolve("last", path, sizeof path), 0);
+	assert_string_equal(path, "./strobe-runs/b-20260101-130000-8");
+	record("chosen/c-20260101-140000-9", "run.strobe", 9, 9, 100);
+	assert_int_equal(sb_run_resolve("last", path, sizeof path), 0);
+	assert_string_equal(path, "./chosen/c-20260101-140000-9");
+	record("job/rank_0/d-20260101-150000-9", "run.strobe", 10, 10, 100);
+	snprintf(path, sizeof path, "%s/job/rank_0/last", root);
+	assert_int_equal(symlink("d-20260101-150000-9", path), 0);
+	assert_int_equal(sb_run_resolve("last", path, sizeof path), 0);
+	assert_string_equal(path, "./job/rank_0/d-20260101-150000-9");
 	assert_int_equal(chdir(was), 0);
 	setenv("STROBE_OUTPUT_DIR", root, 1);
 	free(was);
@@ -170,7 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(last_is_the_newest_folder_with_a_recording),
-		T(a_folder_with_a_link_last_is_found_where_no_other_is),
+		T(the_newest_run_is_last_also_in_a_folder_with_a_link),
 		T(an_empty_folder_is_a_loud_error),
 		T(a_folder_of_ranks_says_how_to_go_on),
 		T(of_two_sessions_in_a_folder_the_newest_is_read),

@@ -161,9 +161,7 @@ static void add_known(int64_t *sum, int64_t value)
 /* Where no generation is marked the whole run is one: it begins after what the program calls its warm-up. */
 static void note_warmup(struct sb_video *v, const struct sb_zone *z)
 {
-	bool first = !v->steps.count && !v->blocks.count && !v->stages.count && !v->frames.count;
-
-	if (first && is_whole(z) && z->end_ns > v->warm_ns)
+	if (!sb_video_any(v) && is_whole(z) && z->end_ns > v->warm_ns)
 		v->warm_ns = z->end_ns;
 }
 

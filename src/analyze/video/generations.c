@@ -77,7 +77,7 @@ static void take_whole_run(struct sb_video *v)
 		v->failed = true;
 		return;
 	}
-	n->begin_ns = v->warm_ns;
+	n->begin_ns = sb_video_any(v) ? v->warm_ns : v->run->from_ns;
 	n->end_ns = v->run->to_ns;
 	n->frames = n->width = n->height = n->latent_frames = n->decoded = -1;
 	n->name = "run";

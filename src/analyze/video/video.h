@@ -94,6 +94,12 @@ struct sb_video {
 	int64_t longest_chain;
 };
 
+/* Whether anything of a video was seen, besides generations. */
+static inline bool sb_video_any(const struct sb_video *v)
+{
+	return v->steps.count || v->blocks.count || v->stages.count || v->frames.count;
+}
+
 void sb_generations_fill(struct sb_video *v, struct sb_model *model);
 void sb_steps_fill(struct sb_video *v, struct sb_model *model);
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model);
