@@ -98,6 +98,7 @@ struct sb_summary_panel {
 	bool target_known, target_reached; /* known: there is a target and a speed */
 	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
 	const char *gpu_peak_stage;
+	const char *gpu_name; /* of the GPUs that were used, and how many; NULL: not known */
 	double ram_peak_bytes, ram_total_bytes;
 	/* the time that verdicts are about: the generations, else from the start-up to the end of the last stage */
 	double judged_s;
@@ -236,7 +237,7 @@ struct sb_model {
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
 	struct sb_devices_panel devices;
-	struct sb_first_charts_panel first_charts;
+	struct sb_charts_panel charts;
 	struct sb_gpu_counters gpu_counters; /* of the run */
 	struct sb_pm_samples_panel pm_samples;
 	struct sb_roofline_panel roofline;

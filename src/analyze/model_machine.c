@@ -181,6 +181,18 @@ static const struct sb_field sb_first_chart_fields_rows[] = {
 };
 SB_FIELDS(sb_first_chart_fields, sb_first_chart, "FirstChart", "Samples that most readers look for first.");
 
+static const char *const chart_kinds[] = { "none", "own", SB_NAMES_END };
+static const struct sb_field sb_chart_column_fields_rows[] = {
+	SB_FIELD(sb_chart_column, source, "source", SB_ALWAYS, "the monitor's name"),
+	SB_FIELD(sb_chart_column, device, "device_index", SB_KNOWN, "which of several"),
+	SB_FIELD(sb_chart_column, column, "column", SB_ALWAYS, "of its series"),
+	SB_FIELD_NAMED(sb_chart_column, chart, "chart", SB_ALWAYS, chart_kinds,
+		"none: it is not drawn; own: in a chart of its own"),
+	SB_FIELD(sb_chart_column, label, "label", SB_KNOWN, "what it is called there"),
+};
+SB_FIELDS(sb_chart_column_fields, sb_chart_column, "ChartColumn",
+	"A column that does not share a chart with the others of its unit.");
+
 /* ---- memory -------------------------------------------------------------- */
 
 SB_FIELD_WHEN(has_peak, sb_memory_panel, !isnan(it->peak_bytes))

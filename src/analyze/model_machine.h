@@ -63,15 +63,23 @@ struct sb_disk_panel {
 	struct sb_series series; /* rates over time */
 };
 
-/* Samples that most readers look for first: drawn below the timeline. */
-struct sb_first_charts_panel {
-	struct sb_first_chart {
+/* How samples are drawn. */
+struct sb_charts_panel {
+	struct sb_first_chart { /* what most readers look for first: below the timeline */
 		const char *source; /* "gpu", "cpu", "disk", "process" */
 		int64_t device; /* -1: none */
 		const char **columns;
 		size_t column_count;
-	} * all;
-	size_t count;
+	} * first;
+	size_t first_count;
+	struct sb_chart_column { /* does not share a chart with the others of its unit */
+		const char *source;
+		int64_t device; /* -1: none */
+		const char *column;
+		const char *chart; /* "none", "own" */
+		const char *label; /* NULL: its name */
+	} * columns;
+	size_t column_count;
 };
 
 /* ---- memory ---- */
@@ -210,7 +218,7 @@ struct sb_gpu_panel {
 
 /* Their keys in the report: model_machine.c. */
 extern const struct sb_fields sb_devices_fields, sb_cpu_fields, sb_disk_fields, sb_other_fields,
-	sb_first_chart_fields;
+	sb_first_chart_fields, sb_chart_column_fields;
 extern const struct sb_fields sb_memory_fields, sb_gpu_fields;
 
 #endif

@@ -136,6 +136,7 @@ enum sb_time_kind {
 struct sb_stages_panel {
 	double wall_s;
 	double unattributed_s; /* wall time that no stage of any track covers */
+	double unattributed_ratio; /* the same of wall_s; NAN: that is 0 */
 	double overlap_s; /* what the top-level stages' covered times add up to beyond their union */
 	double inside_s; /* wall time that the stages side by side cover */
 	double inside_sum_s; /* their covered times added up */
@@ -215,6 +216,8 @@ struct sb_generation {
 	double begin_s, end_s, wall_s; /* wall: from begin to end */
 	int64_t frames, width, height, steps, blocks; /* -1: unknown */
 	double fps; /* frames over its wall time */
+	double step_median_s, step_max_s; /* of its steps; NAN: it has none */
+	int64_t faster_count; /* finished ones that took less time; -1: none finished */
 	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
 	double machine_s; /* its share of the wall time: those that ran at once share it */
 	double energy_wh,

@@ -162,6 +162,38 @@ static void take_memory(struct sb_model *model)
 	s->ram_total_bytes = m->ram_total_bytes;
 }
 
+/* ---- which GPU ----------------------------------------------------------- */
+
+/* Without samples: what the driver or an imported trace said. */
+static const char *told_gpu(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->system.fact_count; i++) {
+		const struct sb_pair *fact = &model->system.facts[i];
+
+		if (!strcmp(fact->key, "gpu0.name") || !strcmp(fact->key, "gpu0"))
+			return fact->type == STROBE_TYPE_STRING ? fact->s : NULL;
+	}
+	return NULL;
+}
+
+/* Those that did something for the run; where none did, all that are there. */
+static void take_gpu_name(struct sb_model *model)
+{
+	const struct sb_devices_panel *d = &model->devices;
+	const char *name = NULL;
+	size_t used = 0, count = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		used += d->all[i].used;
+	for (size_t i = 0; i < d->count; i++) {
+		if (used && !d->all[i].used)
+			continue;
+		name = count++ ? name : d->all[i].name;
+	}
+	name = name ? name : told_gpu(model);
+	model->summary.gpu_name = name && count > 1 ? sb_model_printf(model, "%zu x %s", count, name) : name;
+}
+
 /* ---- outside the generations -------------------------------------------- */
 
 static double bytes_of(const struct sb_stage *s)
@@ -263,6 +295,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	take_energy(model, run);
 	sb_judged_fill(model);
 	take_memory(model);
+	take_gpu_name(model);
 	take_outside(model);
 	return model->failed ? sb_fail(STROBE_ENOMEM, "no memory for the summary") : 0;
 }

@@ -1,6 +1,7 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
 import { useEffect, useRef } from 'preact/hooks';
 import { savePng } from './export';
+import type { ChartColumn } from './report-types';
 import { axisLabel, keyed, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
@@ -220,23 +221,18 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
   );
 }
 
-// Lines that another unit's neighbours would belittle, or that are no amounts.
-const OWN_CHART: Record<string, string> = { process_percent: 'of this run, % of a core' };
-const NO_CHART = /^throttle_bits_count$/;
 const LABELS: Record<string, string> = { process_memory_mb: 'this run', load1_count: '1 min', load5_count: '5 min', load15_count: '15 min', io_percent: 'disk', rss_mb: 'in RAM (RSS)', pss_mb: 'its share of it (PSS)', anon_mb: 'not of files (anon)' };
 
-const constant = (values: (number | null)[]) => values.every((v) => v === null || v === values.find((x) => x !== null));
-
-// Splits a series object ({t_s, <metric>_<unit>: []}) into charts by unit.
-export function chartsOf(group: string, series: Record<string, (number | null)[]> | undefined): Chart[] {
+// Splits a series object ({t_s, <metric>_<unit>: []}) into charts by unit; apart: columns the report treats otherwise.
+export function chartsOf(group: string, series: Record<string, (number | null)[]> | undefined, apart: ChartColumn[] = []): Chart[] {
   if (!series?.t_s?.length) return [];
   const by = new Map<string, Line[]>();
   for (const [key, values] of Object.entries(series)) {
-    if (key === 't_s' || NO_CHART.test(key) || !Array.isArray(values) || values.every((v) => v === null)) continue;
-    if (key.includes('total') && constant(values)) continue; // the tables have it
-    const family = unitOf(key) + (OWN_CHART[key] ? ` ${key}` : key.includes('total') ? ' total' : '');
+    const rule = apart.find((c) => c.column === key);
+    if (key === 't_s' || rule?.chart === 'none' || !Array.isArray(values) || values.every((v) => v === null)) continue;
+    const family = unitOf(key) + (rule ? ` ${key}` : '');
     const list = by.get(family) ?? [];
-    list.push({ key, label: OWN_CHART[key] ?? title(key), values });
+    list.push({ key, label: rule?.label ?? title(key), values });
     by.set(family, list);
   }
   const out: Chart[] = [];

@@ -33,6 +33,7 @@ export type Report = {
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
   other_metrics?: OtherMetrics[]; // samples of monitors without a panel of their own
   first_charts?: FirstChart[]; // what to draw of the samples on the first screen, in this order
+  chart_columns?: ChartColumn[]; // columns that do not share a chart with the others of their unit
   gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
   hot_lines?: HotLine[]; // lines of the program that time was spent at, largest first
   unattributed?: Unattributed; // what ran while no stage did
@@ -109,6 +110,7 @@ export type Process = {
 export type StageAnalysis = {
   wall_s: number; // time of the run, or of the selected part
   unattributed_s: number; // wall time outside every stage of every thread and task
+  unattributed_ratio?: number; // the same of the wall time
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
@@ -318,6 +320,7 @@ export type Summary = {
   gpu_cost?: number; // of the generations, in the currency of gpu_cost_per_hour
   video_gpu_cost?: number; // of one video, mean
   run_gpu_cost?: number; // of the whole run
+  gpu_name?: string; // of the GPUs that were used; of several with their number before it
   gpu_memory_peak_bytes?: number; // of the GPU with the highest peak
   gpu_memory_reserved_peak_bytes?: number; // held by the allocator, at most
   gpu_memory_total_bytes?: number; // memory of that GPU
@@ -359,6 +362,9 @@ export type Generation = {
   width_px?: number; // of a frame
   height_px?: number; // of a frame
   fps?: number; // frames over its wall time
+  step_median_s?: number; // of its steps
+  step_max_s?: number; // its longest step
+  faster_count?: number; // of those that began and ended: took less time
   denoise_s?: number; // wall time of its steps, or of its denoise stages
   vae_decode_s?: number; // wall time of its VAE decodes
   energy_wh?: number; // of all GPUs; shared out among the generations that ran at once
@@ -1021,6 +1027,15 @@ export type FirstChart = {
   source: "gpu" | "cpu" | "disk" | "process"; // the monitor's name
   device_index?: number; // which GPU
   columns: string[]; // of its series
+};
+
+// A column that does not share a chart with the others of its unit.
+export type ChartColumn = {
+  source: string; // the monitor's name
+  device_index?: number; // which of several
+  column: string; // of its series
+  chart: "none" | "own"; // none: it is not drawn; own: in a chart of its own
+  label?: string; // what it is called there
 };
 
 // What the GPU did, kernel by kernel.

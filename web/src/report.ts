@@ -32,12 +32,6 @@ export function text<T extends object>(o: T | undefined, key: Keys<T, string>): 
   return typeof v === 'string' && v ? v : undefined;
 }
 
-// A text under a key that is not strobe's own.
-export function free(o: Fields | undefined, key: string): string | undefined {
-  const v = o?.[key];
-  return typeof v === 'string' && v ? v : undefined;
-}
-
 export interface MemoryPeak {
   bytes: number;
   total?: number;
@@ -94,17 +88,20 @@ export function stagePath(stages: Stage[], index: number): string {
   return parent === undefined ? name : `${stagePath(stages, parent)}\n${name}`;
 }
 
+// The report's word on how columns of a monitor are drawn.
+const apart = (r: Report, source: string, device?: number) => r.chart_columns?.filter((c) => c.source === source && c.device_index === device);
+
 export function timeCharts(r: Report): Chart[] {
   const out: Chart[] = [];
   const devices = r.gpu_metrics?.devices ?? [];
-  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index}` : 'GPU', d.series));
+  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index}` : 'GPU', d.series, apart(r, 'gpu', d.index)));
   for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} parts` : 'GPU parts', d.counters));
   for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} sampled` : 'GPU sampled', d.sampled));
-  out.push(...chartsOf('CPU', r.cpu_metrics?.series));
+  out.push(...chartsOf('CPU', r.cpu_metrics?.series, apart(r, 'cpu')));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));
   out.push(...chartsOf('Pressure', r.cpu_metrics?.pressure).map((c) => ({ ...c, title: 'Waiting for, % of the time' })));
-  for (const s of r.other_metrics ?? []) out.push(...chartsOf(s.source, s.series));
+  for (const s of r.other_metrics ?? []) out.push(...chartsOf(s.source, s.series, apart(r, s.source, s.device_index)));
   out.push(...chartsOf('CPU cores', r.cpu_metrics?.cores));
   return out;
 }

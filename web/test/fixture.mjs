@@ -75,7 +75,7 @@ export function fixture(more = {}) {
     schema: 'strobe.report/1',
     session_info: { id: '5f0c2f7e', name: 'wan_t2v', start_time: '2026-11-14T18:02:11+00:00', end_time: '2026-11-14T18:04:22+00:00', duration: '131.40 s', duration_s: wall / S, tags: { model: 'wan-1.3b', resolution: '832x480', seed: 42 }, generated_at: '2026-11-14T18:04:24+00:00', command: 'python wan_t2v.py --prompt "a cat surfing"' },
     system: { host: 'node-7', facts: { cpu_model: 'Xeon Platinum 8480', torch: '2.11.0', cuda: '13.0' }, settings: { gpu_monitor_interval_s: 0.5, max_trace_bytes: 268435456 } },
-    summary: { wall_s: wall / S, generation_count: 1, frames: 81, steps: 50, fps: 81 / generate, energy_wh: 16.4 },
+    summary: { wall_s: wall / S, generation_count: 1, frames: 81, steps: 50, fps: 81 / generate, energy_wh: 16.4, video_energy_wh: 16.4, run_energy_wh: 16.4, gpu_name: 'NVIDIA H200' },
     generations: { count: 1, wall: { count: 1, total_s: generate, mean_s: generate, min_s: generate, max_s: generate, p50_s: generate, p95_s: generate, p99_s: generate }, items: [{ name: 'a cat surfing', start_s: start / S, wall_s: generate, frames: 81, steps: 50, width_px: 832, height_px: 480, fps: 81 / generate }] },
     stage_analysis: {
       wall_s: wall / S, unattributed_s: 1.7,

@@ -10,9 +10,10 @@ function machine() {
   return {
     session_info: { id: 'm', name: 'm', start_time: '2026-11-15T09:47:17.417+00:00', exit_code_value: 0 },
     system: { facts, settings },
-    summary: { wall_s: 3 },
+    summary: { wall_s: 3, gpu_name: 'NVIDIA H200' },
     gpu_metrics: { devices: [{ index: 0, name: 'NVIDIA H200', used: true, pcie_tx_mean_gb_per_s: 0.000333, process_memory_max_mb: 1, series }] },
     first_charts: [{ source: 'gpu', device_index: 0, columns: ['process_memory_mb', 'memory_used_mb'] }, { source: 'cpu', columns: ['usage_percent'] }, { source: 'process', columns: ['rss_mb', 'pss_mb'] }],
+    chart_columns: [{ source: 'gpu', device_index: 0, column: 'memory_total_mb', chart: 'none' }, { source: 'gpu', device_index: 0, column: 'throttle_bits_count', chart: 'none' }, { source: 'cpu', column: 'process_percent', chart: 'own', label: 'of this run, % of a core' }],
     cpu_metrics: {
       load1_mean_count: 1.84, process_max_percent: 290,
       series: { t_s: t, usage_percent: [1, 2, 3, 4], process_percent: [290, 99, 98, 97], load1_count: t, load5_count: t },

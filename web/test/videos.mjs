@@ -20,7 +20,7 @@ function videos() {
       series.duration_s.push((length * 0.2) / 1e3);
     }
     rows[1].push({ start: (t + length * 0.8) * MS, end: (t + length * 0.9) * MS, name: 3 });
-    items.push({ name: 'a cat', start_s: t / 1e3, wall_s: length / 1e3, frames: 16, fps: 16e3 / length });
+    items.push({ name: 'a cat', start_s: t / 1e3, wall_s: length / 1e3, frames: 16, fps: 16e3 / length, steps: 4, step_median_s: (length * 0.2) / 1e3, step_max_s: (length * 0.2) / 1e3, faster_count: LENGTHS.filter((o) => o < length).length });
     t += length + 50;
   }
   const other = [Array.from({ length: 60 }, (_, i) => ({ start: i * 40 * MS, end: (i * 40 + 20) * MS, name: 4 }))];
@@ -54,7 +54,7 @@ test('a run of several videos opens on the median warm one', async (browser) => 
   await ready(page);
   const r = await range(page);
   assert.equal(r.to - r.from, 240 * MS);
-  assert.match(await figures(page), /time of this video\s+240 ms\s+1 of 4 others were faster[\s\S]*66\.67[\s\S]*48\.0 ms\s+median of 4/);
+  assert.match(await figures(page), /time of this video\s+240 ms\s+1 of 5 were faster[\s\S]*66\.67[\s\S]*48\.0 ms\s+median of 4/);
   assert.deepEqual(await bar(page), ['denoise: 192 ms, 80.0 %', 'vae_decode: 24.0 ms, 10.0 %', 'unattributed: 24.0 ms, 10.0 %']);
   assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['24.0 ms', '10.0 %', '150 ms']);
   assert.equal(await page.locator('.card.table tbody tr', { hasText: 'load_model' }).count(), 0, 'the start is folded away');
@@ -71,7 +71,7 @@ test('choosing a video changes everything, and the address keeps it', async (bro
   await settled(page);
   const r = await range(page);
   assert.equal(r.to - r.from, 300 * MS);
-  assert.match(await figures(page), /300 ms\s+3 of 4 others were faster[\s\S]*60\.0 ms\s+median of 4/);
+  assert.match(await figures(page), /300 ms\s+3 of 5 were faster[\s\S]*60\.0 ms\s+median of 4/);
   assert.deepEqual((await bar(page))[0], 'denoise: 240 ms, 80.0 %');
   assert.deepEqual((await cells(page, 'vae_decode')).slice(1, 3), ['30.0 ms', '10.0 %']);
   await page.locator('.card.table tr', { hasText: 'vae_decode' }).click();

@@ -288,7 +288,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	list_others(model);
 	err = take_disk(model, run);
 	if (!err)
-		sb_first_charts_choose(model);
+		sb_charts_choose(model);
 	return model->failed ? sb_fail(STROBE_ENOMEM, "no memory for the machine's samples") : err;
 }
 

@@ -7,7 +7,7 @@
 
 extern const struct sb_analysis sb_analysis_system; /* after the series */
 
-/* Fills model->first_charts; after the devices, the CPU and the disk. */
-void sb_first_charts_choose(struct sb_model *model);
+/* Fills model->charts; after the devices, the CPU and the disk. */
+void sb_charts_choose(struct sb_model *model);
 
 #endif

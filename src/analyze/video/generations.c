@@ -251,7 +251,8 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->wall_s = row->end_s - row->begin_s;
 	row->width = n->width;
 	row->height = n->height;
-	row->steps = row->blocks = -1;
+	row->steps = row->blocks = row->faster_count = -1;
+	row->step_median_s = row->step_max_s = NAN;
 	row->frames = n->counted > 0 ? n->counted : n->frames >= 0 ? n->frames : n->decoded;
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
@@ -277,6 +278,29 @@ static double union_s(const struct sb_vec *generations)
 		until_ns = all[i].end_ns;
 	}
 	return (double)sum_ns / 1e9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How many of the finished ones took less time; they come in the order of their times. */
+static int64_t faster_than(const double *walls_s, size_t count, double wall_s)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (walls_s[mid] < wall_s)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return count ? (int64_t)low : -1;
 }
 
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
@@ -314,9 +338,13 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	}
 	if (sb_stats_of(walls_s, whole, &panel->time) != 0)
 		v->failed = true;
-	free(walls_s);
-	for (size_t i = 0; i < panel->count; i++)
+	qsort(walls_s, whole, sizeof *walls_s, by_value);
+	for (size_t i = 0; i < panel->count; i++) {
 		fill_row(v, &all[i], model, &panel->all[i]);
+		panel->all[i].faster_count = faster_than(
+			walls_s, whole, (double)(all[i].end_ns - all[i].begin_ns) / 1e9);
+	}
+	free(walls_s);
 	sb_generations_share_out(model);
 	panel->listed = v->whole_run ? 0 : panel->count;
 }

@@ -373,18 +373,48 @@ static void store_series(struct sb_video *v, struct sb_model *model)
 	sb_sampled_done(&s);
 }
 
+struct own_step {
+	uint32_t generation;
+	double duration_s;
+};
+
+static int by_generation_and_time(const void *a, const void *b)
+{
+	const struct own_step *x = a, *y = b;
+
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	return x->duration_s < y->duration_s ? -1 : x->duration_s > y->duration_s;
+}
+
+/* Its steps from the shortest to the longest. */
+static void fill_generation(struct sb_generation *g, const struct own_step *steps, size_t count)
+{
+	g->steps = (int64_t)count;
+	g->step_median_s = (steps[(count - 1) / 2].duration_s + steps[count / 2].duration_s) / 2;
+	g->step_max_s = steps[count - 1].duration_s;
+}
+
 static void fill_generations(struct sb_video *v, struct sb_model *model)
 {
 	const struct sb_video_step *all = v->steps.items;
+	struct own_step *own = malloc((v->steps.count + 1) * sizeof *own);
+	size_t count = 0, end;
 
-	for (size_t i = 0; i < v->steps.count; i++) {
-		struct sb_generation *g;
-
-		if (all[i].generation >= model->generations.count)
-			continue;
-		g = &model->generations.all[all[i].generation];
-		g->steps = (g->steps < 0 ? 0 : g->steps) + 1;
+	if (!own) {
+		v->failed = true;
+		return;
 	}
+	for (size_t i = 0; i < v->steps.count; i++)
+		if (all[i].generation < model->generations.count)
+			own[count++] = (struct own_step){ all[i].generation, seconds(&all[i]) };
+	qsort(own, count, sizeof *own, by_generation_and_time);
+	for (size_t i = 0; i < count; i = end) {
+		for (end = i; end < count && own[end].generation == own[i].generation;)
+			end++;
+		fill_generation(&model->generations.all[own[i].generation], own + i, end - i);
+	}
+	free(own);
 }
 
 static int blocks_by_track(const void *a, const void *b)

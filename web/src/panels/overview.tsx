@@ -2,7 +2,7 @@
 import { Picture } from '../picture';
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
+import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
@@ -37,7 +37,6 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
   const r = page.report;
   const isDark = useStore(dark);
   const info = r.session_info;
-  const gpu = gpuName(r);
   const tags = Object.entries(info.tags ?? {});
   const generations = videosOf(r);
   const chosen = useStore(generation);
@@ -47,7 +46,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       <h1 dir="auto" title={info.command}>
         {clip(info.name || info.id, 48)}
       </h1>
-      <span class="when">{[text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), gpu].filter(Boolean).join(' · ')}</span>
+      <span class="when">{[text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), text(r.summary, 'gpu_name')].filter(Boolean).join(' · ')}</span>
       <ul class="tags" aria-label="tags">
         {tags.slice(0, 5).map(([k, v]) => (
           <li key={k} dir="auto" title={`${k}: ${String(v)}`}>
@@ -95,15 +94,6 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
   );
 }
 
-export function gpuName(r: Report): string | undefined {
-  const devices = r.gpu_metrics?.devices ?? [];
-  const used = devices.some((d) => d.used) ? devices.filter((d) => d.used) : devices;
-  const facts = ['gpu0.name', 'cuda_device_0_name', 'gpu_name', 'gpu', 'gpu0'].map((key) => free(r.system?.facts, key));
-  const name = text(used[0], 'name') ?? facts.find(Boolean);
-  if (!name) return undefined;
-  return used.length > 1 ? `${used.length} × ${name}` : name;
-}
-
 // Of a single video only the time is shown: the report is about it as it is.
 function pickGeneration(r: Report, i: number): void {
   const g = videosOf(r)[i];
@@ -120,15 +110,10 @@ const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: f.label.e
 
 // What one video has of its own; the rest is of the run, and says so.
 function videoFigures(r: Report, g: Generation): (Figure | null)[] {
-  const all = videosOf(r);
-  const faster = all.filter((o) => o.wall_s < g.wall_s).length;
-  const { from, to } = rangeOfVideo(g);
-  const series = r.diffusion_analysis?.series;
-  const steps = (series?.t_s ?? []).flatMap((t, i) => (t !== null && t * 1e9 >= from - 1e3 && t * 1e9 < to ? (series!.duration_s?.[i] ?? []) : [])).sort((a, b) => a - b);
   return [
-    { label: 'time of this video', value: seconds(g.wall_s), note: `${faster} of ${all.length - 1} others were faster` },
+    { label: 'time of this video', value: seconds(g.wall_s), note: g.faster_count === undefined ? undefined : `${g.faster_count} of ${r.generations?.wall?.count} were faster` },
     g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: g.frames === undefined ? 'of this video' : `${grouped(g.frames)} frames of this video` },
-    steps.length ? { label: 'time per step', value: seconds((steps[(steps.length - 1) >> 1] + steps[steps.length >> 1]) / 2), note: `median of ${steps.length}; longest ${seconds(steps[steps.length - 1])}` } : ofRun(stepFigure(r)),
+    g.step_median_s === undefined ? ofRun(stepFigure(r)) : { label: 'time per step', value: seconds(g.step_median_s), note: `median of ${g.steps}; longest ${seconds(g.step_max_s)}` },
     ofRun(memoryFigure(r)),
     ofRun(boundFigure(r)),
     g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', ...energy(g.energy_wh) },
@@ -151,7 +136,7 @@ function busyFigure(r: Report): Figure | null {
 function timeFigure(r: Report): Figure {
   const time = r.generations?.whole_run ? undefined : r.generations?.wall; // of the finished ones
   const wall = num(r.summary, 'wall_s') ?? r.stage_analysis?.wall_s;
-  if (!time?.count) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis ? `${percent(r.stage_analysis.unattributed_s / (r.stage_analysis.wall_s || 1))} unattributed` : undefined };
+  if (!time?.count) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis?.unattributed_ratio === undefined ? undefined : `${percent(r.stage_analysis.unattributed_ratio)} unattributed` };
   return {
     label: time.count > 1 ? 'time per video, median' : 'time per video',
     value: seconds(time.p50_s),
@@ -228,13 +213,13 @@ function boundFigure(r: Report): Figure | null {
 const energy = (wh: number) => (wh < 1 ? { value: `${Number((wh * 3600).toPrecision(3))} J`, note: `${Number(wh.toPrecision(2))} Wh` } : { value: `${plain(wh)} Wh`, note: `${plain(wh * 3.6)} kJ` });
 
 function costFigure(r: Report): Figure | null {
-  const n = r.generations?.whole_run ? 1 : Math.max(1, r.generations?.count ?? 1);
-  const wh = num(r.summary, 'energy_wh') ?? num(r.gpu_metrics, 'energy_wh');
-  const cost = num(r.summary, 'gpu_cost');
-  const per = n > 1 ? ' per video' : '';
-  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost / n), note: wh !== undefined ? energy(wh / n).value : undefined };
-  if (wh !== undefined) return { label: `GPU energy${per}`, ...energy(wh / n) };
-  return null;
+  const s = r.summary;
+  const each = num(s, 'video_energy_wh') ?? num(s, 'video_gpu_cost'); // of a video that was finished, else of the run
+  const per = each === undefined ? '' : ' per video';
+  const wh = num(s, each === undefined ? 'run_energy_wh' : 'video_energy_wh');
+  const cost = num(s, each === undefined ? 'run_gpu_cost' : 'video_gpu_cost');
+  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost), note: wh !== undefined ? energy(wh).value : undefined };
+  return wh === undefined ? null : { label: `GPU energy${per}`, ...energy(wh) };
 }
 
 function recordingFigure(r: Report): Figure | null {

@@ -1,0 +1,73 @@
+/* What a video has of its own: its steps, its place among the others, its share of the energy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+/* Three videos of 4, 2 and 3 steps, and one that never ends. */
+static void videos(struct synthetic *s)
+{
+	static const int steps[] = { 4, 2, 3, 1 };
+	uint64_t t = 0;
+
+	for (int v = 0; v < 4; v++, t += 500 * MS) {
+		synthetic_begin(s, t, "video", STROBE_ROLE_GENERATION);
+		for (int i = 0; i < steps[v]; i++) {
+			uint64_t took = (uint64_t)(i + 1) * 100 * MS;
+
+			synthetic_step(s, t, t + took, i, 0);
+			t += took;
+		}
+		if (v < 3)
+			synthetic_end(s, t);
+	}
+}
+
+static void a_video_knows_its_steps_and_how_many_were_faster(void **state)
+{
+	static const double median_s[] = { .25, .15, .2, .1 }, max_s[] = { .4, .2, .3, .1 };
+	static const int64_t faster[] = { 2, 0, 1 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	videos(&s);
+	m = synthetic_model(&s, 6 * SECOND);
+	assert_int_equal(m->generations.listed, 4);
+	assert_int_equal(m->generations.time.count, 3);
+	for (int i = 0; i < 4; i++) {
+		assert_near(m->generations.all[i].step_median_s, median_s[i], 1e-9);
+		assert_near(m->generations.all[i].step_max_s, max_s[i], 1e-9);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(m->generations.all[i].faster_count, faster[i]);
+	synthetic_done(&s);
+}
+
+static void without_steps_there_is_no_time_of_a_step(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "video", STROBE_ROLE_GENERATION);
+	m = synthetic_model(&s, SECOND);
+	assert_true(isnan(m->generations.all[0].step_median_s));
+	assert_true(isnan(m->generations.all[0].step_max_s));
+	assert_int_equal(m->generations.all[0].faster_count, 0);
+	assert_near(m->stages.unattributed_ratio, 0, 1e-9);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_video_knows_its_steps_and_how_many_were_faster),
+		cmocka_unit_test(without_steps_there_is_no_time_of_a_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
