@@ -5,14 +5,24 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from proving import BUILD, ROOT, left_out, row
 
 SECONDS = 150
+# Groups that take minutes, a browser, or the frameworks' own environment. planted/ runs alone, one program after the other.
+OTHER_GROUPS = ("docs", "first", "fuzz", "page", "planted", "python", "real", "sanitize", "serve", "tidy", "tools", "walk")
+ENDED = re.compile(r"^\s*\d+/\d+ Test\s+#\d+: (\S+) \.*\s*(Passed|\*\*\*\S+)")
+
+
+def seconds():
+    """What prove.py gives this check, less what ending it in order takes."""
+    return float(os.environ.get("STROBE_PROVE_S", SECONDS)) - 6
 
 
 def run(command, **environment):
@@ -20,6 +30,25 @@ def run(command, **environment):
                           env=dict(os.environ, **environment), cwd=tempfile.mkdtemp(prefix="strobe-prove-"))
     print(done.stdout[-6000:])
     return done
+
+
+def until(end, command, **environment):
+    """(exit status, output) of a command; its whole group is ended when the time is up, and the status is None."""
+    with tempfile.TemporaryFile("w+", errors="replace") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=dict(os.environ, **environment),
+                                   cwd=tempfile.mkdtemp(prefix="strobe-prove-"), start_new_session=True)
+        try:
+            code = process.wait(max(0.1, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        out.seek(0)
+        text = out.read()
+    print(text[-6000:])
+    return code, text
 
 
 def has(module):
@@ -49,20 +78,26 @@ def section_cost():
 
 
 def native_tests():
-    """Everything that CTest has here, less what takes minutes or a browser."""
+    """What CTest has here, less what takes minutes or a browser, as far as the time goes."""
     if not os.path.exists(os.path.join(BUILD, "tests", "gpu_zone_test")):
         left_out("unit tests in C", "cmocka was not found when this was built")
     if not shutil.which("npm"):
         left_out("the page's tests", "npm is not installed")
-    done = run(["ctest", "--test-dir", BUILD, "-j", str(os.cpu_count()), "-E", "^(fuzz|sanitize|page|python|serve|tools)(/|$)",
-                "--timeout", "100", "--output-on-failure"])
-    found = re.search(r"\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)", done.stdout)
-    if not found:
-        row("CTest", done.stdout.strip()[-60:], "runs", False)
-        return
-    failed = re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)", done.stdout, re.M)
-    bad = int(found[1] or 0)
-    row("CTest: tests passed", "%d of %s" % (int(found[2]) - bad, found[2]), "all%s" % (" but " + ", ".join(failed) if failed else ""), bad == 0)
+    command = ["ctest", "--test-dir", BUILD, "-E", "^(%s)(/|$)" % "|".join(OTHER_GROUPS)]
+    wanted = re.findall(r"Test +#\d+: (\S+)", subprocess.run([*command, "-N"], capture_output=True, text=True).stdout)
+    code, text = until(time.monotonic() + seconds(), [*command, "-j", str(os.cpu_count()), "--timeout", "60", "--output-on-failure"])
+    ended = dict(found.groups() for found in map(ENDED.match, text.splitlines()) if found)
+    bad = sorted(name for name, how in ended.items() if how not in ("Passed", "***Skipped"))
+    row("CTest: tests passed", "%d of %d" % (sum(how == "Passed" for how in ended.values()), len(ended)),
+        "all that ended%s" % (" but " + ", ".join(bad) if bad else ""), not bad if ended else None)
+    late = [name for name in wanted if name not in ended]
+    if late:
+        left_out("CTest: %s" % shortened(late), "the time was up (--limit)" if code is None else "CTest ended before")
+    left_out("CTest: groups %s" % ", ".join(OTHER_GROUPS), "take minutes, a browser or other frameworks: make test runs them")
+
+
+def shortened(names):
+    return ", ".join(names[:5]) + (" and %d more" % (len(names) - 5) if len(names) > 5 else "")
 
 
 def python_tests():
@@ -72,14 +107,22 @@ def python_tests():
         return
     version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
 
+    end = time.monotonic() + seconds()
+
     def one(path):
-        return run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path], STROBE_TOOL=os.path.join(BUILD, "strobe"),
-                   PYTHONDONTWRITEBYTECODE="1")
+        if time.monotonic() >= end:
+            return None, ""
+        return until(end, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path], STROBE_TOOL=os.path.join(BUILD, "strobe"),
+                     PYTHONDONTWRITEBYTECODE="1")
     files = sorted(glob.glob(os.path.join(ROOT, "tests", "python", "test_*.py")))
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        results = list(pool.map(one, files))
-    counts = {word: sum(int(n) for r in results for n in re.findall(r"(\d+) %s" % word, r.stdout.splitlines()[-1] if r.stdout else ""))
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) * 3 // 4)) as pool:
+        results = dict(zip(map(os.path.basename, files), pool.map(one, files)))
+    whole = {name: result for name, result in results.items() if result[0] is not None}
+    counts = {word: sum(int(n) for _, text in whole.values() for n in re.findall(r"(\d+) %s" % word, text.splitlines()[-1] if text else ""))
               for word in ("passed", "failed", "skipped", "error")}
-    bad = [os.path.basename(f) for f, r in zip(files, results) if r.returncode not in (0, 5)]
+    bad = [name for name, (code, _) in whole.items() if code not in (0, 5)]
     row("tests/python, Python %d.%d, torch %s" % (*sys.version_info[:2], version or "absent"),
-        "%(passed)d passed, %(skipped)d skipped" % counts, "none fails%s" % (": " + ", ".join(bad) if bad else ""), not bad and counts["passed"] > 0)
+        "%(passed)d passed, %(skipped)d skipped" % counts, "none fails%s" % (": " + ", ".join(bad) if bad else ""),
+        not bad and counts["passed"] > 0 if whole else None)
+    if len(whole) < len(results):
+        left_out("tests/python: %s" % shortened([name for name in results if name not in whole]), "the time was up (--limit)")

@@ -1,12 +1,10 @@
 """What recording costs: interleaved pairs in one process, medians."""
 import os
-import pickle
 import statistics
 import time
 from contextlib import contextmanager, nullcontext
-from functools import partial
 
-from proving import Ratios, bare_events, bare_library, bare_stop, below, recorded, row
+from proving import Ratios, bare_events, bare_library, bare_stop, recorded, row
 
 PART_S = 36  # for the forms of one model
 
@@ -66,29 +64,10 @@ class Bench(Ratios):
                 self.plain.append(after)
                 before = after
 
-    def bursts(self, forms, count, steps):
-        """Between the two: a few steps, plain ones beside those of each form, many times in turn. For forms that take long to
-        switch on, which is not timed."""
-        def burst():
-            t = time.perf_counter()
-            denoise(self.model, steps)
-            self.torch.cuda.synchronize()
-            return time.perf_counter() - t
-        from dit import denoise
-        for i in range(count):
-            for name, context in forms.items():
-                took = [0, 0]
-                for which in ((0, 1) if i % 2 else (1, 0)):
-                    with context() if which else nullcontext():
-                        denoise(self.model, 1)
-                        self.torch.cuda.synchronize()
-                        took[which] = burst()
-                self.ratios.setdefault(name, []).append(took[1] / took[0])
-                self.plain.append(took[0] / steps * self.steps)
-
-    def step_pairs(self, name, step, count):
+    def step_pairs(self, name, step, count, context=None):
         """Finer: a plain step beside a step of the form, hundreds of times, without waiting for
-        the GPU (it waits for us). For forms that can change from one step to the next."""
+        the GPU (it waits for us). For forms that can change from one step to the next; what context
+        does before and after is not timed."""
         import random
         x = self.torch.randn(1, self.model.tokens, 64, device="cuda", dtype=self.torch.bfloat16)
         pair = [self.model, step or self.model]
@@ -97,9 +76,10 @@ class Bench(Ratios):
             first = random.random() < 0.5
             times = [0, 0]
             for which in (first, not first):
-                t = time.perf_counter()
-                pair[which](x, 0.5)
-                times[which] = time.perf_counter() - t
+                with context() if which and context else nullcontext():
+                    t = time.perf_counter()
+                    pair[which](x, 0.5)
+                    times[which] = time.perf_counter() - t
             if i >= 5:
                 ratios.append(times[1] / times[0])
                 self.plain.append(times[0] * self.steps)
@@ -227,80 +207,3 @@ def trace_overhead():
         row("strobe over bare CUPTI, " + what, "%.3f x" % q, "<= 1.02 x", q <= 1.02)
     b.rounds({"profiler": (lambda: profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), ())}, 3)
     row("torch.profiler CPU + CUDA", b.text("profiler"), "")
-
-
-def memory_overhead():
-    """What reading memory four times a second costs a launch-bound model, and torch's history of allocations; a snapshot apart."""
-    import torch
-    from dit import DiT, denoise, make
-    from strobe import _history, _sampling
-    from strobe._core import native
-    history, readings, plain_call = torch.cuda.memory._record_memory_history, 0, DiT.__call__
-
-    def counted(*values):
-        nonlocal readings
-        readings += 1
-        _sampling._read(*values)
-
-    @contextmanager
-    def without():
-        native.readings_install(None)
-        yield
-        native.readings_install(counted)
-
-    @contextmanager
-    def on(context="alloc"):
-        history("all", context=context, stacks="python", max_entries=100_000)
-        yield
-        torch.cuda.synchronize()
-        history(None)
-
-    @contextmanager
-    def as_asked():
-        """As `strobe run --memory-history` has it: a model's calls go through around_call()."""
-        _history.memory_history()
-        DiT.__call__ = lambda self, *args: _history.around_call(plain_call, "DiT")(self, *args)
-        yield
-        torch.cuda.synchronize()
-        DiT.__call__ = plain_call
-        history(None)
-        _history._on = False
-
-    def timed(f):
-        t = time.perf_counter()
-        result = f()
-        return result, time.perf_counter() - t
-
-    with recorded("memory"), torch.no_grad():
-        model = make()
-        denoise(model, 6)
-        native.readings_install(counted)
-        b = Bench(torch, model, 1)
-        with as_asked():
-            denoise(model, 2 * _history.LEARNED)
-        every = _history._calls["DiT"].every
-        steps = max(1, round(8 / every)) * every - 1  # and one before them: as many calls with stacks in each burst
-        b.bursts({"null": nullcontext, "history": as_asked, "no stacks": partial(on, None), "all stacks": on}, 40, steps)
-        b.bursts({"without": without}, 25, 60)  # long enough for a reading in each
-        with as_asked():
-            switch_s = timed(lambda: [_history._stacks(torch, False) for _ in range(200)])[1] / 200
-        b.ratios["readings"] = [1 / ratio for ratio in b.ratios["without"]]
-        each_s = timed(lambda: [native.readings_now() for _ in range(200)])[1] / 200
-        snapshots = {}
-        for name, context in (("stacks of 1 in %d calls" % every, as_asked), ("all stacks", on)):
-            with context():
-                denoise(model, 100)
-                seen, snapshot_s = timed(torch.cuda.memory._snapshot)
-                snapshots[name] = seen["device_traces"], snapshot_s, timed(lambda: pickle.dumps(seen))[1]
-            del seen
-    row("null (A/A), step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
-    row("memory read four times a second", b.text("readings"), "<= 1.005 x", below(b.ratio("readings"), b.spread("readings"), 1.005))
-    row("  one reading, if the program waits for all of it", "%.0f us, %.5f x" % (each_s * 1e6, 1 + 4 * each_s), "<= 1.005 x", 4 * each_s <= 0.005)
-    row("torch's history of allocations, stacks in 1 of %d calls" % every, b.text("history"), "<= 1.05 x", below(b.ratio("history"), b.spread("history"), 1.05))
-    row("  with stacks of all / without any", "%s / %s" % (b.text("all stacks"), b.text("no stacks")))
-    row("  stacks switched on or off once", "%.1f us" % (switch_s * 1e6))
-    for name, (traces, torch_s, pickle_s) in snapshots.items():
-        made = [e for trace in traces for e in trace if e["action"] == "alloc"]
-        row("  %s: allocations with a stack" % name, "%d of %d" % (sum(bool(e.get("frames")) for e in made), len(made)))
-        row("  its snapshot of %d entries, outside of generations: torch / written" % sum(map(len, traces)), "%.0f / %.0f ms" % (torch_s * 1e3, pickle_s * 1e3))
-    row("readings while it was measured", readings, "> 20", readings > 20)

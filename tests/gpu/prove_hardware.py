@@ -71,6 +71,88 @@ def bounds():
     row("half matmul, half copies: bound by", seen, "tensor and DRAM", set(seen.split(" and ")) == {"tensor", "DRAM"})
 
 
+def copied_alone(torch, source, target, seconds=1.0):
+    """GB/s of copies and nothing else, by the GPU's own events: what this link gives."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    count, until = 0, time.monotonic() + seconds
+    begin.record()
+    while time.monotonic() < until:
+        target.copy_(source, non_blocking=True)
+        count += 1
+        torch.cuda.synchronize()
+    end.record()
+    torch.cuda.synchronize()
+    return source.nbytes * count / begin.elapsed_time(end) / 1e6
+
+
+def bound_by_copies():
+    """Copies over PCIe: alone, most of a stage's time, half of it, and as little as every program has."""
+    import torch
+    size = 64 << 20
+    device = torch.empty(size, dtype=torch.uint8, device="cuda")
+    pinned, pageable = torch.empty(size, dtype=torch.uint8, pin_memory=True), torch.empty(size, dtype=torch.uint8)
+    a, small = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16), torch.zeros(8, device="cuda")
+    frame = pinned[:1 << 20]
+
+    def tiny(count):
+        for _ in range(count):
+            small.add_(1)
+
+    def kernels_like(copy):
+        """As many tiny kernels as take the time of one copy."""
+        times = []
+        for work in (copy, lambda: tiny(100)):
+            torch.cuda.synchronize()
+            t = time.perf_counter()
+            work()
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - t)
+        return max(1, round(100 * times[0] / times[1]))
+
+    def upload():
+        device.copy_(pinned, non_blocking=True)
+
+    def slow_upload():
+        device.copy_(pageable)
+
+    upload(), slow_upload(), tiny(100)
+    like, slow_like = kernels_like(upload), kernels_like(slow_upload)
+
+    def then_kernels(copy, count):
+        copy()
+        torch.cuda.synchronize()
+        tiny(count)
+        torch.cuda.synchronize()
+
+    def frames():
+        device[:1 << 20].copy_(frame, non_blocking=True)
+
+    stages = {
+        "uploads": (upload, "copies"),
+        "uploads, not pinned": (slow_upload, "copies"),
+        "downloads": (lambda: pinned.copy_(device, non_blocking=True), "copies"),
+        "uploads, three quarters": (lambda: then_kernels(lambda: [upload() for _ in range(3)], like), "copies"),
+        "not pinned, three quarters": (lambda: then_kernels(lambda: [slow_upload() for _ in range(3)], slow_like), "copies"),
+        "uploads, a quarter": (lambda: then_kernels(upload, 3 * like), "launch"),
+        "not pinned, a quarter": (lambda: then_kernels(slow_upload, 3 * slow_like), "launch"),
+        "a frame of 1 MB and tiny kernels": (lambda: (frames(), tiny(800)), "launch"),
+        "matmuls and a frame": (lambda: (frames(), a @ a), "tensor"),
+    }
+    with counted("copies") as r:
+        for name, (work, _) in stages.items():
+            keep_busy(torch, name, work, 2.0)
+    if not any(s.get("gpu_counters") for s in r.stages.values()):
+        return left_out("bound by copies", "this GPU counts no activity (Hopper and newer do)")
+    row("copies alone, GB/s: pinned, not pinned, to the host", ", ".join("%.1f" % copied_alone(torch, *of) for of in (
+        (pinned, device), (pageable, device), (device, pinned))))
+    for name, (_, want) in stages.items():
+        work = r.stages[name].get("gpu_work", {})
+        row("%s: bound by" % name, work.get("bound"), want, want in (work.get("bound") or "").split(" and "))
+        row("  shares", ", ".join("%s %.0f %%" % (b["bound"], 100 * b["share_ratio"]) for b in work.get("bounds", [])))
+    if torch.cuda.device_count() < 2:
+        left_out("bound by communication", "one GPU: nothing goes over NVLink")
+
+
 def mfu():
     """A model of one matrix product: its MFU is operations over event time over the peak."""
     from strobe import auto
