@@ -1,7 +1,9 @@
 """Import by the clock on all cores and by CPU time, export by CPU time. usage: exchange_bench.py BUILD"""
+import gzip
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -17,6 +19,26 @@ MEGABYTES = float(os.environ.get("STROBE_BENCH_MEGABYTES", 200))
 
 LOAD = "import gzip,json,sys; f=sys.argv[1]; json.load((gzip.open if f.endswith('.gz') else open)(f))"
 SHAPES = (("plain", "k.json", ()), ("gzip", "k.json.gz", ()), ("any order", "shuffled.json", ("--shuffle",)), ("48 blocks", "deep.json", ("--blocks", "48")))
+
+
+REAL = (("torch 2.11 on an H200", "kineto-h200"), ("torch 2.15, plain", "torch-2.15-plain"), ("torch 2.15, Python stacks", "torch-2.15-stacks"),
+        ("torch 2.15, shapes and memory", "torch-2.15-shapes-memory"))
+
+
+def repeated(source, out, megabytes):
+    """A real trace as its profiler wrote it, again and again: later each time, with numbers of its own."""
+    with gzip.open(source, "rt") as f:
+        head, events = re.split(r'(?<="traceEvents": \[)', f.read(), maxsplit=1)
+        events, tail = events[:events.rindex("]")].rstrip(), events[events.rindex("]"):]
+    at = [int(t) for t in re.findall(r'"ts": (\d+)', events)]
+    lasts_us = max(at) - min(at) + 1000
+    with open(out, "w") as f:
+        f.write(head + events)
+        for k in range(1, int(megabytes * 1e6 / len(events))):
+            more = re.sub(r'"ts": (\d+)', lambda m: f'"ts": {int(m[1]) + k * lasts_us}', events)
+            more = re.sub(r'"(correlation|External id|id)": (\d+)', lambda m: f'"{m[1]}": {int(m[2]) + k * 1000000}', more)
+            f.write("," + more)
+        f.write(tail)
 
 
 def row(what, value, unit, bar=None, least=True):
@@ -53,27 +75,33 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
+def against_json_load(what, trace, run):
+    cpu, wall = [], []
+    for _ in range(ROUNDS):
+        python = taken(sys.executable, "-c", LOAD, trace)
+        subprocess.run(["rm", "-rf", run], check=True)
+        ours = taken(STROBE, "import", trace, "-q", "-o", run)
+        cpu.append(python[0] / ours[0])
+        wall.append(python[1] / ours[1])
+    what = f"Kineto import of {what}, json.load / import"
+    row(f"{what}, wall, median, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", median(wall), "x", 8)
+    row(f"{what}, wall, worst", min(wall), "x")
+    row(f"{what}, CPU, median", median(cpu), "x", 6)
+    row(f"{what}, CPU, worst", min(cpu), "x")
+
+
 def main():
     print("\nimport and export")
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as folder:
         folder = pathlib.Path(folder)
         trace, run = folder / "k.json", folder / "run"
         for shape, name, more in SHAPES:
-            trace = folder / name
             size = MEGABYTES if shape == "plain" else MEGABYTES / 4
-            subprocess.run([sys.executable, SOURCE / "tests/exchange/make_kineto.py", trace, "--megabytes", str(size), *more], check=True)
-            cpu, wall = [], []
-            for _ in range(ROUNDS):
-                python = taken(sys.executable, "-c", LOAD, trace)
-                subprocess.run(["rm", "-rf", run], check=True)
-                ours = taken(STROBE, "import", trace, "-q", "-o", run)
-                cpu.append(python[0] / ours[0])
-                wall.append(python[1] / ours[1])
-            what = f"Kineto import of {size:.0f} MB, {shape}, json.load / import"
-            row(f"{what}, wall, median, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", median(wall), "x", 8)
-            row(f"{what}, wall, worst", min(wall), "x")
-            row(f"{what}, CPU, median", median(cpu), "x", 6)
-            row(f"{what}, CPU, worst", min(cpu), "x")
+            subprocess.run([sys.executable, SOURCE / "tests/exchange/make_kineto.py", folder / name, "--megabytes", str(size), *more], check=True)
+            against_json_load(f"{size:.0f} MB, {shape}", folder / name, run)
+        for what, name in REAL:
+            repeated(SOURCE / "tests/data" / f"{name}.json.gz", folder / "real.json", MEGABYTES / 4)
+            against_json_load(f"{MEGABYTES / 4:.0f} MB, {what}", folder / "real.json", run)
         trace = folder / SHAPES[0][1]
         subprocess.run(["rm", "-rf", run], check=True)
         row("its memory", peak_mib(STROBE, "import", trace, "-q", "-o", run), "MiB", 64, least=False)

@@ -78,6 +78,21 @@ def test_a_real_trace_from_a_gpu(strobe):
     check_gpu(strobe.report(path), facts(path))
 
 
+@pytest.mark.parametrize("path", sorted(DATA.glob("torch-*.json.gz")), ids=lambda p: p.name.split(".json")[0])
+def test_traces_of_old_and_new_torch_keep_every_event(strobe, path):
+    """Made by make_torch_trace.py: plain, with Python stacks, with shapes and memory."""
+    with gzip.open(path, "rt") as f:
+        events = [e for e in json.load(f, parse_float=str)["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
+    expected, seen = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
+    for e in events:
+        expected[e["name"]][0] += 1
+        expected[e["name"]][1] += ns(e["dur"])
+    for z in strobe.zones(strobe.imported(path)):
+        seen[z["name"]][0] += 1
+        seen[z["name"]][1] += z["duration_ns"]
+    assert len(events) > 500 and seen == expected
+
+
 def test_the_order_of_events_does_not_matter(strobe, kineto):
     plain = strobe.imported(kineto("a.json", "--steps", 6, "--blocks", 3))
     mixed = strobe.imported(kineto("b.json", "--steps", 6, "--blocks", 3, "--shuffle"))
