@@ -77,7 +77,8 @@ static void take_bytes(struct run_labels *l, struct label_stream *s, const char 
 
 /* ---- passing on ------------------------------------------------------------- */
 
-static void write_all(int fd, const char *bytes, size_t size)
+/* false: its reader has gone. What a full disk does not take is dropped. */
+static bool write_all(int fd, const char *bytes, size_t size)
 {
 	while (size) {
 		ssize_t n = write(fd, bytes, size);
@@ -87,25 +88,27 @@ static void write_all(int fd, const char *bytes, size_t size)
 			continue;
 		}
 		if (n <= 0)
-			return; /* its reader has gone */
+			return n == 0 || errno == ENOSPC || errno == EFBIG || errno == EDQUOT;
 		bytes += n;
 		size -= (size_t)n;
 	}
+	return true;
 }
 
-/* false: nothing more will come. */
+/* false: nothing more will come, or goes anywhere: the command shall learn that as it would have without us. */
 static bool pass_on(struct run_labels *l, struct label_stream *s)
 {
 	char buffer[65536];
 	ssize_t n = read(s->from, buffer, sizeof buffer);
+	bool passed;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n <= 0) /* a terminal whose other end is closed: EIO */
 		return false;
-	write_all(s->to, buffer, (size_t)n);
+	passed = write_all(s->to, buffer, (size_t)n);
 	take_bytes(l, s, buffer, (size_t)n);
-	return true;
+	return passed;
 }
 
 static void *pump(void *self)

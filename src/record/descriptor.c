@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_close_range
@@ -249,4 +252,33 @@ bool sb_descriptor_stderr_is_safe(int fd)
 	if (now.st_dev == stderr_found.st_dev && now.st_ino == stderr_found.st_ino)
 		return true;
 	return S_ISCHR(now.st_mode) || S_ISFIFO(now.st_mode); /* redirected; no file of the program's */
+}
+
+ssize_t sb_descriptor_write(int fd, const void *bytes, size_t size)
+{
+	static const struct timespec at_once;
+	sigset_t both, before, waiting, sent;
+	ssize_t written;
+	int error;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGPIPE);
+	sigaddset(&both, SIGXFSZ);
+	sigpending(&waiting);
+	if (pthread_sigmask(SIG_BLOCK, &both, &before))
+		return -1;
+	written = write(fd, bytes, size);
+	error = errno;
+	if (written < 0 && (error == EPIPE || error == EFBIG)) {
+		int number = error == EPIPE ? SIGPIPE : SIGXFSZ;
+
+		sigemptyset(&sent);
+		sigaddset(&sent, number);
+		while (!sigismember(&waiting, number) && sigtimedwait(&sent, NULL, &at_once) < 0 &&
+			errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return written;
 }

@@ -71,8 +71,9 @@ static void say(const char *what)
 
 	if (!sb_descriptor_stderr_is_safe(STDERR_FILENO))
 		return;
-	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
-		return;
+	if (n > 0)
+		sb_descriptor_write(
+			STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
 /* ---- a spool on SIGTERM --------------------------------------------------- */

@@ -1,5 +1,6 @@
 """The recorder holds no descriptor that the program could take (H1)."""
 import os
+import resource
 import subprocess
 import sys
 
@@ -51,6 +52,32 @@ def test_a_file_that_became_a_standard_stream_holds_the_programs_words_alone(har
     assert text.endswith("end\n")
     words = [line for line in text.splitlines() if not line.startswith("descriptors of strobe")]
     assert len(words) == 101 and all("of the program" in word for word in words[:-1])
+
+
+def broken_pipe(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    return write, None
+
+
+def file_at_its_limit(tmp_path):
+    full = os.open(tmp_path / "errors", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(full, b"x" * (1 << 20))
+    return full, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
+@pytest.mark.parametrize("folder", ["runs", "no-folder"])
+@pytest.mark.parametrize("stderr", [broken_pipe, file_at_its_limit])
+def test_what_strobe_says_never_ends_the_program(harm, tmp_path, stderr, folder):
+    """A stage's line, or that nothing can be recorded, where writing to standard error sends SIGPIPE or SIGXFSZ."""
+    (tmp_path / "no-folder").write_text("a file")
+    fd, limit = stderr(tmp_path)
+    try:
+        ran = harm("silent", tmp_path / folder, tmp_path / "result", env={"STROBE_STAGE_LOG": "1"}, capture_output=False, stderr=fd,
+                   preexec_fn=limit)
+    finally:
+        os.close(fd)
+    assert ran.returncode == 0 and (tmp_path / "result").read_text() == "end\n"
 
 
 def test_the_program_sees_no_descriptor_of_strobe(harm, tmp_path):

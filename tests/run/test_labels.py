@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import pty
+import signal
 import subprocess
 import sys
 
@@ -90,3 +91,15 @@ def test_a_command_that_cannot_start_is_said_as_ever(tmp_path):
 def test_without_any_stage_line_nothing_is_added(tmp_path):
     subprocess.run([TOOL, "run", "--labels", "-q", "-o", tmp_path / "runs", "--", "echo", "hello"], stdout=subprocess.DEVNULL, check=True, env=environment())
     assert not list((tmp_path / "runs").glob("*/run.labels.strobe"))
+
+
+def test_a_reader_that_goes_ends_the_program_as_it_would_without_us(tmp_path):
+    """`... | head -1`: the program learns it by SIGPIPE; before, it was read for ever."""
+    run = [TOOL, "run", "--labels", "-q", "--no-python-hook", "-o", tmp_path / "runs", "--", "yes", "[1a] First: 0.00s"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, env=environment(), cwd=tmp_path) as watched:
+        assert watched.stdout.readline() == b"[1a] First: 0.00s\n"
+        watched.stdout.close()
+        try:
+            assert watched.wait(60) == 128 + signal.SIGPIPE
+        finally:
+            watched.terminate()
