@@ -21,8 +21,8 @@ LOAD = "import gzip,json,sys; f=sys.argv[1]; json.load((gzip.open if f.endswith(
 SHAPES = (("plain", "k.json", ()), ("gzip", "k.json.gz", ()), ("any order", "shuffled.json", ("--shuffle",)), ("48 blocks", "deep.json", ("--blocks", "48")))
 
 
-REAL = (("torch 2.11 on an H200", "kineto-h200"), ("torch 2.15, plain", "torch-2.15-plain"), ("torch 2.15, Python stacks", "torch-2.15-stacks"),
-        ("torch 2.15, shapes and memory", "torch-2.15-shapes-memory"))
+REAL = (("torch 2.11 on an H200", "data/kineto-h200"), ("torch 2.15, plain", "exchange/traces/torch-2.15-plain"), ("torch 2.15, Python stacks", "exchange/traces/torch-2.15-stacks"),
+        ("torch 2.15, shapes and memory", "exchange/traces/torch-2.15-shapes-memory"))
 
 
 def repeated(source, out, megabytes):
@@ -100,7 +100,7 @@ def main():
             subprocess.run([sys.executable, SOURCE / "tests/exchange/make_kineto.py", folder / name, "--megabytes", str(size), *more], check=True)
             against_json_load(f"{size:.0f} MB, {shape}", folder / name, run)
         for what, name in REAL:
-            repeated(SOURCE / "tests/data" / f"{name}.json.gz", folder / "real.json", MEGABYTES / 4)
+            repeated(SOURCE / "tests" / f"{name}.json.gz", folder / "real.json", MEGABYTES / 4)
             against_json_load(f"{MEGABYTES / 4:.0f} MB, {what}", folder / "real.json", run)
         trace = folder / SHAPES[0][1]
         subprocess.run(["rm", "-rf", run], check=True)

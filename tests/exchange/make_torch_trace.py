@@ -2,7 +2,7 @@
 """Writes a trace of torch.profiler itself, of the torch that runs this: a small transformer, on the CPU.
 
 usage: make_torch_trace.py OUT.json.gz [stacks] [shapes] [memory]
-tests/data/torch-*.json.gz were made by it with an old and a new torch; a reader must read both.
+traces/*.json.gz were made by it with an old and a new torch; a reader must read both.
 """
 import gzip
 import os

@@ -78,7 +78,7 @@ def test_a_real_trace_from_a_gpu(strobe):
     check_gpu(strobe.report(path), facts(path))
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("torch-*.json.gz")), ids=lambda p: p.name.split(".json")[0])
+@pytest.mark.parametrize("path", sorted((pathlib.Path(__file__).parent / "traces").glob("*.json.gz")), ids=lambda p: p.name.split(".json")[0])
 def test_traces_of_old_and_new_torch_keep_every_event(strobe, path):
     """Made by make_torch_trace.py: plain, with Python stacks, with shapes and memory."""
     with gzip.open(path, "rt") as f:
