@@ -87,6 +87,17 @@ static void print_buffer(struct sb_buf *out)
 	sb_buf_done(out);
 }
 
+/* --since left nothing: says so, and how old the newest one is. what: "run in the history". */
+static void put_too_old(
+	const struct args *args, const char *what, uint64_t newest_real_ns, struct sb_buf *out)
+{
+	char text[32];
+
+	when(newest_real_ns, text, sizeof text);
+	sb_buf_printf(out, "no %s began in the last %s: the newest one began %s", what,
+		args_value(args, "since"), text);
+}
+
 /* ---- list --------------------------------------------------------------- */
 
 static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
@@ -118,6 +129,34 @@ static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
 	sb_buf_printf(out, "%s\n", r->complete ? "" : "  incomplete");
 }
 
+static void put_no_runs(struct sb_buf *out, const char *name)
+{
+	if (name)
+		sb_buf_printf(out, "no run of '%s' in the history", name);
+	else
+		sb_buf_puts(out, "no runs yet: 'strobe run' adds them, 'strobe history add RUN' too");
+}
+
+static int list_nothing_since(const struct args *args, struct sb_history *h, struct sb_history_filter filter)
+{
+	struct sb_history_run *newest = NULL;
+	struct sb_buf out = { 0 };
+	size_t count = 0;
+
+	filter.since_real_ns = 0;
+	filter.limit = 1;
+	if (sb_history_list(h, &filter, &newest, &count))
+		return complain_last();
+	if (count)
+		put_too_old(args, "run in the history", newest->start_real_ns, &out);
+	else
+		put_no_runs(&out, filter.name);
+	sb_buf_putc(&out, '\n');
+	print_buffer(&out);
+	sb_history_runs_free(newest, count);
+	return EXIT_OK;
+}
+
 static int list(struct args *args, struct sb_history *h)
 {
 	struct sb_history_filter filter = { 0 };
@@ -130,12 +169,15 @@ static int list(struct args *args, struct sb_history *h)
 		return EXIT_USAGE;
 	if (sb_history_list(h, &filter, &runs, &count))
 		return complain_last();
+	if (!count && filter.since_real_ns && !wants_json(args))
+		return list_nothing_since(args, h, filter);
 	if (wants_json(args)) {
 		sb_json_init(&j, &out, true);
 		sb_fields_write_list(&sb_history_run_fields, runs, count, NULL, &j);
 		sb_buf_putc(&out, '\n');
 	} else if (!count) {
-		sb_buf_puts(&out, "no runs yet: 'strobe run' adds them, 'strobe history add RUN' too\n");
+		put_no_runs(&out, filter.name);
+		sb_buf_putc(&out, '\n');
 	} else {
 		sb_buf_printf(&out, "%6s  %-16s  %-24s%12s%12s%12s%12s\n", "id", "started", "name", "total",
 			"generation", "frames/s", "peak memory");
@@ -284,7 +326,7 @@ static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit
 	free(values);
 }
 
-/* A job of the warehouse counts as a run: its slowest rank. */
+/* A job of the warehouse counts as a run, as one of the history does. */
 static int trend_of_warehouse(const struct args *args, const char *metric,
 	const struct sb_history_filter *filter, struct sb_history_point **out_points, size_t *out_count)
 {
@@ -311,6 +353,44 @@ static int trend_of_warehouse(const struct args *args, const char *metric,
 	return err;
 }
 
+static int read_trend(const struct args *args, struct sb_history *h, const char *metric,
+	const struct sb_history_filter *filter, struct sb_history_point **out_points, size_t *out_count)
+{
+	return args_has(args, "from") ? trend_of_warehouse(args, metric, filter, out_points, out_count)
+				      : sb_history_trend(h, metric, filter, out_points, out_count);
+}
+
+/* Why there is no point; always EXIT_USAGE. */
+static int explain_no_points(
+	const struct args *args, struct sb_history *h, const char *metric, struct sb_history_filter filter)
+{
+	const char *where = args_has(args, "from") ? "in the warehouse" : "in the history";
+	const char *what = args_has(args, "from") ? "job" : "run";
+	struct sb_history_point *newest = NULL;
+	struct sb_buf text = { 0 }, told = { 0 };
+	bool late = filter.since_real_ns;
+	size_t count = 0;
+	int code;
+
+	filter.since_real_ns = 0;
+	filter.limit = 1;
+	if (late && read_trend(args, h, metric, &filter, &newest, &count))
+		return complain_last();
+	sb_buf_printf(&text, "%s%s%s %s with '%s'", what, filter.name ? " of " : "",
+		filter.name ? filter.name : "", where, metric);
+	if (count) {
+		put_too_old(args, sb_buf_text(&text), newest->start_real_ns, &told);
+		code = complain("%s", sb_buf_text(&told));
+	} else {
+		code = complain("no %s%s%s %s has '%s'", what, filter.name ? " of " : "",
+			filter.name ? filter.name : "", where, metric);
+	}
+	sb_buf_done(&text);
+	sb_buf_done(&told);
+	sb_history_points_free(newest, count);
+	return code;
+}
+
 static int trend(struct args *args, struct sb_history *h)
 {
 	const char *metric = args_value(args, "metric") ? args_value(args, "metric")
@@ -321,17 +401,16 @@ static int trend(struct args *args, struct sb_history *h)
 	struct sb_buf out = { 0 };
 	int known = sb_metric_find(metric);
 	size_t count = 0;
-	int code = EXIT_OK;
 
 	if (!read_filter(args, 200, &filter))
 		return EXIT_USAGE;
-	if (args_has(args, "from") ? trend_of_warehouse(args, metric, &filter, &points, &count)
-				   : sb_history_trend(h, metric, &filter, &points, &count))
+	if (read_trend(args, h, metric, &filter, &points, &count))
 		return complain_last();
-	if (!count)
-		code = complain("no run%s%s in the history has '%s'", filter.name ? " of " : "",
-			filter.name ? filter.name : "", metric);
-	else if (wants_json(args))
+	if (!count) {
+		sb_history_points_free(points, count);
+		return explain_no_points(args, h, metric, filter);
+	}
+	if (wants_json(args))
 		put_trend_json(&(struct sb_history_trend){ metric, points, count }, &out);
 	else
 		put_trend(&out, known >= 0 ? sb_metric_infos[known].words : metric,
@@ -340,7 +419,7 @@ static int trend(struct args *args, struct sb_history *h)
 		hint_at_names(&out, points, count);
 	print_buffer(&out);
 	sb_history_points_free(points, count);
-	return code;
+	return EXIT_OK;
 }
 
 /* ---- add, prune --------------------------------------------------------- */

@@ -142,18 +142,33 @@ static uint32_t stage_number(struct sb_aggregate *a, const struct sb_facts *f, c
 	return sb_strings_add(&a->strings, key, n < (int)sizeof key ? (size_t)n : sizeof key - 1);
 }
 
-static struct sb_aggregate_stage *stage_of(
-	struct sb_aggregate *a, const struct sb_facts *f, const struct sb_fact_stage *s)
+static int64_t order_of(const struct sb_facts *f, size_t at)
 {
-	uint32_t number = stage_number(a, f, s), index;
+	int64_t rank = f->rank < 0 ? -1 : f->rank < INT32_MAX ? f->rank : INT32_MAX;
+
+	return rank * SB_AGGREGATE_ORDER_STEP + (int64_t)at;
+}
+
+/* Ranks are read in any order: what a stage is, the lowest rank that has it says. */
+static void describe(
+	struct sb_aggregate *a, const struct sb_facts *f, size_t at, struct sb_aggregate_stage *out)
+{
+	const struct sb_fact_stage *s = &f->stages[at];
+
+	out->name = keep(a, s->name);
+	out->code = keep(a, s->code);
+	out->order = order_of(f, at);
+	out->parent_key = s->parent < 0
+				  ? NULL
+				  : sb_strings_text(&a->strings, stage_number(a, f, &f->stages[s->parent]));
+	out->depth = s->depth;
+	out->role = s->role;
+}
+
+static struct sb_aggregate_stage *new_stage(struct sb_aggregate *a, uint32_t number)
+{
 	struct sb_aggregate_stage *grown;
 
-	if (sb_map_get(&a->index->by_key, number, &index))
-		return &a->stages[index];
-	if (a->stage_count >= STAGES_MAX) {
-		a->left_out_count++;
-		return NULL;
-	}
 	if (!(a->stage_count & (a->stage_count - 1))) {
 		grown = realloc(a->stages, (a->stage_count ? a->stage_count * 2 : 1) * sizeof *grown);
 		if (!grown)
@@ -162,18 +177,28 @@ static struct sb_aggregate_stage *stage_of(
 	}
 	if (!sb_map_put(&a->index->by_key, number, (uint32_t)a->stage_count))
 		return NULL;
-	a->stages[a->stage_count] = (struct sb_aggregate_stage){ .name = keep(a, s->name),
-		.code = keep(a, s->code),
-		.key = sb_strings_text(&a->strings, number),
-		.order = a->stage_count,
-		.parent_key = s->parent < 0 ? NULL
-					    : sb_strings_text(
-						      &a->strings, stage_number(a, f, &f->stages[s->parent])),
-		.depth = s->depth,
-		.role = s->role,
-		.min_s = NAN,
-		.max_s = NAN };
+	a->stages[a->stage_count] = (struct sb_aggregate_stage){
+		.key = sb_strings_text(&a->strings, number), .order = INT64_MAX, .min_s = NAN, .max_s = NAN
+	};
 	return &a->stages[a->stage_count++];
+}
+
+static struct sb_aggregate_stage *stage_of(struct sb_aggregate *a, const struct sb_facts *f, size_t at)
+{
+	uint32_t number = stage_number(a, f, &f->stages[at]), index;
+	struct sb_aggregate_stage *s;
+
+	if (sb_map_get(&a->index->by_key, number, &index)) {
+		s = &a->stages[index];
+	} else if (a->stage_count >= STAGES_MAX) {
+		a->left_out_count++;
+		return NULL;
+	} else {
+		s = new_stage(a, number);
+	}
+	if (s && order_of(f, at) < s->order)
+		describe(a, f, at, s);
+	return s;
 }
 
 static bool stage_room(struct sb_aggregate_stage *s, size_t slot)
@@ -207,7 +232,7 @@ static int add_stages(struct sb_aggregate *a, const struct sb_facts *f, size_t s
 
 		if (isnan(from->total_s))
 			continue;
-		s = stage_of(a, f, from);
+		s = stage_of(a, f, i);
 		if (!s && a->left_out_count)
 			continue;
 		if (!s || !stage_room(s, slot))
@@ -269,8 +294,19 @@ int sb_aggregate_add_stage(
 	grown[a->stage_count] = *stage;
 	grown[a->stage_count].name = keep(a, name);
 	grown[a->stage_count].code = *code ? keep(a, code) : NULL;
-	grown[a->stage_count].key = grown[a->stage_count].name;
 	a->stage_count++;
+	return 0;
+}
+
+int sb_aggregate_add_pair(
+	struct sb_aggregate *a, enum sb_fact_scope scope, const char *key, const char *value)
+{
+	struct sb_fact_pair *grown = realloc(a->pairs, (a->pair_count + 1) * sizeof *grown);
+
+	if (!grown)
+		return no_memory();
+	a->pairs = grown;
+	a->pairs[a->pair_count++] = (struct sb_fact_pair){ scope, keep(a, key), keep(a, value) };
 	return 0;
 }
 

@@ -50,7 +50,7 @@ struct sb_aggregate_stage {
 	const char *key;
 	const char *parent_key; /* NULL: top level */
 	int64_t parent; /* index, in the finished order; -1: top level */
-	size_t order; /* of appearance: parents come before their children */
+	int64_t order; /* of appearance on the lowest rank that has it: parents come before their children */
 	uint32_t depth, role;
 	uint64_t call_count;
 	struct sb_extent total_s, self_s;
@@ -60,10 +60,12 @@ struct sb_aggregate_stage {
 	double imbalance_s; /* max - avg: what an average rank would wait */
 	/* private */
 	struct sb_histogram calls;
-	int64_t parent_order; /* from a warehouse: of its parent; -1: top level */
 	double *totals, *selves; /* per rank slot; NaN: not there */
 	size_t rank_room;
 };
+
+/* order: a rank's stages come after all of the rank before it. */
+#define SB_AGGREGATE_ORDER_STEP ((int64_t)1 << 32)
 
 struct sb_aggregate_problem {
 	char *label;
@@ -192,8 +194,14 @@ int sb_aggregate_add_attempt(
  * slowest rank's, its stages are the median rank's with their spread. After finishing. */
 int sb_facts_of_job(const struct sb_aggregate *a, const char *label, struct sb_facts **out_facts);
 
-/* A stage that was added up elsewhere; finishing leaves it as it is. */
-const char *sb_aggregate_keep(struct sb_aggregate *a, const char *text); /* kept as long as it */
+/* What a job's value of a metric is, of its ranks'; NaN: none of them has it. */
+double sb_job_value(enum sb_metric metric, const double *values, size_t count);
+
+/* For those who add ranks up elsewhere: a text kept as long as it; a stage with each rank's times, in the order of
+ * sb_aggregate_add(), its calls added up, its keys kept; a setting of the first rank. */
+const char *sb_aggregate_keep(struct sb_aggregate *a, const char *text);
+int sb_aggregate_add_pair(
+	struct sb_aggregate *a, enum sb_fact_scope scope, const char *key, const char *value);
 int sb_aggregate_add_stage(
 	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code);
 

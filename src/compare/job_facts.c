@@ -14,10 +14,8 @@ static int no_memory(const char *label)
 
 /* What a job's value is, of its ranks': a job lasts as long as its slowest rank and needs the
  * memory of its largest; energy adds up; the rest is the median rank's. */
-static double fold(const struct sb_aggregate *a, enum sb_metric metric)
+static double fold(const struct sb_extent *e, enum sb_metric metric)
 {
-	const struct sb_extent *e = &a->metrics[metric];
-
 	if (!e->count)
 		return NAN;
 	switch (metric) {
@@ -32,6 +30,17 @@ static double fold(const struct sb_aggregate *a, enum sb_metric metric)
 	case SB_METRIC_ENERGY: return e->sum;
 	default: return e->median;
 	}
+}
+
+double sb_job_value(enum sb_metric metric, const double *values, size_t count)
+{
+	int64_t *ranks = calloc(count + 1, sizeof *ranks);
+	struct sb_extent e = { 0 };
+
+	if (ranks)
+		sb_extent_of(values, ranks, count, &e);
+	free(ranks);
+	return fold(&e, metric);
 }
 
 static void take_session(struct sb_facts *f, const struct sb_aggregate *a)
@@ -52,7 +61,7 @@ static void take_session(struct sb_facts *f, const struct sb_aggregate *a)
 			f->start_real_ns = a->ranks[i].start_real_ns;
 	}
 	for (int m = 0; m < SB_METRIC_COUNT; m++)
-		f->metrics[m] = fold(a, (enum sb_metric)m);
+		f->metrics[m] = fold(&a->metrics[m], (enum sb_metric)m);
 }
 
 static int take_ranks(struct sb_facts *f, const struct sb_aggregate *a)
@@ -82,7 +91,9 @@ static int by_order(const void *a, const void *b)
 	const struct sb_aggregate_stage *x = *(const struct sb_aggregate_stage *const *)a;
 	const struct sb_aggregate_stage *y = *(const struct sb_aggregate_stage *const *)b;
 
-	return x->order < y->order ? -1 : x->order > y->order;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return strcmp(x->key, y->key); /* of runs without a rank */
 }
 
 static int64_t parent_of(const struct sb_aggregate_stage *const *sorted, size_t i)

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { TLS_ALERT = 0x15, TLS_MAJOR = 3 }; /* how a TLS server begins its answer to plain text */
+
 static int no_answer(const struct sb_http_request *r, const char *what)
 {
 	return sb_fail(STROBE_EIO, "%s:%s: %s: %s", r->host, r->port, what, strerror(errno));
@@ -136,6 +138,9 @@ static int take_answer(const struct sb_http_request *r, const struct sb_buf *ans
 	const char *text = sb_buf_text(answer), *end = strstr(text, "\r\n\r\n"), *length;
 	size_t body;
 
+	if (text[0] == TLS_ALERT && text[1] == TLS_MAJOR)
+		return sb_fail(STROBE_EINVAL, "%s:%s speaks TLS: use https://%s:%s/...", r->host, r->port,
+			r->host, r->port);
 	if (!end || sscanf(text, "HTTP/%*d.%*d %d", out_status) != 1)
 		return sb_fail(STROBE_EIO, "%s:%s: no HTTP answer", r->host, r->port);
 	body = answer->size - (size_t)(end + 4 - text);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#define PLAIN_ANSWER_S 2.0 /* of a server that has just been reached */
 #define API(field, name) SB_DYNLIB_NEEDED(struct curl_api, field, name)
 
 static struct curl_api curl;
@@ -126,6 +127,20 @@ static void describe(
 	curl.set(c, CURL_ERROR_BUFFER, words);
 }
 
+/* Whether plain HTTP is spoken there: then no try through TLS will do. Nothing of the request is said to it. A TLS
+ * server may answer plain HTTP too, to say that it is one. */
+static bool is_plain(const struct sb_http_request *r)
+{
+	struct sb_http_request bare = { r->host, r->port, "/", "", "", 0 };
+	struct sb_buf answer = { 0 };
+	int status;
+	bool plain = !sb_http_post(&bare, PLAIN_ANSWER_S, &status, &answer) &&
+		     !strstr(sb_buf_text(&answer), "HTTPS");
+
+	sb_buf_done(&answer);
+	return plain;
+}
+
 static int explain(const struct sb_http_request *r, const char *ca_path, int code, const char *words)
 {
 	const char *what = *words ? words : curl.words(code);
@@ -141,6 +156,11 @@ static int explain(const struct sb_http_request *r, const char *ca_path, int cod
 	if (code == CURL_ABORTED_BY_CALLBACK)
 		return sb_fail(
 			STROBE_EIO, "%s:%s: no answer in time: the connection timed out", r->host, r->port);
+	if (code == CURL_NO_HANDSHAKE && is_plain(r))
+		return sb_fail(STROBE_EINVAL,
+			"%s:%s speaks plain HTTP, not TLS: use clickhouse://%s:%s/..., or https:// with the "
+			"server's TLS port (8443 as a rule)",
+			r->host, r->port, r->host, r->port);
 	return sb_fail(STROBE_EIO, "%s:%s: %s", r->host, r->port, what);
 }
 

@@ -307,50 +307,70 @@ const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, 
 	return out;
 }
 
-/* Schema 2 had neither weights nor sums. */
-static int add_weights(const struct sb_warehouse *w, const char *table)
+/* Older schemas had fewer columns; a table that is not there gets them when it is made. */
+static int add_columns(const struct sb_warehouse *w, unsigned i, const char *end)
 {
-	struct sb_buf sql = { 0 }, answer = { 0 };
+	struct sb_buf sql = { 0 }, have = { 0 };
+	char table[160];
 	int err;
 
-	sb_buf_printf(&sql,
-		"SELECT count(), sum(name = 'weight') FROM system.columns WHERE database = '%s' AND table = "
-		"'%s'",
-		w->database, table);
-	err = sb_warehouse_ask(w, &sql, 2, &answer);
-	if (!err && strtol(sb_buf_text(&answer), NULL, 10) && strstr(sb_buf_text(&answer), "\t0")) {
-		sb_buf_clear(&sql);
-		sb_buf_printf(&sql,
-			"ALTER TABLE %s.%s ADD COLUMN weight UInt32 DEFAULT 1, ADD COLUMN sum_s Float64 "
-			"DEFAULT duration_s",
-			w->database, table);
+	snprintf(table, sizeof table, "%s.%s%s", w->database, sb_warehouse_table_name(i), end);
+	sb_buf_printf(&sql, "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s%s'",
+		w->database, sb_warehouse_table_name(i), end);
+	err = sb_warehouse_ask(w, &sql, 1, &have);
+	sb_buf_clear(&sql);
+	if (!err && have.size)
+		sb_warehouse_add_columns(i, table, sb_buf_text(&have), &sql);
+	if (!err && sql.size)
 		err = sb_warehouse_query(w, sb_buf_text(&sql), "", 0, NULL, NULL);
-	}
 	sb_buf_done(&sql);
+	sb_buf_done(&have);
+	return err;
+}
+
+static int add_all_columns(const struct sb_warehouse *w)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < sb_warehouse_table_count() && !err; i++) {
+		err = add_columns(w, i, "");
+		if (!err)
+			err = add_columns(w, i, "_all");
+	}
+	return err;
+}
+
+static int ask_number(const struct sb_warehouse *w, const char *sql, long *out_number)
+{
+	struct sb_buf answer = { 0 };
+	int err = sb_warehouse_query(w, sql, "", 0, &answer, NULL);
+
+	*out_number = err ? 0 : strtol(sb_buf_text(&answer), NULL, 10);
 	sb_buf_done(&answer);
 	return err;
 }
 
-static int check_version(const struct sb_warehouse *w)
+int sb_warehouse_version(const struct sb_warehouse *w, long *out_version)
 {
-	struct sb_buf answer = { 0 };
 	char sql[256];
-	long version;
-	int err;
 
 	snprintf(sql, sizeof sql, "SELECT max(version) FROM %s.strobe_schema", w->database);
-	err = sb_warehouse_query(w, sql, "", 0, &answer, NULL);
-	version = strtol(sb_buf_text(&answer), NULL, 10);
-	sb_buf_done(&answer);
+	return ask_number(w, sql, out_version);
+}
+
+static int check_version(const struct sb_warehouse *w)
+{
+	char sql[256];
+	long version;
+	int err = sb_warehouse_version(w, &version);
+
 	if (!err && version > SCHEMA_VERSION)
 		return sb_fail(STROBE_EFORMAT,
 			"database '%s' was made by a newer strobe (schema %ld, this one knows %d)",
 			w->database, version, SCHEMA_VERSION);
 	if (err || version == SCHEMA_VERSION)
 		return err;
-	err = version ? add_weights(w, "steps") : 0;
-	if (!err && version)
-		err = add_weights(w, "steps_all");
+	err = version ? add_all_columns(w) : 0;
 	if (err)
 		return err;
 	snprintf(sql, sizeof sql, "INSERT INTO %s.strobe_schema (version) VALUES (%d)", w->database,
@@ -365,16 +385,6 @@ static unsigned ttl_days(void)
 	return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
-static int ask_number(const struct sb_warehouse *w, const char *sql, long *out_number)
-{
-	struct sb_buf answer = { 0 };
-	int err = sb_warehouse_query(w, sql, "", 0, &answer, NULL);
-
-	*out_number = err ? 0 : strtol(sb_buf_text(&answer), NULL, 10);
-	sb_buf_done(&answer);
-	return err;
-}
-
 /* Tables that an operator has made, or an earlier load: then nothing but INSERT is needed. */
 static int look_for_tables(const struct sb_warehouse *w, bool *out_ready)
 {
@@ -387,9 +397,8 @@ static int look_for_tables(const struct sb_warehouse *w, bool *out_ready)
 		"'%s%s')",
 		w->database, "meetings", *w->cluster ? "_all" : "");
 	err = ask_number(w, sql, &found);
-	snprintf(sql, sizeof sql, "SELECT max(version) FROM %s.strobe_schema", w->database);
 	if (!err && found == 2)
-		err = ask_number(w, sql, &version);
+		err = sb_warehouse_version(w, &version);
 	*out_ready = version == SCHEMA_VERSION;
 	return err;
 }

@@ -53,7 +53,7 @@ int sb_warehouse_add(
 /* Sends the rest and frees; out_load NULL: throws the rest away. Takes NULL. */
 int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *out_load);
 
-/* The ranks of w->job, added up inside the engine. */
+/* The ranks of w->job. The engine adds up over calls and ranks; what follows from it is concluded as from files. */
 int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **out_aggregate);
 
 struct sb_warehouse_point {
@@ -61,7 +61,7 @@ struct sb_warehouse_point {
 	uint64_t start_real_ns;
 	double value;
 };
-/* A metric, or a stage by its name or code, over jobs: the slowest rank of each; oldest first. */
+/* A metric, or a stage by its name or code, over jobs, as sb_facts_of_job() has it; oldest first. */
 struct sb_warehouse_trend {
 	const char *metric;
 	const char *name; /* of the runs; NULL: any */
@@ -84,13 +84,42 @@ void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
 /* What a job is called in there: its tenant's name in front. */
 #define SB_WAREHOUSE_JOB_SIZE 384
 const char *sb_warehouse_job_key(const struct sb_warehouse *w, const char *job, char *out, size_t size);
-/* "job = ... AND ...": the job's rows, or one run's of it, from loads that were finished: the latest of each run. */
-void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql);
-/* The next field of a tab-separated answer's line; past the last: "" and NaN. */
-const char *sb_warehouse_next_text(char **rest);
+/* "job = ... AND ...": the job's rows from loads that were finished: the latest of each run. */
+void sb_warehouse_put_job(const struct sb_warehouse *w, struct sb_buf *sql);
+/* The schema of the database, as the server has it. */
+int sb_warehouse_version(const struct sb_warehouse *w, long *out_version);
+/* The next field of a tab-separated answer's line, unescaped in place; past the last: "" and NaN. */
+char *sb_warehouse_next_text(char **rest);
 double sb_warehouse_next_number(char **rest);
-/* Who came last where ranks meet, and how far their clocks are apart. */
-int sb_warehouse_meet(const struct sb_warehouse *w, struct sb_aggregate *a);
+uint64_t sb_warehouse_next_count(char **rest);
+int32_t sb_warehouse_next_integer(char **rest);
+/* A part of a rank's lane of stages as one letter: '0' + the name's number, '-' none. */
+char sb_warehouse_lane_letter(uint8_t number);
+
+/* A job on its way from the engine to the aggregate: its runs are known by a number that the engine makes. */
+struct sb_warehouse_slot {
+	uint64_t run;
+	size_t slot; /* in the order of reading, as in aggregate->ranks before it is finished */
+};
+struct sb_warehouse_reading {
+	const struct sb_warehouse *w;
+	struct sb_aggregate *a;
+	long schema; /* of the database */
+	struct sb_warehouse_slot *slots; /* by run */
+	size_t slot_count;
+};
+#define SB_WAREHOUSE_RUN "cityHash64(run)" /* that number */
+/* The slot of a run; -1: it came while we read. */
+int64_t sb_warehouse_slot_of(const struct sb_warehouse_reading *r, uint64_t run);
+/* A column that came with schema 4, or what stands for it in an older database. */
+const char *sb_warehouse_column(
+	const struct sb_warehouse_reading *r, const char *column, const char *otherwise);
+/* Asks, and hands each line of the answer over. */
+int sb_warehouse_each(struct sb_warehouse_reading *r, struct sb_buf *sql, unsigned columns,
+	int (*take)(struct sb_warehouse_reading *, char *line));
+/* The job's stages, each with what every rank took; its collectives. Nothing is judged here. */
+int sb_warehouse_read_stages(struct sb_warehouse_reading *r);
+int sb_warehouse_read_collectives(struct sb_warehouse_reading *r);
 /* "runs", or on a cluster "runs_all". */
 const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, char *out, size_t size);
 

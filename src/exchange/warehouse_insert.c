@@ -133,6 +133,7 @@ static void load_stages(struct sb_warehouse_loader *l)
 		put_f64(row, s->time.min);
 		put_f64(row, s->time.max);
 		put_buckets(row, s->calls);
+		put_string(row, s->parent < 0 ? "" : l->f->stages[s->parent].key);
 	}
 }
 
@@ -193,7 +194,7 @@ static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m
 	}
 }
 
-/* With what its group is, where that is known: one column for both, as in databases that are there. */
+/* With its group, where that is known: two groups count the same operation apart. */
 static void put_collective_name(struct sb_buf *row, const struct sb_fact_collective *m)
 {
 	char text[1024];
@@ -202,8 +203,7 @@ static void put_collective_name(struct sb_buf *row, const struct sb_fact_collect
 		put_string(row, m->name);
 		return;
 	}
-	snprintf(text, sizeof text, "%s|%s|%d|%.0f|%.0f", m->name, m->group, (int)m->root, m->hidden_s * 1e9,
-		m->bytes);
+	snprintf(text, sizeof text, "%s|%s", m->name, m->group);
 	put_string(row, text);
 }
 
@@ -218,6 +218,11 @@ static void load_collectives(struct sb_warehouse_loader *l)
 		put_u64(row, l->f->start_real_ns);
 		put_f64(row, m->begin_s);
 		put_f64(row, m->end_s);
+		put_u32(row, (uint32_t)i);
+		put_i32(row, m->root);
+		put_f64(row, m->hidden_s);
+		put_f64(row, m->bytes);
+		put_u8(row, m->late_end);
 	}
 }
 
@@ -251,6 +256,31 @@ static void put_tags(struct sb_buf *out, const struct sb_facts *f)
 	}
 }
 
+static void put_pairs(struct sb_buf *out, const struct sb_facts *f)
+{
+	put_varint(out, f->pair_count);
+	for (size_t i = 0; i < f->pair_count; i++)
+		put_u8(out, (uint8_t)f->pairs[i].scope);
+	put_varint(out, f->pair_count);
+	for (size_t i = 0; i < f->pair_count; i++)
+		put_string(out, f->pairs[i].key);
+	put_varint(out, f->pair_count);
+	for (size_t i = 0; i < f->pair_count; i++)
+		put_string(out, f->pairs[i].value);
+}
+
+static void put_lane(struct sb_buf *out, const struct sb_stage_lane *lane)
+{
+	char text[SB_STAGE_LANE_BINS + 1] = "";
+
+	put_varint(out, lane->name_count);
+	for (size_t i = 0; i < lane->name_count; i++)
+		put_string(out, lane->names[i]);
+	for (size_t i = 0; i < SB_STAGE_LANE_BINS && lane->name_count; i++)
+		text[i] = sb_warehouse_lane_letter(lane->bins[i]);
+	put_string(out, text);
+}
+
 /* The row that makes all the others count. */
 static void load_run(struct sb_warehouse_loader *l)
 {
@@ -270,6 +300,12 @@ static void load_run(struct sb_warehouse_loader *l)
 	put_string(row, f->damage);
 	put_metrics(row, f);
 	put_tags(row, f);
+	put_string(row, f->id);
+	put_string(row, f->clock);
+	put_string(row, f->gpu);
+	put_u64(row, (uint64_t)f->collective_total);
+	put_pairs(row, f);
+	put_lane(row, &f->stage_lane);
 	l->sum.rows++;
 }
 

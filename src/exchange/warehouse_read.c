@@ -1,16 +1,20 @@
-/* Asking the warehouse. The engine adds up; what comes back is one row per rank
- * and one per stage. */
+/* A job out of the warehouse. The engine delivers what its ranks are and what their stages took; who is late and what a
+ * quantile is, the aggregate concludes, as it does from files. */
 #include "exchange/warehouse.h"
 
 #include "base/buf.h"
 #include "base/error.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_COLUMNS 9
-#define STAGE_COLUMNS 31
+#define RANK_COLUMNS 16
+#define BETWEEN_NAMES "\x1f"
+
+static int no_memory(void)
+{
+	return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's answer");
+}
 
 static void put_job_key(const struct sb_warehouse *w, struct sb_buf *sql)
 {
@@ -19,16 +23,12 @@ static void put_job_key(const struct sb_warehouse *w, struct sb_buf *sql)
 	sb_warehouse_quote(sql, sb_warehouse_job_key(w, w->job, key, sizeof key));
 }
 
-void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql)
+void sb_warehouse_put_job(const struct sb_warehouse *w, struct sb_buf *sql)
 {
 	char table[160];
 
 	sb_buf_puts(sql, "job = ");
 	put_job_key(w, sql);
-	if (run) {
-		sb_buf_puts(sql, " AND run = ");
-		sb_warehouse_quote(sql, run);
-	}
 	sb_buf_printf(sql, " AND (run, version) GLOBAL IN (SELECT run, max(version) FROM %s WHERE job = ",
 		sb_warehouse_table(w, "runs", table, sizeof table));
 	put_job_key(w, sql);
@@ -55,6 +55,14 @@ static char *next_field(char **rest)
 	return field;
 }
 
+char *sb_warehouse_next_text(char **rest)
+{
+	static char none[1];
+	char *field = next_field(rest);
+
+	return field ? field : none;
+}
+
 double sb_warehouse_next_number(char **rest)
 {
 	const char *field = next_field(rest);
@@ -62,338 +70,247 @@ double sb_warehouse_next_number(char **rest)
 	return field ? strtod(field, NULL) : NAN; /* "nan" reads as NaN */
 }
 
-const char *sb_warehouse_next_text(char **rest)
+uint64_t sb_warehouse_next_count(char **rest)
 {
-	const char *field = next_field(rest);
+	return strtoull(sb_warehouse_next_text(rest), NULL, 10);
+}
 
-	return field ? field : "";
+int32_t sb_warehouse_next_integer(char **rest)
+{
+	return (int32_t)strtol(sb_warehouse_next_text(rest), NULL, 10);
+}
+
+int sb_warehouse_each(struct sb_warehouse_reading *r, struct sb_buf *sql, unsigned columns,
+	int (*take)(struct sb_warehouse_reading *, char *line))
+{
+	struct sb_buf answer = { 0 };
+	int err = sb_warehouse_ask(r->w, sql, columns, &answer);
+	char *rest = answer.data;
+
+	while (rest && *rest && !err)
+		err = take(r, strsep(&rest, "\n"));
+	sb_buf_done(&answer);
+	return err;
+}
+
+const char *sb_warehouse_column(
+	const struct sb_warehouse_reading *r, const char *column, const char *otherwise)
+{
+	return r->schema >= 4 ? column : otherwise;
+}
+
+/* ---- which run is which ------------------------------------------------- */
+
+static int by_run(const void *a, const void *b)
+{
+	const struct sb_warehouse_slot *x = a, *y = b;
+
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+int64_t sb_warehouse_slot_of(const struct sb_warehouse_reading *r, uint64_t run)
+{
+	const struct sb_warehouse_slot key = { run, 0 };
+	const struct sb_warehouse_slot *found =
+		r->slot_count ? bsearch(&key, r->slots, r->slot_count, sizeof *r->slots, by_run) : NULL;
+
+	return found ? (int64_t)found->slot : -1;
+}
+
+static bool add_slot(struct sb_warehouse_reading *r, uint64_t run)
+{
+	struct sb_warehouse_slot *grown = r->slots;
+
+	if (!(r->slot_count & (r->slot_count - 1)))
+		grown = realloc(r->slots, (r->slot_count ? 2 * r->slot_count : 1) * sizeof *grown);
+	if (!grown)
+		return false;
+	r->slots = grown;
+	r->slots[r->slot_count] = (struct sb_warehouse_slot){ run, r->slot_count };
+	r->slot_count++;
+	return true;
 }
 
 /* ---- ranks -------------------------------------------------------------- */
 
-static int take_rank(struct sb_aggregate *a, char *line)
+static void take_metrics(struct sb_facts *f, char *keys, char *values)
 {
-	struct sb_facts *f = sb_facts_new("");
-	char *keys, *values;
-	int err;
-
-	if (!f)
-		return STROBE_ENOMEM;
-	f->rank = (int64_t)sb_warehouse_next_number(&line);
-	f->world_size = (int64_t)sb_warehouse_next_number(&line);
-	f->host = sb_facts_text(f, sb_warehouse_next_text(&line));
-	f->id = sb_facts_text(f, sb_warehouse_next_text(&line));
-	f->label = f->id;
-	f->start_real_ns = strtoull(sb_warehouse_next_text(&line), NULL, 10);
-	f->complete = sb_warehouse_next_number(&line) != 0;
-	f->damage = sb_facts_text(f, sb_warehouse_next_text(&line));
-	f->damage = *f->damage ? f->damage : NULL;
-	keys = next_field(&line);
-	values = next_field(&line);
 	while (keys && values) {
-		char *key = strsep(&keys, ","), *value = strsep(&values, ",");
+		const char *key = strsep(&keys, ","), *value = strsep(&values, ",");
 
 		for (int m = 0; m < SB_METRIC_COUNT && *value; m++)
 			if (!strcmp(sb_metric_infos[m].key, key))
 				f->metrics[m] = strtod(value, NULL);
 	}
-	err = sb_aggregate_add(a, f);
+}
+
+char sb_warehouse_lane_letter(uint8_t number)
+{
+	return (char)(number < SB_STAGE_LANE_NAMES ? '0' + number : '-');
+}
+
+static uint8_t number_of(char letter)
+{
+	return (uint8_t)(letter >= '0' && letter < (char)('0' + SB_STAGE_LANE_NAMES) ? letter - '0'
+										     : SB_STAGE_LANE_NONE);
+}
+
+static bool take_lane(struct sb_facts *f, char *names, const char *letters)
+{
+	struct sb_stage_lane *lane = &f->stage_lane;
+
+	if (!*names || strlen(letters) != SB_STAGE_LANE_BINS)
+		return true;
+	lane->names = calloc(SB_STAGE_LANE_NAMES, sizeof *lane->names);
+	lane->bins = malloc(SB_STAGE_LANE_BINS);
+	if (!lane->names || !lane->bins)
+		return false;
+	while (names && lane->name_count < SB_STAGE_LANE_NAMES)
+		lane->names[lane->name_count++] = sb_facts_text(f, strsep(&names, BETWEEN_NAMES));
+	for (size_t i = 0; i < SB_STAGE_LANE_BINS; i++)
+		lane->bins[i] = number_of(letters[i]);
+	return true;
+}
+
+static const char *text_or_null(struct sb_facts *f, const char *text)
+{
+	return *text ? sb_facts_text(f, text) : NULL;
+}
+
+static bool fill_rank(struct sb_facts *f, char *line)
+{
+	char *keys, *names;
+
+	f->rank = sb_warehouse_next_integer(&line);
+	f->world_size = sb_warehouse_next_integer(&line);
+	f->host = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->label = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->start_real_ns = sb_warehouse_next_count(&line);
+	f->complete = sb_warehouse_next_integer(&line) != 0;
+	f->damage = text_or_null(f, sb_warehouse_next_text(&line));
+	f->name = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->id = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->id = *f->id ? f->id : f->label;
+	f->clock = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->gpu = text_or_null(f, sb_warehouse_next_text(&line));
+	keys = sb_warehouse_next_text(&line);
+	take_metrics(f, keys, sb_warehouse_next_text(&line));
+	names = sb_warehouse_next_text(&line);
+	return take_lane(f, names, sb_warehouse_next_text(&line));
+}
+
+static int take_rank(struct sb_warehouse_reading *r, char *line)
+{
+	struct sb_facts *f = sb_facts_new("");
+	uint64_t run = sb_warehouse_next_count(&line);
+	int err = f && fill_rank(f, line) && add_slot(r, run) ? 0 : no_memory();
+
+	if (!err)
+		err = sb_aggregate_add(r->a, f);
 	sb_facts_free(f);
 	return err;
 }
 
-static int each_line(
-	struct sb_buf *answer, struct sb_aggregate *a, int (*take)(struct sb_aggregate *, char *))
+static void put_new_column(const struct sb_warehouse_reading *r, struct sb_buf *sql, const char *column)
 {
-	char *rest = answer->data;
-	int err = 0;
-
-	while (rest && *rest && !err)
-		err = take(a, strsep(&rest, "\n"));
-	return err;
+	sb_buf_printf(sql, "%s, ", sb_warehouse_column(r, column, "''"));
 }
 
-static int ask(const struct sb_warehouse *w, struct sb_buf *sql, unsigned columns, struct sb_aggregate *a,
-	int (*take)(struct sb_aggregate *, char *))
+static int read_ranks(struct sb_warehouse_reading *r)
 {
-	struct sb_buf answer = { 0 };
-	int err = sb_warehouse_ask(w, sql, columns, &answer);
-
-	if (!err)
-		err = each_line(&answer, a, take);
-	sb_buf_done(&answer);
-	sb_buf_clear(sql);
-	return err;
-}
-
-static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a)
-{
+	struct sb_buf sql = { 0 };
 	char table[160];
-
-	sb_buf_printf(sql,
-		"SELECT any(rank), any(world_size), any(host), run, any(start_ns), any(complete), "
-		"any(damage), "
-		"arrayStringConcat(any(metric_key), ','), arrayStringConcat(arrayMap(x -> toString(x), "
-		"any(metric_value)), ',') "
-		"FROM %s WHERE ",
-		sb_warehouse_table(w, "runs", table, sizeof table));
-	sb_warehouse_put_job(w, NULL, sql);
-	sb_buf_puts(sql, " GROUP BY run ORDER BY any(rank)");
-	return ask(w, sql, RANK_COLUMNS, a, take_rank);
-}
-
-/* ---- stages ------------------------------------------------------------- */
-
-static void take_extent(char **line, struct sb_extent *e)
-{
-	e->count = (size_t)sb_warehouse_next_number(line);
-	e->min = sb_warehouse_next_number(line);
-	e->max = sb_warehouse_next_number(line);
-	e->sum = sb_warehouse_next_number(line);
-	e->avg = e->sum / (double)e->count;
-	e->adds = true; /* seconds */
-	e->median = sb_warehouse_next_number(line);
-	e->min_rank = (int64_t)sb_warehouse_next_number(line);
-	e->max_rank = (int64_t)sb_warehouse_next_number(line);
-}
-
-/* "0,1,2" and "1.5,1.25,1.5": each rank's total, by its place among the ranks, which are in order. */
-static bool take_totals(const struct sb_aggregate *a, char **line, struct sb_aggregate_stage *s)
-{
-	char *ranks = next_field(line), *totals = next_field(line);
-
-	s->totals = malloc((a->rank_count + 1) * sizeof *s->totals);
-	for (size_t i = 0; s->totals && i < a->rank_count; i++)
-		s->totals[i] = NAN;
-	while (s->totals && ranks && totals) {
-		int64_t rank = strtoll(strsep(&ranks, ","), NULL, 10);
-		double total = strtod(strsep(&totals, ","), NULL);
-
-		for (size_t i = 0; i < a->rank_count; i++)
-			if (a->ranks[i].rank == rank)
-				s->totals[i] = total;
-	}
-	return s->totals;
-}
-
-static bool take_buckets(char **line, struct sb_histogram *out_calls)
-{
-	char *buckets = next_field(line), *counts = next_field(line);
-	bool done = true;
-
-	while (done && buckets && counts && *buckets) {
-		uint32_t bucket = (uint32_t)strtoul(strsep(&buckets, ","), NULL, 10);
-
-		done = bucket >= SB_HISTOGRAM_BUCKETS ||
-		       sb_histogram_add_bucket(out_calls, bucket, strtoull(strsep(&counts, ","), NULL, 10));
-	}
-	return done;
-}
-
-static int take_stage(struct sb_aggregate *a, char *line)
-{
-	struct sb_aggregate_stage s = { 0 };
-	const char *name = sb_warehouse_next_text(&line), *code = sb_warehouse_next_text(&line), *key;
-	int err = 0;
-
-	s.depth = (uint32_t)sb_warehouse_next_number(&line);
-	s.role = (uint32_t)sb_warehouse_next_number(&line);
-	s.call_count = strtoull(sb_warehouse_next_text(&line), NULL, 10);
-	s.min_s = sb_warehouse_next_number(&line);
-	s.max_s = sb_warehouse_next_number(&line);
-	take_extent(&line, &s.total_s);
-	take_extent(&line, &s.self_s);
-	s.p50_s = sb_warehouse_next_number(&line);
-	s.p95_s = sb_warehouse_next_number(&line);
-	s.p99_s = sb_warehouse_next_number(&line);
-	key = sb_aggregate_keep(a, sb_warehouse_next_text(&line));
-	s.order = strtoull(sb_warehouse_next_text(&line), NULL, 10);
-	s.parent_order = strtoll(sb_warehouse_next_text(&line), NULL, 10);
-	if (!take_totals(a, &line, &s) || !take_buckets(&line, &s.calls) || !key)
-		err = sb_fail(STROBE_ENOMEM, "no memory for the warehouse's answer");
-	s.imbalance_s = s.total_s.max - s.total_s.avg;
-	s.imbalance_ratio = s.total_s.avg > 0 ? s.total_s.max / s.total_s.avg - 1 : NAN;
-	if (!err)
-		err = sb_aggregate_add_stage(a, &s, name, code);
-	if (err) {
-		free(s.totals);
-		sb_histogram_done(&s.calls);
-		return err;
-	}
-	a->stages[a->stage_count - 1].key = key;
-	return 0;
-}
-
-/* A stage's parent is the one at that place of the same rank; where a lower rank has that one, the path tells. */
-static const char *parent_of(const struct sb_aggregate *a, const struct sb_aggregate_stage *s)
-{
-	size_t size = strlen(s->key), name = strlen(s->name);
-
-	if (s->parent_order < 0)
-		return NULL;
-	for (size_t i = 0; i < a->stage_count; i++) {
-		const struct sb_aggregate_stage *p = &a->stages[i];
-		size_t length = strlen(p->key);
-
-		if (p->order == (size_t)s->parent_order ||
-			(length + 1 + name == size && s->key[length] == '/' &&
-				!strncmp(p->key, s->key, length)))
-			return p->key;
-	}
-	return NULL;
-}
-
-/* What the page draws and diff compares: each rank's own total. */
-static void open_stages(struct sb_aggregate *a)
-{
-	for (size_t i = 0; i < a->stage_count; i++) {
-		a->stages[i].parent_key = parent_of(a, &a->stages[i]);
-		a->stages[i].rank_room = a->rank_count;
-	}
-	sb_aggregate_nest(a);
-}
-
-/* An extent over ranks, of sorted values; the ranks of its ends are the lowest of
- * those that tie, as in the local report. */
-static void put_extent(struct sb_buf *sql, const char *c, const char *end)
-{
-	sb_buf_printf(sql,
-		"ranks, %s_sorted[1], %s_sorted[ranks], arraySum(%s_sorted), "
-		"(%s_sorted[intDiv(ranks + 1, 2)] + %s_sorted[intDiv(ranks, 2) + 1]) / 2, %s_low, %s_high%s",
-		c, c, c, c, c, c, c, end);
-}
-
-/* From the added-up buckets, as base/histogram.c does it. */
-static void put_quantile(struct sb_buf *sql, const char *q, const char *end)
-{
-	sb_buf_printf(sql,
-		"if(empty(counts), nan, arrayMap(b -> if(b < 32, toFloat64(b), (32 + b %% 32 + 0.5) * "
-		"exp2(intDiv(b, 32) - 1) - 0.5), "
-		"[buckets[arrayFirstIndex(x -> x > %s * (arraySum(counts) - 1), arrayCumSum(counts))]])[1] / "
-		"1e9)%s",
-		q, end);
-}
-
-static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a)
-{
-	char table[160];
-
-	/* From the inside out: rows that were sent twice count once; then one row per
-	 * rank and stage; then one per stage. */
-	sb_buf_puts(sql, "SELECT n2, c2, d2, r2, q2, lo2, hi2, ");
-	put_extent(sql, "t", ", ");
-	put_extent(sql, "f", ", ");
-	put_quantile(sql, "0.50", ", ");
-	put_quantile(sql, "0.95", ", ");
-	put_quantile(sql, "0.99", ", k0, bitShiftLeft(toInt64(o2.1), 32) + o2.2, ");
-	sb_buf_puts(sql, "if(pa2 < 0, -1, bitShiftLeft(toInt64(o2.1), 32) + pa2), "
-			 "arrayStringConcat(arrayMap(x -> toString(x), rs2), ','), "
-			 "arrayStringConcat(arrayMap(x -> toString(x), ts2), ','), "
-			 "arrayStringConcat(arrayMap(x -> toString(x), "
-			 "buckets), ','), arrayStringConcat(arrayMap(x -> toString(x), counts), ',') ");
-	sb_buf_puts(sql,
-		"FROM (SELECT k0, any(n1) AS n2, any(c1) AS c2, any(d1) AS d2, any(r1) AS r2, sum(q1) AS q2, "
-		"min(lo1) AS lo2, max(hi1) AS hi2, sumMap(b1, bc1) AS m2, m2.1 AS buckets, m2.2 AS counts, "
-		"groupArray(rank) AS rs2, groupArray(t1) AS ts2, min(tuple(rank, p1)) AS o2, argMin(pa1, "
-		"tuple(rank, p1)) AS "
-		"pa2, "
-		"count() AS ranks, arraySort(groupArray(t1)) AS t_sorted, arraySort(groupArray(f1)) AS "
-		"f_sorted, "
-		"argMin(rank, tuple(t1, rank)) AS t_low, argMax(rank, tuple(t1, -rank)) AS t_high, "
-		"argMin(rank, tuple(f1, rank)) AS f_low, argMax(rank, tuple(f1, -rank)) AS f_high ");
-	sb_buf_printf(sql,
-		"FROM (SELECT run, rank, k0, any(n0) AS n1, any(c0) AS c1, any(d0) AS d1, any(r0) AS r1, "
-		"sum(q0) AS q1, toInt64(min(place)) AS p1, toInt64(argMin(pa0, place)) AS pa1, "
-		"min(lo0) AS lo1, max(hi0) AS hi1, sum(t0) AS t1, sum(f0) AS f1, sumMap(b0, bc0) AS m1, m1.1 "
-		"AS b1, "
-		"m1.2 AS bc1 FROM (SELECT run, rank, place, any(stage_key) AS k0, any(name) AS n0, any(code) "
-		"AS c0, any(parent) AS pa0, "
-		"any(depth) AS d0, any(role) AS r0, any(calls) AS q0, any(min_s) AS lo0, any(max_s) AS hi0, "
-		"any(total_s) AS t0, any(self_s) AS f0, any(bucket) AS b0, any(bucket_calls) AS bc0 "
-		"FROM %s WHERE NOT isNaN(total_s) AND ",
-		sb_warehouse_table(w, "stages", table, sizeof table));
-	sb_warehouse_put_job(w, NULL, sql);
-	sb_buf_puts(sql, " GROUP BY run, rank, place) GROUP BY run, rank, k0) GROUP BY k0)");
-	return ask(w, sql, STAGE_COLUMNS, a, take_stage);
-}
-
-/* ---- what a straggler is slow at ---------------------------------------- */
-
-static int name_slow_stage(
-	const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a, struct sb_aggregate_rank *r)
-{
-	struct sb_buf answer = { 0 };
-	char table[160], *line, *name;
 	int err;
 
-	/* the engine knows the stages' medians by now: so do we */
-	sb_buf_printf(sql,
-		"SELECT any(name), any(code), sum(self_s) FROM (SELECT place, any(name) AS name, any(code) "
-		"AS code, "
-		"any(stage_key) AS stage_key, any(self_s) AS self_s FROM %s WHERE role != %d AND NOT "
-		"isNaN(total_s) AND ",
-		sb_warehouse_table(w, "stages", table, sizeof table), STROBE_ROLE_COLLECTIVE);
-	sb_warehouse_put_job(w, r->id, sql);
-	sb_buf_puts(sql, " GROUP BY place) GROUP BY stage_key");
-	err = sb_warehouse_ask(w, sql, 3, &answer);
-	sb_buf_clear(sql);
-	for (char *rest = answer.data; !err && rest && *rest;) {
-		const char *code;
-		double self, most = isnan(r->slow_stage_s) ? 0 : r->slow_stage_s - r->slow_stage_median_s;
+	sb_buf_puts(&sql, "SELECT " SB_WAREHOUSE_RUN ", any(rank), any(world_size), any(host), run, "
+			  "any(start_ns), any(complete), any(damage), any(name), ");
+	put_new_column(r, &sql, "any(session)");
+	put_new_column(r, &sql, "any(clock)");
+	put_new_column(r, &sql, "any(gpu)");
+	sb_buf_puts(&sql, "arrayStringConcat(any(metric_key), ','), arrayStringConcat(arrayMap(x -> "
+			  "toString(x), any(metric_value)), ','), ");
+	put_new_column(r, &sql, "arrayStringConcat(any(lane_name), '\\x1f')");
+	sb_buf_printf(&sql, "%s FROM %s WHERE ", sb_warehouse_column(r, "any(lane)", "''"),
+		sb_warehouse_table(r->w, "runs", table, sizeof table));
+	sb_warehouse_put_job(r->w, &sql);
+	sb_buf_puts(&sql, " GROUP BY run ORDER BY any(rank), run");
+	err = sb_warehouse_each(r, &sql, RANK_COLUMNS, take_rank);
+	sb_buf_done(&sql);
+	if (!err && r->slot_count)
+		qsort(r->slots, r->slot_count, sizeof *r->slots, by_run);
+	return err;
+}
 
-		line = strsep(&rest, "\n");
-		name = next_field(&line);
-		code = sb_warehouse_next_text(&line);
-		self = sb_warehouse_next_number(&line);
-		for (size_t i = 0; i < a->stage_count && name; i++) {
-			const struct sb_aggregate_stage *s = &a->stages[i];
+/* ---- command, tags, settings: of the first rank, as everywhere ---------- */
 
-			if (strcmp(s->name, name) || strcmp(s->code ? s->code : "", code) ||
-				self - s->self_s.median <= most)
-				continue;
-			free(r->slow_stage);
-			r->slow_stage = strdup(name);
-			r->slow_stage_s = self;
-			r->slow_stage_median_s = s->self_s.median;
-		}
-	}
-	sb_buf_done(&answer);
+static int take_pair(struct sb_warehouse_reading *r, char *line)
+{
+	int scope = sb_warehouse_next_integer(&line);
+	const char *key = sb_warehouse_next_text(&line);
+
+	if (scope < SB_FACT_TAG || scope > SB_FACT_COMMAND)
+		return 0;
+	return sb_aggregate_add_pair(r->a, (enum sb_fact_scope)scope, key, sb_warehouse_next_text(&line));
+}
+
+static int read_pairs(struct sb_warehouse_reading *r)
+{
+	struct sb_buf sql = { 0 };
+	char table[160];
+	int err;
+
+	if (r->schema < 4)
+		return 0;
+	sb_buf_printf(&sql,
+		"SELECT scope, key, value FROM (SELECT pair_scope, pair_key, pair_value FROM %s WHERE ",
+		sb_warehouse_table(r->w, "runs", table, sizeof table));
+	sb_warehouse_put_job(r->w, &sql);
+	sb_buf_puts(&sql, " ORDER BY rank, run LIMIT 1) ARRAY JOIN pair_scope AS scope, pair_key AS key, "
+			  "pair_value AS value, arrayEnumerate(pair_scope) AS place ORDER BY place");
+	err = sb_warehouse_each(r, &sql, 3, take_pair);
+	sb_buf_done(&sql);
+	return err;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+static int read_job(struct sb_warehouse_reading *r)
+{
+	int err = sb_warehouse_version(r->w, &r->schema);
+
+	if (!err)
+		err = read_ranks(r);
+	if (!err && !r->slot_count)
+		err = sb_fail(
+			STROBE_ENOENT, "the warehouse has no job '%s' in '%s'", r->w->job, r->w->database);
+	if (!err)
+		err = read_pairs(r);
+	if (!err)
+		err = sb_warehouse_read_collectives(r);
+	if (!err)
+		err = sb_warehouse_read_stages(r);
+	if (!err)
+		err = sb_aggregate_finish(r->a);
+	if (!err && !(r->a->job = strdup(r->w->job)))
+		err = no_memory();
 	return err;
 }
 
 int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **out_aggregate)
 {
-	struct sb_aggregate *a = sb_aggregate_new();
-	struct sb_buf sql = { 0 };
-	int err = a ? 0 : STROBE_ENOMEM;
+	struct sb_warehouse_reading r = { .w = w };
+	int err;
 
-	if (!err && !*w->job)
-		err = sb_fail(STROBE_EINVAL, "no job given: clickhouse://%s:%s/%s?job=ID", w->host, w->port,
+	if (!*w->job)
+		return sb_fail(STROBE_EINVAL, "no job given: clickhouse://%s:%s/%s?job=ID", w->host, w->port,
 			w->database);
-	if (!err)
-		err = read_ranks(w, &sql, a);
-	if (!err && !a->rank_count)
-		err = sb_fail(STROBE_ENOENT, "the warehouse has no job '%s' in '%s'", w->job, w->database);
-	if (!err)
-		err = read_stages(w, &sql, a);
-	if (!err)
-		err = sb_aggregate_finish(a);
-	if (!err)
-		err = sb_warehouse_meet(w, a);
-	if (!err)
-		open_stages(a);
-	if (!err)
-		err = sb_aggregate_draw(a);
-	for (size_t i = 0; !err && i < a->rank_count; i++)
-		if (a->ranks[i].straggler)
-			err = name_slow_stage(w, &sql, a, &a->ranks[i]);
-	if (!err && !(a->job = strdup(w->job)))
-		err = sb_fail(STROBE_ENOMEM, "no memory for the warehouse's answer");
-	sb_buf_done(&sql);
+	r.a = sb_aggregate_new();
+	err = r.a ? read_job(&r) : STROBE_ENOMEM;
+	free(r.slots);
 	if (err) {
-		sb_aggregate_free(a);
+		sb_aggregate_free(r.a);
 		return err;
 	}
-	*out_aggregate = a;
+	*out_aggregate = r.a;
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct column {
 	const char *name, *type;
@@ -35,14 +36,18 @@ static const struct column runs[] = { { "job", "String", WORD }, { "run", "Strin
 	{ "metric_key", "Array(String)", "Array(LowCardinality(String))" },
 	{ "metric_value", "Array(Float64)", NULL },
 	{ "tag_key", "Array(String)", "Array(LowCardinality(String))" },
-	{ "tag_value", "Array(String)", NULL }, END };
+	{ "tag_value", "Array(String)", NULL }, /* schema 4: */ { "session", "String", NULL },
+	{ "clock", "String", WORD }, { "gpu", "String", NULL }, { "collective_total", "UInt64", NULL },
+	{ "pair_scope", "Array(UInt8)", NULL }, { "pair_key", "Array(String)", NULL },
+	{ "pair_value", "Array(String)", NULL }, { "lane_name", "Array(String)", NULL },
+	{ "lane", "String", NULL }, END };
 static const struct column stages[] = { COMMON, { "place", "UInt32", NULL }, { "parent", "Int32", NULL },
 	{ "stage_key", "String", WORD }, { "name", "String", WORD }, { "code", "String", WORD },
 	{ "depth", "UInt16", NULL }, { "role", "UInt8", NULL }, { "state", "UInt8", NULL },
 	{ "calls", "UInt64", NULL }, { "total_s", "Float64", PLAIN_FLOATS },
 	{ "self_s", "Float64", PLAIN_FLOATS }, { "min_s", "Float64", PLAIN_FLOATS },
 	{ "max_s", "Float64", PLAIN_FLOATS }, { "bucket", "Array(UInt32)", NULL },
-	{ "bucket_calls", "Array(UInt64)", NULL }, END };
+	{ "bucket_calls", "Array(UInt64)", NULL }, { "parent_key", "String", WORD }, END };
 static const struct column steps[] = { COMMON, { "kind", "String", WORD }, { "step_index", "UInt32", NULL },
 	{ "duration_s", "Float64", PLAIN_FLOATS }, { "weight", "UInt32 DEFAULT 1", NULL },
 	{ "sum_s", "Float64 DEFAULT duration_s", NULL }, END };
@@ -52,7 +57,9 @@ static const struct column kernels[] = { COMMON, { "name", "String", NULL }, { "
 	{ "total_s", "Float64", NULL }, END };
 static const struct column collectives[] = { COMMON, { "name", "String", WORD },
 	{ "occurrence", "UInt32", "UInt32 CODEC(Delta, ZSTD)" }, { "start_ns", "UInt64", COUNTED },
-	{ "begin_s", "Float64", SMOOTH }, { "end_s", "Float64", SMOOTH }, END };
+	{ "begin_s", "Float64", SMOOTH }, { "end_s", "Float64", SMOOTH }, { "place", "UInt32", NULL },
+	{ "root", "Int32", NULL }, { "hidden_s", "Float64", NULL }, { "bytes", "Float64", NULL },
+	{ "late_end", "UInt8", NULL }, END };
 
 static const struct {
 	const char *name;
@@ -102,6 +109,42 @@ static void put_table(const struct sb_warehouse_schema *s, unsigned t, struct sb
 	sb_buf_printf(out, " PARTITION BY toYYYYMM(start) ORDER BY (%s)", tables[t].order);
 	if (s->modern && s->ttl_days)
 		sb_buf_printf(out, " TTL start + INTERVAL %u DAY", s->ttl_days);
+}
+
+unsigned sb_warehouse_table_count(void)
+{
+	return TABLES;
+}
+
+const char *sb_warehouse_table_name(unsigned i)
+{
+	return tables[i].name;
+}
+
+static bool has_line(const char *lines, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (!strncmp(lines, name, size) && (lines[size] == '\n' || !lines[size]))
+			return true;
+	return false;
+}
+
+/* Plain types: the same in a table and in the Distributed one above it. */
+void sb_warehouse_add_columns(unsigned i, const char *table, const char *have, struct sb_buf *out)
+{
+	const char *before = NULL;
+
+	for (const struct column *c = tables[i].columns; c->name; c++)
+		if (!has_line(have, c->name)) {
+			if (before)
+				sb_buf_puts(out, before);
+			else
+				sb_buf_printf(out, "ALTER TABLE %s ", table);
+			sb_buf_printf(out, "ADD COLUMN %s %s", c->name, c->type);
+			before = ", ";
+		}
 }
 
 unsigned sb_warehouse_statement_count(const struct sb_warehouse_schema *s)

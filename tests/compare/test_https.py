@@ -1,7 +1,10 @@
 """https:// warehouses, against a TLS server on loopback that the test starts itself."""
+import http.server
 import os
 import pathlib
+import socketserver
 import subprocess
+import threading
 
 import pytest
 import tls
@@ -85,6 +88,39 @@ def test_every_command_that_takes_a_warehouse_takes_https(warehouse):
         assert "no job" in said or "no run" in said, said
         assert warehouse.asked
         warehouse.asked.clear()
+
+
+def test_https_to_a_plain_port_is_said_at_once():
+    class Plain(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Plain)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        said = strobe("aggregate", f"https://127.0.0.1:{server.server_port}/db?job=a", code=2).stderr
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "speaks plain HTTP, not TLS" in said and f"clickhouse://127.0.0.1:{server.server_port}/" in said
+
+
+def test_plain_http_to_a_tls_port_is_said_at_once():
+    class Alert(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+            self.request.sendall(bytes.fromhex("15030100020246"))  # alert: protocol_version
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Alert) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        said = strobe("aggregate", f"clickhouse://127.0.0.1:{server.server_address[1]}/db?job=a", code=2).stderr
+        server.shutdown()
+    assert "speaks TLS: use https://" in said
 
 
 def test_what_is_no_address_is_said():
