@@ -14,6 +14,7 @@ import { hardwareBody } from './panels/hardware';
 import { slowBody } from './panels/slow';
 import { heldBody } from './panels/held';
 import { garbageBody } from './panels/garbage';
+import { Next } from './panels/next';
 import { Readings } from './panels/readings';
 import { unattributedBody } from './panels/unattributed';
 import * as details from './panels/details';
@@ -89,7 +90,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? [<Readings key="r" report={r} topic="stages" />, <StageTree key="t" report={r} timeline={timeline} base={base} />] : null },
     { id: 'unattributed', title: 'Unattributed time', body: unattributedBody(r) },
-    { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
+    { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, <Next key="n" report={r} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
     { id: 'slow', title: 'Slow moments that were caught', body: slowBody(r) },
@@ -135,6 +136,7 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
           <section class="card advice">
             <h2>What to do first</h2>
             <Findings report={r} timeline={timeline} most={3} />
+            <Next report={r} />
           </section>
           <section class="card table">
             <h2>Stages</h2>

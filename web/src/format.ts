@@ -4,12 +4,12 @@ const NBSP = '\u00a0';
 
 export function seconds(s: number | undefined): string {
   if (s === undefined || !Number.isFinite(s)) return 'n/a';
-  const a = Math.abs(s);
+  const a = Math.abs(s); // the unit is the one of the rounded number: 999.7 ms are 1.00 s
   if (a === 0) return `0${NBSP}s`;
-  if (a < 1e-6) return `${(s * 1e9).toFixed(0)}${NBSP}ns`;
-  if (a < 1e-3) return `${fixed3(s * 1e6)}${NBSP}µs`;
-  if (a < 1) return `${fixed3(s * 1e3)}${NBSP}ms`;
-  if (a < 1000) return `${s.toFixed(2)}${NBSP}s`;
+  if (a < 999.5e-9) return `${(s * 1e9).toFixed(0)}${NBSP}ns`;
+  if (a < 999.5e-6) return `${fixed3(s * 1e6)}${NBSP}µs`;
+  if (a < 0.9995) return `${fixed3(s * 1e3)}${NBSP}ms`;
+  if (a < 999.995) return `${s.toFixed(2)}${NBSP}s`;
   return grouped(s, 0) + `${NBSP}s`;
 }
 
@@ -17,7 +17,7 @@ export const nanos = (ns: number): string => seconds(ns / 1e9);
 
 function fixed3(v: number): string {
   const a = Math.abs(v);
-  return v.toFixed(a < 10 ? 2 : a < 100 ? 1 : 0);
+  return v.toFixed(a < 9.995 ? 2 : a < 99.95 ? 1 : 0);
 }
 
 export function grouped(v: number, digits = 0): string {

@@ -2,6 +2,7 @@
 import { assert, open, range, ready, run, settled, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
+import './frame.mjs';
 import './gpu.mjs';
 import './hardware.mjs';
 import './labels.mjs';
@@ -50,6 +51,39 @@ test('the first screen holds figures, findings, stages, timeline and charts', as
     assert.ok(b && b.y >= 0 && b.y + b.height <= 900, `${part} ends at ${b && b.y + b.height}`);
   }
   assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)), 'the page is wider than the screen');
+  await close();
+});
+
+test('the command to type next is on the first screen and under the advice, and can be copied', async (browser) => {
+  const { report, timeline } = fixture();
+  const command = "strobe run --gpu-trace=steps:3 -- python3 make.py --prompt 'a cat'";
+  report.verdict = { ...report.verdict, next_command: command, next_reason: "no cause found; only the kernels of 'denoise' tell" };
+  const { page, close } = await open(browser, writePage('next', { report, timeline }));
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async (text) => void (window.copied = text);
+  });
+  for (const place of ['.card.advice', '#advice']) {
+    assert.equal(await page.locator(`${place} .next code`).innerText(), command);
+    assert.match(await page.locator(`${place} .next`).innerText(), /only the kernels of 'denoise' tell/);
+    await page.evaluate(() => (window.copied = ''));
+    await page.locator(`${place} .next button`).click();
+    assert.equal(await page.evaluate(() => window.copied), command);
+    assert.equal(await page.locator(`${place} .next button`).innerText(), 'copied');
+  }
+  await close();
+  const other = await open(browser, basePath);
+  assert.equal(await other.page.locator('.next').count(), 0, 'where a cause was found there is nothing to type');
+  await other.close();
+});
+
+test('a time is said in the unit of the rounded number', async (browser) => {
+  const { report, timeline } = fixture();
+  report.stage_analysis.stages[0].total_s = 0.99998;
+  report.stage_analysis.stages[1].total_s = 0.00099996;
+  const { page, close } = await open(browser, writePage('rounded', { report, timeline }));
+  const cells = (await page.locator('#stages tbody td').allInnerTexts()).map((c) => c.replace(/\s/g, ' '));
+  assert.ok(cells.includes('1.00 s') && cells.includes('1.00 ms'), cells.slice(0, 30).join(', '));
+  assert.ok(!cells.some((c) => c.startsWith('1000 ')), cells.join(', '));
   await close();
 });
 

@@ -86,6 +86,8 @@ test('choosing a video changes everything, and the address keeps it', async (bro
   assert.equal((await range(page)).from, 0);
   assert.match(await figures(page), /time per video, median\s+260 ms\s+p95 297 ms of 5/, "the report's own percentile, not one of the page's");
   assert.deepEqual(await bar(page), ['start-up: 1.10 s, 40.0 %', 'denoise: 1.00 s, 40.0 %']);
+  const widths = await page.locator('.timebar .bar > *').evaluateAll((all) => all.map((e) => e.offsetWidth));
+  assert.ok(Math.abs(widths[0] - widths[1]) < 4, `the same share of time has the same width: ${widths}`);
   await page.goBack();
   await settled(page);
   assert.equal((await range(page)).to - (await range(page)).from, 300 * MS);

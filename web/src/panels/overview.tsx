@@ -266,9 +266,6 @@ function selectGap(t: Timeline | null): void {
   focusSelection();
 }
 
-// The start-up has a short piece of its own, whatever its time: the bar is about the pipeline.
-const STUB = '28px';
-
 const partOf = (p: Part, g: Generation): TimePart => ({ kind: p.stage !== undefined ? 'stage' : p.name === UNATTRIBUTED ? 'unattributed' : 'smaller', name: p.stage !== undefined ? p.name : undefined, stage_index: p.stage, stage_count: p.stage === undefined ? parseInt(p.name, 10) || undefined : undefined, part_s: p.seconds, wall_ratio: p.seconds / g.wall_s });
 
 function BarPart({ part, report, timeline }: { part: TimePart; report: Report; timeline: Timeline | null }) {
@@ -279,8 +276,8 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
   const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
-  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.kind === 'startup' ? 0 : part.wall_ratio * 1000, flexBasis: part.kind === 'startup' ? STUB : undefined, background: colourOf(part) }, title: label, 'aria-label': label };
-  const share = part.kind === 'startup' ? '' : part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part) }, title: label, 'aria-label': label };
+  const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
     <button type="button" {...look} onClick={pick}>
       {share}
@@ -392,7 +389,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
               {f.confidence && f.confidence !== 'certain' ? ` (${f.confidence})` : ''}
             </p>
           )}
-          <p dir="auto">{f.suggestion}</p>
+          <p dir="auto" title={most > 3 ? undefined : f.suggestion}>{f.suggestion}</p>
           {most > 3 && <p dir="auto">Seen: {f.evidence}</p>}
           <div class="where">
             <Place finding={f} report={report} timeline={timeline} />

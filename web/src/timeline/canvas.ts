@@ -3,10 +3,11 @@ import { stepMarks } from './marked';
 import { clip, count, nanos, percent } from '../format';
 import { selection, view, whole, type Range } from '../state';
 import { entriesOf, type Lane, type Timeline } from './data';
-import { drawBand, drawBusy, drawRow, drawTicks, drawUnknown, type Brush, type Look } from './draw';
+import { drawBand, drawBusy, drawRow, drawTicks, drawUnknown, Inks, ticks, xOf, type Brush, type Look } from './draw';
 import { entryAt, launchArrows, type Entry } from './entry';
 import type { Group, Layout, Placed } from './layout';
 import { wantedNames } from './search';
+import type { Pixels } from './pixels';
 import { busyShare, untracedIn } from './traced';
 
 export const RULER = 20;
@@ -25,6 +26,7 @@ export class Canvas {
   private frame = 0;
   private width = 0;
   private styles: Look = look();
+  private drawing: { inks: Inks; pixels: Pixels } | null = null; // of this look and size
   scroll = 0;
   hovered = -1; // the lane whose name is under the pointer
   moving: { lane: number; to: number } | null = null;
@@ -49,6 +51,7 @@ export class Canvas {
 
   restyle(): void {
     this.styles = look();
+    this.drawing = null;
     this.draw();
   }
 
@@ -94,7 +97,7 @@ export class Canvas {
     c.fillRect(0, 0, this.width, this.height);
     c.font = this.styles.font;
     c.textBaseline = 'middle';
-    const brush: Brush = { context: c, names: this.data.names, view: view.get(), left: this.gutter, width: this.plot, look: this.styles, wanted: wantedNames(this.data) };
+    const brush = this.brush(c, ratio);
     drawTicks(brush, 0, this.height, true);
     this.paintPart(brush, false, RULER + this.layout.pinnedHeight);
     if (this.layout.pinnedHeight) this.paintPart(brush, true, RULER);
@@ -112,6 +115,16 @@ export class Canvas {
     this.element.dataset.scroll = String(Math.round(this.scroll));
   }
 
+  private brush(c: CanvasRenderingContext2D, ratio: number): Brush {
+    if (!this.drawing) {
+      const inks = new Inks(c, this.data.names, this.styles);
+      this.drawing = { inks, pixels: inks.pixels(ratio) };
+    }
+    const brush = { context: c, ...this.drawing, names: this.data.names, view: view.get(), left: this.gutter, width: this.plot, top: RULER, bottom: this.height, look: this.styles, wanted: wantedNames(this.data) };
+    brush.pixels.frame(brush.left, brush.width, ticks(brush.view, brush.width).map((t) => Math.round(xOf(brush, t.at))), brush.inks.line);
+    return brush;
+  }
+
   private paintPart(brush: Brush, pinned: boolean, top: number): void {
     const c = brush.context;
     const bottom = pinned ? RULER + this.layout.pinnedHeight : this.height;
@@ -123,12 +136,13 @@ export class Canvas {
       c.fillStyle = this.styles.back;
       c.fillRect(0, top, this.width, bottom - top);
     }
+    const within = { ...brush, top, bottom };
     for (const p of this.layout.rows) {
       const y = this.yOf(p);
       if (p.pinned !== pinned || y + p.height <= top || y >= bottom) continue;
+      if (p.lane.kind === 'busy') drawBusy(within, p.row, y, p.height);
+      else drawRow(within, p.row, y, p.height);
       for (const r of untracedIn(p.lane, brush.view)) drawUnknown(brush, r, y, p.height);
-      if (p.lane.kind === 'busy') drawBusy(brush, p.row, y, p.height);
-      else drawRow(brush, p.row, y, p.height);
     }
     for (const g of this.layout.groups) {
       const y = this.yOf(g);

@@ -3,6 +3,7 @@
 import { tint } from '../colour';
 import { count, nanos } from '../format';
 import type { Range } from '../state';
+import { inkOf, mix, Pixels, type Ink } from './pixels';
 import type { Row } from './row';
 
 export interface Look {
@@ -18,43 +19,90 @@ export interface Look {
 
 export interface Brush {
   context: CanvasRenderingContext2D;
+  pixels: Pixels;
+  inks: Inks;
   names: string[];
   view: Range;
   left: number; // plot area in CSS pixels
   width: number;
+  top: number; // rows are drawn between these two heights
+  bottom: number;
   look: Look;
   wanted: Set<number> | null; // names that match the search or selection
 }
 
 export const NARROW = 2; // px: zones narrower than this become cells
+const LABELLED = 26; // px
+const FADED = 0.25; // what is not looked for
+const MERGED = 0.35;
 
-const xOf = (b: Brush, t: number) => b.left + ((t - b.view.from) / (b.view.to - b.view.from)) * b.width;
+export const xOf = (b: Pick<Brush, 'left' | 'width' | 'view'>, t: number) => b.left + ((t - b.view.from) / (b.view.to - b.view.from)) * b.width;
 
-export function drawRow(b: Brush, row: Row, y: number, height: number): number {
-  const { context: c, view } = b;
+// The colours of a name, and of the same faded.
+interface Shades {
+  fill: Ink;
+  edge: Ink;
+  merged: Ink;
+}
+
+// Names as colours of the image, each found once; a new look needs new ones.
+export class Inks {
+  private known: (Shades | undefined)[] = [];
+  private ground: Ink;
+  readonly busy: Ink;
+  readonly line: Ink;
+
+  constructor(
+    private context: CanvasRenderingContext2D,
+    private names: string[],
+    look: Look,
+  ) {
+    this.ground = inkOf(context, look.back);
+    this.busy = inkOf(context, look.busy);
+    this.line = inkOf(context, look.line);
+  }
+
+  pixels(ratio: number): Pixels {
+    return new Pixels(this.context, ratio, this.ground);
+  }
+
+  of(name: number, faded: boolean): Shades {
+    const at = 2 * name + (faded ? 1 : 0);
+    return (this.known[at] ??= this.make(name, faded ? FADED : 1));
+  }
+
+  private make(name: number, share: number): Shades {
+    const t = tint(this.names[name]);
+    const fill = inkOf(this.context, t.fill);
+    return { fill: mix(fill, this.ground, share), edge: mix(inkOf(this.context, t.edge), this.ground, share), merged: mix(fill, this.ground, share * MERGED) };
+  }
+}
+
+export function drawRow(b: Brush, row: Row, y: number, height: number): void {
+  const { view, inks } = b;
   const perPx = (view.to - view.from) / b.width;
   const right = b.left + b.width;
-  let drawn = 0;
+  const base = y + height - 1;
+  const labelled: [i: number, x0: number, x1: number][] = [];
   let carry = 0; // busy time of the last cell's zones that reaches into the next
   let carryPx = -1;
-  let painted = -1; // the name whose colour the pen has
   let i = row.firstEndingAfter(view.from);
+  if (i >= row.size || row.start[i] >= view.to) return;
+  b.pixels.begin(y, height);
   while (i < row.size && row.start[i] < view.to) {
     const x0 = Math.max(xOf(b, row.start[i]), b.left);
     const x1 = Math.min(xOf(b, row.end[i]), right);
-    drawn++;
     if (x1 - x0 >= NARROW) {
       drawZone(b, row, i, x0, x1, y, height);
-      painted = -1;
+      if (x1 - x0 > LABELLED) labelled.push([i, x0, x1]);
       i++;
       continue;
     }
     const px = Math.floor(x0);
     const until = view.from + (px + 1 - b.left) * perPx;
     const j = Math.max(i + 1, row.firstStartingAt(until, i + 1));
-    const wide = j < row.size || j > i + 1 ? row.longestIn(i, j) : i;
     // The last zone of the cell may be a wide one that only begins here.
-    const last = xOf(b, row.end[j - 1]) - px >= 1 + NARROW && j - 1 > i ? j - 1 : j;
+    const last = j - 1 > i && xOf(b, row.end[j - 1]) - px >= 1 + NARROW ? j - 1 : j;
     const end = last - 1;
     const over = Math.max(0, row.end[end] - until);
     const beyond = over * (row.busy[end] / Math.max(1, row.end[end] - row.start[end]));
@@ -62,39 +110,31 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
     carry = beyond;
     carryPx = px + 1;
     const faded = b.wanted !== null && !hasWanted(b, row, i, last);
-    if (faded) c.globalAlpha = FADED;
-    const name = row.name[last === j ? wide : row.longestIn(i, last)];
-    if (name !== painted) c.fillStyle = tint(b.names[name]).edge; // a colour is text to read: once is enough
-    painted = name;
-    fillPart(c, px, y, 1, height - 1, busy);
-    if (faded) c.globalAlpha = 1;
+    const name = row.name[last - i === 1 ? i : row.longestIn(i, last)];
+    b.pixels.box(px, px + 1, base - partOf(busy, height - 1), inks.of(name, faded).edge);
     i = last;
   }
-  return drawn;
+  b.pixels.put(base, b.top, b.bottom);
+  for (const [at, x0, x1] of labelled) labelZone(b, row, at, x0, x1, y + height / 2 - 0.5);
 }
 
-const FADED = 0.25;
-
-// From the bottom, as high as the share of time that was busy; never so low that it cannot be seen.
-function fillPart(c: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, busy: number): void {
-  const h = Math.min(height, Math.max(2, busy * height));
-  c.fillRect(x, y + height - h, width, h);
-}
+// As high as the share of time that was busy; never so low that it cannot be seen.
+const partOf = (busy: number, height: number) => Math.min(height, Math.max(2, busy * height));
 
 // How much of each pixel's time was busy, as a sky line: true at every zoom.
 export function drawBusy(b: Brush, row: Row, y: number, height: number): void {
-  const { context: c, view } = b;
+  const { view } = b;
   const perPx = (view.to - view.from) / b.width;
-  c.fillStyle = b.look.busy;
+  const base = y + height - 1;
   let i = row.firstEndingAfter(view.from);
+  b.pixels.begin(y, height);
   for (let px = 0; px < b.width && i < row.size; px++) {
     const from = view.from + px * perPx;
     i = row.firstEndingAfter(from, i);
     const busy = Math.min(1, row.busyBetween(from, from + perPx, i) / perPx);
-    if (busy <= 0) continue;
-    const h = Math.max(1, busy * (height - 1));
-    c.fillRect(b.left + px, y + height - 1 - h, Math.min(1, b.width - px), h);
+    if (busy > 0) b.pixels.box(b.left + px, b.left + px + 1, base - Math.max(1, busy * (height - 1)), b.inks.busy);
   }
+  b.pixels.put(base, b.top, b.bottom);
 }
 
 // Time of which nothing is known: hatched, so that it is not taken for idle.
@@ -103,7 +143,7 @@ export function drawUnknown(b: Brush, range: Range, y: number, height: number): 
   const x1 = Math.min(b.left + b.width, xOf(b, range.to));
   if (x1 - x0 < NARROW) return;
   b.context.globalAlpha = 0.4;
-  hatch(b.context, b.look.faint, x0, x1, y, height - 1, 9);
+  hatch(b.context, b.look.faint, x0, x1, y, height - 1);
   b.context.globalAlpha = 1;
 }
 
@@ -116,37 +156,34 @@ function hasWanted(b: Brush, row: Row, i: number, j: number): boolean {
 }
 
 function drawZone(b: Brush, row: Row, i: number, x0: number, x1: number, y: number, height: number): void {
+  const shades = b.inks.of(row.name[i], fades(b, row, i));
+  const end = x1 - (x1 - x0 > 4 ? 1 : 0);
+  const base = y + height - 1;
+  if (row.count[i] > 1) {
+    b.pixels.box(x0, end, y, shades.merged);
+    b.pixels.box(x0, end, base - 3, shades.edge);
+    if (x1 - x0 > 6) b.pixels.hatch(x0, end, shades.edge);
+    return;
+  }
+  b.pixels.box(x0, end, y, shades.fill);
+  b.pixels.box(x0, x0 + 1, y, shades.edge);
+  b.pixels.box(x0, end, base - 1, shades.edge);
+}
+
+const fades = (b: Brush, row: Row, i: number) => b.wanted !== null && !b.wanted.has(row.name[i]);
+
+function labelZone(b: Brush, row: Row, i: number, x0: number, x1: number, middle: number): void {
   const c = b.context;
   const name = b.names[row.name[i]];
-  const t = tint(name);
   const merged = row.count[i] > 1;
-  const gap = x1 - x0 > 4 ? 1 : 0;
-  const faded = b.wanted !== null && !b.wanted.has(row.name[i]);
-  const width = x1 - x0 - gap;
-  c.globalAlpha = faded ? FADED : 1;
-  c.fillStyle = t.fill;
-  if (merged) {
-    c.globalAlpha *= 0.35;
-    c.fillRect(x0, y, width, height - 1);
-    c.globalAlpha = faded ? FADED : 1;
-    c.fillStyle = t.edge;
-    fillPart(c, x0, y + height - 4, width, 3, 1);
-    if (x1 - x0 > 6) hatch(c, t.edge, x0, x1 - gap, y, height - 1);
-  } else {
-    c.fillRect(x0, y, width, height - 1);
-    c.fillStyle = t.edge;
-    c.fillRect(x0, y + height - 2, width, 1);
-    c.fillRect(x0, y, 1, height - 1);
-  }
-  c.globalAlpha = faded ? 0.4 : 1;
-  if (x1 - x0 > 26) {
-    c.fillStyle = merged ? b.look.text : t.text;
-    label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + 4, x1 - x0 - 8, y + height / 2 - 0.5);
-  }
+  c.globalAlpha = fades(b, row, i) ? 0.4 : 1;
+  c.fillStyle = merged ? b.look.text : tint(name).text;
+  label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + 4, x1 - x0 - 8, middle);
   c.globalAlpha = 1;
 }
 
-function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: number, y: number, height: number, apart = 6): void {
+function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: number, y: number, height: number): void {
+  const apart = 9;
   c.save();
   c.beginPath();
   c.rect(x0, y, x1 - x0, height);

@@ -15,23 +15,18 @@ export const stepMarks = (): StepMark[] => marks;
 
 // Steps in which guidance runs the model more than once: the same zone again and again right inside the step.
 function guided(t: Timeline): StepMark[] {
-  const out: StepMark[] = [];
-  t.lanes.forEach((lane, l) => {
-    if (lane.kind !== 'thread') return;
-    lane.rows.forEach((row, r) => {
-      const below = lane.rows[r + 1];
-      if (!below) return;
-      for (let i = 0; i < row.size; i++) {
-        const scale = t.details.get(`${l}.${r}.${row.start[i]}`)?.guidance_scale;
-        if (typeof scale !== 'number' || scale <= 1) continue;
-        const calls = new Map<number, number>();
-        for (let k = below.firstStartingAt(row.start[i]); k < below.size && below.start[k] < row.end[i]; k++) calls.set(below.name[k], (calls.get(below.name[k]) ?? 0) + below.count[k]);
-        const [name, n] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
-        if (n > 1) out.push({ at: row.start[i], kind: 'guided', to: row.end[i], words: `${n} calls of ${t.names[name]}` });
-      }
-    });
+  return [...t.details].flatMap(([key, a]) => {
+    if (typeof a.guidance_scale !== 'number' || a.guidance_scale <= 1) return [];
+    const [lane, r, start] = key.split('.').map(Number);
+    const { kind, rows } = t.lanes[lane];
+    const [row, below] = [rows[r], rows[r + 1]];
+    if (kind !== 'thread' || !below) return [];
+    const to = row.end[row.firstStartingAt(start)];
+    const calls = new Map<number, number>();
+    for (let k = below.firstStartingAt(start); k < below.size && below.start[k] < to; k++) calls.set(below.name[k], (calls.get(below.name[k]) ?? 0) + below.count[k]);
+    const [name, n] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
+    return n > 1 ? { at: start, kind: 'guided', to, words: `${n} calls of ${t.names[name]}` } : [];
   });
-  return out;
 }
 
 export function markSteps(r: Report, t: Timeline | null): void {

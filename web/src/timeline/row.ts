@@ -112,20 +112,21 @@ export class Row {
   }
 }
 
-function search(a: Float64Array, t: number, from: number, strict: boolean): number {
-  const before = (v: number) => (strict ? v <= t : v < t);
+// First index at or after `from` whose value is t or more, or past t: near answers are found fast.
+function search(a: Float64Array, t: number, from: number, past: boolean): number {
+  const n = a.length;
   let step = 1;
   let lo = from;
   let hi = from;
-  while (hi < a.length && before(a[hi])) {
+  while (hi < n && (a[hi] < t || (past && a[hi] === t))) {
     lo = hi + 1;
     hi += step;
     step *= 2;
   }
-  if (hi > a.length) hi = a.length;
+  if (hi > n) hi = n;
   while (lo < hi) {
     const mid = (lo + hi) >> 1;
-    if (before(a[mid])) lo = mid + 1;
+    if (a[mid] < t || (past && a[mid] === t)) lo = mid + 1;
     else hi = mid;
   }
   return lo;

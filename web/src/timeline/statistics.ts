@@ -4,6 +4,7 @@
 import { sameStage } from '../format';
 import type { Stage, StageRow } from '../report';
 import type { Range } from '../state';
+import { busyOf } from './busy';
 import { derived, type Lane, type Profile, type Timeline } from './data';
 
 export interface NameTime {
@@ -252,12 +253,20 @@ export function gaps(t: Timeline): Range[] {
 function findGaps(t: Timeline): Range[] {
   const main = t.lanes.find((l) => l.kind === 'thread');
   const covering = t.lanes.filter((l) => l === main || l.kind === 'track').flatMap((l) => l.rows.slice(0, 1));
-  const covered = covering.flatMap((row) => Array.from(row.start, (from, i) => ({ from, to: row.end[i] }))).sort((a, b) => a.from - b.from);
-  const out: Range[] = [];
+  const row = covering.length === 1 ? covering[0] : busyOf(covering);
+  const out: Range[] = []; // the longest first; ten million zones leave as many gaps, and twenty are kept
+  const keep = (from: number, to: number) => {
+    const least = out[GAPS_MOST - 1];
+    if (least && to - from <= least.to - least.from) return;
+    const shorter = out.findIndex((g) => g.to - g.from < to - from);
+    out.splice(shorter < 0 ? out.length : shorter, 0, { from, to });
+    out.length = Math.min(out.length, GAPS_MOST);
+  };
   let at = Math.max(t.startNs, t.foldedNs);
-  for (const c of [...covered, { from: t.endNs, to: t.endNs }]) {
-    if (c.from > at) out.push({ from: at, to: c.from });
-    at = Math.max(at, c.to);
+  for (let i = 0; i <= row.size; i++) {
+    const from = i < row.size ? row.start[i] : t.endNs;
+    if (from > at) keep(at, from);
+    if (i < row.size) at = Math.max(at, row.end[i]);
   }
-  return out.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, GAPS_MOST);
+  return out;
 }

@@ -1,0 +1,68 @@
+// What a frame of the timeline costs, in counted calls of the canvas, and that nothing is lost by it.
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+import { fixture } from './fixture.mjs';
+
+const LANES = 12;
+const ZONES = 20_000;
+
+// Lanes full of zones that are narrower than a pixel, of thirty names.
+function dense() {
+  const names = Array.from({ length: 30 }, (_, i) => `kernel_${i}`);
+  const row = (lane) => Array.from({ length: ZONES }, (_, i) => ({ start: i * 1000, end: i * 1000 + 300 + ((i * 7 + lane) % 600), name: (i + lane) % 30 }));
+  const lanes = Array.from({ length: LANES }, (_, i) => ({ kind: 'thread', name: `worker ${i}`, main: i === 0, rows: [row(i)] }));
+  return { report: fixture().report, timeline: encodeTimeline({ endNs: ZONES * 1000, names, lanes }) };
+}
+
+const densePath = writePage('dense', dense());
+
+// Calls of the canvas during one press of a key.
+async function callsOf(page, key) {
+  await page.evaluate(() => {
+    const pen = CanvasRenderingContext2D.prototype;
+    window.calls = 0;
+    for (const name of ['fillRect', 'fillText', 'stroke', 'fill', 'strokeRect', 'putImageData', 'measureText']) {
+      const draw = pen[name];
+      pen[name] = function (...args) {
+        if (this.canvas.closest('#timeline-first')) window.calls++;
+        return draw.apply(this, args);
+      };
+    }
+  });
+  const frames = () => page.locator('#timeline-first canvas').getAttribute('data-frames');
+  const before = Number(await frames());
+  await page.locator('#timeline-first canvas').press(key);
+  await page.waitForFunction((n) => Number(document.querySelector('#timeline-first canvas').dataset.frames) > n, before);
+  return page.evaluate(() => window.calls);
+}
+
+test('a frame of a quarter of a million narrow zones takes a few calls of the canvas, not one for each', async (browser) => {
+  const { page, close } = await open(browser, densePath);
+  await ready(page);
+  const calls = await callsOf(page, 'w');
+  assert.ok(calls > LANES && calls < 300 * 2, `${calls} calls`); // it may take two frames
+  await close();
+});
+
+test('rows are drawn between the ruler and the end at every scroll, on screens of every ratio', async (browser) => {
+  for (const deviceScaleFactor of [1, 1.5, 2]) {
+    const { page, close } = await open(browser, densePath, { deviceScaleFactor });
+    await ready(page);
+    const window_ = page.locator('#timeline-first .window');
+    await window_.evaluate((e) => e.scrollTo(0, 17));
+    await settled(page);
+    const drawn = await page.locator('#timeline-first canvas').evaluate((c) => {
+      const ratio = devicePixelRatio;
+      const coloured = (y, height) => {
+        const { data } = c.getContext('2d').getImageData(Math.round(140 * ratio), Math.round(y * ratio), Math.round(900 * ratio), Math.round(height * ratio));
+        let n = 0;
+        for (let i = 0; i < data.length; i += 4) if (Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 40) n++;
+        return n / (data.length / 4);
+      };
+      return { ruler: coloured(6, 13), rows: coloured(22, 100) };
+    });
+    assert.ok(drawn.ruler < 0.01, `a row is drawn into the ruler: ${JSON.stringify(drawn)} at ${deviceScaleFactor}`);
+    assert.ok(drawn.rows > 0.2 && drawn.rows < 0.9, `${JSON.stringify(drawn)} at ${deviceScaleFactor}`); // 60 % busy
+    await close();
+  }
+});
