@@ -9,12 +9,25 @@
 
 /* ---- the GIL ------------------------------------------------------------- */
 
+/* What a loop that polls asks: Python's own library, and no wait. */
+static bool only_asks(const char *inner)
+{
+	static const char *const asking[] = { "Event.is_set", "Queue.empty", "Queue.qsize",
+		"Thread.is_alive" };
+
+	for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
+		if (strstr(inner, asking[i]))
+			return true;
+	return false;
+}
+
 static bool is_busy_elsewhere(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
 
 	(void)model;
-	return !l->main && !(l->generation_s > 0) && !l->inner && doing == SB_DOES_COMPUTE;
+	return !l->main && !(l->generation_s > 0) && (!l->inner || only_asks(l->inner)) &&
+	       doing == SB_DOES_COMPUTE;
 }
 
 #define TURN_S \

@@ -86,9 +86,21 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 
+/* Without the parts that Python keeps as functions of their own: "on_step.<locals>.<genexpr>" is on_step. */
+static size_t function_size(const char *name)
+{
+	static const char inner[] = ".<locals>.<";
+	const char *part = strstr(name, inner);
+
+	return part ? (size_t)(part - name) : strlen(name);
+}
+
 static bool same_function(const struct sb_line *a, const struct sb_line *b)
 {
-	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+	size_t size = function_size(a->function);
+
+	return size == function_size(b->function) && strncmp(a->function, b->function, size) == 0 &&
+	       strcmp(a->file, b->file) == 0;
 }
 
 static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *largest,

@@ -118,9 +118,10 @@ static bool empties_the_cache(const struct sb_model *model, const struct sb_line
 void sb_rule_allocator_thrash(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
-
 	/* it also waits for work that the GPU has to do anyway */
-	find_hot(a, &hot, fmin(hot.generation_s, sb_weigh_idle_s(a->model)), SB_CERTAIN,
+	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
+
+	find_hot(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
 		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.generation_s)));
 }

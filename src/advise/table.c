@@ -258,7 +258,7 @@ static const struct sb_rule rules[] = {
 		  "Python waits "
 		  "it launches nothing, and the GPU runs dry." },
 		sb_rule_hidden_sync },
-	{ { "allocator_thrash", "cause", HIGH, HOURS, false, "allocator_percent", "percent", 5,
+	{ { "allocator_thrash", "cause", HIGH, HOURS, false, "allocator_percent", "percent", 2,
 		  "sampled Python stacks, or the allocator's counts",
 		  "giving GPU memory back and asking for it again takes more than this share of the "
 		  "generations",

@@ -207,6 +207,35 @@ double sb_weigh_behind_s(const struct sb_model *model)
 	return fmin(sum_s, model->summary.generation_s > 0 ? model->summary.generation_s : 0);
 }
 
+static bool is_innermost_in_generation(const struct sb_model *model, const struct sb_stage *s)
+{
+	const struct sb_stage *up = s;
+
+	if (s->span || s->child_count || s->role == STROBE_ROLE_GENERATION || !(s->gpu_span_count > 0) ||
+		s->gpu_span_count != s->count)
+		return false;
+	while ((up = above(model, up)))
+		if (up->role == STROBE_ROLE_GENERATION)
+			return true;
+	return false;
+}
+
+double sb_weigh_uncovered_s(const struct sb_model *model)
+{
+	double all_s = model->summary.generation_s, covered_s = 0;
+	bool behind = false;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i], *up = above(model, s);
+
+		if (!is_innermost_in_generation(model, s))
+			continue;
+		covered_s += s->gpu_span_s;
+		behind |= up && up->role == STROBE_ROLE_STEP && s->gpu_span_s > AHEAD * s->total_s;
+	}
+	return behind && all_s > 0 ? fmax(0, 1 - covered_s / all_s) * sb_weigh_work_s(model) : INFINITY;
+}
+
 bool sb_weigh_has_gpu(const struct sb_model *model)
 {
 	return model->gpu.present || model->summary.gpu_utilization_mean_percent > 0;

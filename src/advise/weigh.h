@@ -31,6 +31,9 @@ double sb_weigh_idle_s(const struct sb_model *model);
 double sb_weigh_utilization(const struct sb_model *model);
 /* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
 double sb_weigh_behind_s(const struct sb_model *model);
+/* Time of the warm generations outside of the innermost stages' work on the GPU, by its own events: what a wait between
+ * them can cost. INFINITY: not known, or the GPU was not behind in a step, where such a wait delays the launches. */
+double sb_weigh_uncovered_s(const struct sb_model *model);
 /* How often the stage's traced kernels ran in all: some steps are traced, and of every other stage of a generation the
  * first call, with what it calls. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);

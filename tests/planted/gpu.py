@@ -448,9 +448,10 @@ def a_thread_holds_the_gil(fixed):
         while not done.is_set():
             count += 1  # planted
 
+    pipe = Pipeline(Size(CUDA, dim=1024, tokens=1024, blocks=2, steps=3, videos=4))
     if not fixed:
         threading.Thread(target=watch, daemon=True).start()
-    Pipeline(Size(CUDA, dim=1024, tokens=1024, blocks=2, steps=3, videos=3)).run()
+    pipe.run()
     done.set()
 
 

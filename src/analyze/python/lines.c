@@ -16,12 +16,17 @@ enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8 };
 struct sample {
 	struct sb_moment at;
 	int64_t weight_ns;
-	int64_t before_ns; /* of the weight, before the generation around it began */
+	int64_t inside_ns; /* of the weight, in generations of its track that count */
 	uint32_t path; /* UINT32_MAX: in no zone */
 	uint32_t flags;
 	uint32_t frame_count;
 	uint32_t names[FRAMES], lines[FRAMES]; /* leaf first */
 	uint32_t own; /* the frame that is blamed */
+};
+
+struct generation {
+	uint32_t track;
+	int64_t begin_ns, end_ns;
 };
 
 struct sampled {
@@ -31,7 +36,8 @@ struct sampled {
 	struct sb_moments moments; /* of all, once they are complete */
 	uint32_t every, seen; /* one of `every` is kept */
 	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
-	uint32_t generation_count;
+	struct generation *generations;
+	uint32_t generation_count, generation_capacity;
 	struct sb_map file_of; /* name -> index of files */
 	const char **files;
 	uint32_t file_count, file_capacity;
@@ -117,12 +123,14 @@ static bool holds_steps(uint32_t role)
 	       role == STROBE_ROLE_ITERATION;
 }
 
-/* What a sample weighs reaches back: what lies before the generation is none of its time. */
-static void clip(struct sample *at, const struct sb_zone *generation)
+static void see_generation(struct sampled *s, const struct sb_zone *z)
 {
-	int64_t inside_ns = at->at.t_ns - generation->begin_ns;
-
-	at->before_ns = inside_ns < at->weight_ns ? at->weight_ns - inside_ns : 0;
+	s->first_ns = z->begin_ns < s->first_ns ? z->begin_ns : s->first_ns;
+	if (!SB_MAKE_ROOM(s->generations, s->generation_count, s->generation_capacity)) {
+		s->no_memory = true;
+		return;
+	}
+	s->generations[s->generation_count++] = (struct generation){ z->track, z->begin_ns, z->end_ns };
 }
 
 static void see_zone(void *self, const struct sb_zone *z)
@@ -135,20 +143,16 @@ static void see_zone(void *self, const struct sb_zone *z)
 	if (z->flags & SB_ZONE_SPAN)
 		return;
 	if (mark == IN_GENERATION) {
-		s->generation_count++;
 		mark |= z->begin_ns <= s->first_ns ? IN_FIRST : 0;
-		s->first_ns = z->begin_ns < s->first_ns ? z->begin_ns : s->first_ns;
+		see_generation(s, z);
 	}
 	first = sb_moments_from(&s->moments, z->track, z->begin_ns);
 	for (uint32_t i = first; sb_moments_claim(&s->moments, z, &i);) {
 		s->all[i].path = z->path;
 		s->all[i].flags |= holds_steps(z->role) ? BETWEEN : 0;
 	}
-	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++) {
+	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++)
 		s->all[i].flags |= mark;
-		if (mark & IN_GENERATION)
-			clip(&s->all[i], z);
-	}
 }
 
 static int find_stages(struct sampled *s, struct sb_run *run)
@@ -158,6 +162,69 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 	s->moments = (struct sb_moments){ s->all, s->count, sizeof *s->all };
 	sb_moments_sort(&s->moments);
 	return sb_run_visit(run, &v, 1);
+}
+
+/* ---- what of a sample's weight lies in generations ----------------------- */
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct generation *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* How many generations stand before the moment, in the order of by_begin. */
+static uint32_t generations_until(const struct sampled *s, const struct sb_moment *at)
+{
+	const struct generation wanted = { at->track, at->t_ns, at->t_ns };
+	uint32_t low = 0, high = s->generation_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (by_begin(&s->generations[middle], &wanted) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first of several generations is cold: what it does once costs the others nothing. */
+static bool are_warm_apart(const struct sampled *s)
+{
+	return s->generation_count >= SB_WARM_LEAST;
+}
+
+/* A weight reaches back, over several generations where they are shorter than the time between two samples: what lies
+ * between them is none of their time. */
+static int64_t inside_ns(const struct sampled *s, const struct sample *at)
+{
+	int64_t from_ns = at->at.t_ns - at->weight_ns, until_ns = at->at.t_ns, sum_ns = 0;
+
+	for (uint32_t i = generations_until(s, &at->at); i > 0 && until_ns > from_ns; i--) {
+		const struct generation *g = &s->generations[i - 1];
+		int64_t begin_ns = g->begin_ns > from_ns ? g->begin_ns : from_ns;
+		int64_t end_ns = g->end_ns < until_ns ? g->end_ns : until_ns;
+
+		if (g->track != at->at.track || g->end_ns <= from_ns)
+			break;
+		if (end_ns > begin_ns && !(are_warm_apart(s) && g->begin_ns <= s->first_ns))
+			sum_ns += end_ns - begin_ns;
+		until_ns = begin_ns < until_ns ? begin_ns : until_ns;
+	}
+	return sum_ns;
+}
+
+static void weigh(struct sampled *s)
+{
+	if (s->generation_count)
+		qsort(s->generations, s->generation_count, sizeof *s->generations, by_begin);
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->all[i].flags & IN_GENERATION)
+			s->all[i].inside_ns = inside_ns(s, &s->all[i]);
 }
 
 /* ---- lines -------------------------------------------------------------- */
@@ -187,17 +254,16 @@ static int by_line(const void *a, const void *b)
 	return order ? order : compare_u32(x->at.track, y->at.track);
 }
 
-/* The first of several generations is cold: what it does once costs the others nothing. */
 static bool is_cold(const struct sampled *s, const struct sample *at)
 {
-	return s->generation_count >= SB_WARM_LEAST && at->flags & IN_FIRST;
+	return are_warm_apart(s) && at->flags & IN_FIRST;
 }
 
 static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
 {
 	bool warm = !is_cold(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
-	double inside_s = (double)(at->weight_ns - at->before_ns) / 1e9;
+	double inside_s = (double)at->inside_ns / 1e9;
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
@@ -296,6 +362,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return err;
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
+	weigh(s);
 	return list(s, run, model);
 }
 
@@ -307,6 +374,7 @@ static void done(void *self)
 		return;
 	sb_map_done(&s->file_of);
 	free(s->files);
+	free(s->generations);
 	free(s->all);
 	free(s);
 }

@@ -1,0 +1,132 @@
+/* What a finding says can be saved, by sampled lines of the program. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#include <string.h>
+
+enum { TID = 1000, OTHER = 2000, VIDEOS = 40, LONG_MS = 25, BUSY_MS = 24 };
+
+/* Videos of 25 ms, one after the other, each a step that begins with the model's call of 10 ms. gpu_ms: how long the GPU works
+ * for that call; 0: not known. */
+static void put_videos(struct synthetic *s, uint64_t gpu_ms)
+{
+	synthetic_open(s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		uint64_t at = i * LONG_MS * MS;
+
+		synthetic_begin(s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_begin(s, at, "step", STROBE_ROLE_STEP);
+		synthetic_stage(s, at, at + 10 * MS, "transformer", 0);
+		synthetic_end(s, at + LONG_MS * MS);
+		synthetic_end(s, at + LONG_MS * MS);
+		if (gpu_ms)
+			sb_builder_gpu(s->b,
+				&(struct sb_builder_gpu){ .name = sb_builder_name(s->b, "transformer", NULL),
+					.kind = SB_GPU_ZONE,
+					.start_ns = at,
+					.duration_ns = gpu_ms * MS,
+					.launch_ns = at,
+					.launch_tid = TID });
+	}
+}
+
+/* Samples of 50 ms, the first at `first_ms`, every `each_ms`. inner: the library's function it is in; may be NULL. */
+static void see(struct synthetic *s, uint32_t tid, const char *function, const char *inner, uint64_t first_ms,
+	uint64_t each_ms)
+{
+	uint32_t own = sb_builder_name(s->b, function, NULL);
+	uint32_t leaf = inner ? sb_builder_name(s->b, inner, NULL) : own;
+	const uint32_t names[] = { leaf, own }, lines[] = { inner ? 900 : 41, 41 };
+	struct sb_builder_sample sample = { .tid = tid, .weight_us = 50000 };
+
+	sb_builder_code_file(s->b, own, "/srv/pipe.py");
+	if (inner)
+		sb_builder_code_file(s->b, leaf, "/x/site-packages/torch/cuda/memory.py");
+	for (uint64_t at = first_ms; at < VIDEOS * LONG_MS; at += each_ms)
+		sb_builder_stack_sample(s->b, at * MS, &sample, names, lines, inner ? 2 : 1);
+}
+
+static void samples_reach_back_over_short_generations(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 0);
+	see(&s, TID, "pipe.on_step", NULL, 70, 50);
+	m = synthetic_model(&s, VIDEOS * LONG_MS * MS);
+	assert_int_equal(m->lines.count, 1);
+	assert_near(
+		m->lines.all[0].generation_s, 0.945, 1e-9); /* up to 970 ms, without the first video's 25 */
+	synthetic_done(&s);
+}
+
+static void a_comprehension_counts_with_the_function_around_it(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 0);
+	see(&s, TID, "pipe.run.<locals>.on_step", NULL, 70, 100);
+	see(&s, TID, "pipe.run.<locals>.on_step.<locals>.<genexpr>", NULL, 120, 100);
+	f = finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "python_between_steps");
+	assert_non_null(f);
+	assert_near(f->saves_s, 0.945, 1e-9);
+	synthetic_done(&s);
+}
+
+static double emptying_saves(uint64_t gpu_ms)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	double gain_s;
+
+	put_videos(&s, gpu_ms);
+	see(&s, TID, "pipe.on_step", "memory.empty_cache", 70, 50);
+	f = finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "allocator_thrash");
+	gain_s = f ? f->saves_s : 0;
+	synthetic_done(&s);
+	return gain_s;
+}
+
+/* It waits for the GPU, which works all but a millisecond of the 25. */
+static void emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles(void **state)
+{
+	assert_near(emptying_saves(BUSY_MS), (VIDEOS - 1) * 0.001, 1e-6);
+	assert_near(emptying_saves(0), 0.945, 1e-6); /* not known: all of its time */
+	assert_near(emptying_saves(10), 0.945, 1e-6); /* the GPU keeps up: Python is late for all of it */
+}
+
+static void a_thread_that_polls_an_event_holds_the_gil(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 0);
+	see(&s, OTHER, "pipe.watch", "threading.Event.is_set", 70, 50);
+	f = finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "gil_contention");
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "watch (pipe.py:41)"));
+	synthetic_done(&s);
+
+	put_videos(&s, 0);
+	see(&s, OTHER, "pipe.watch", "threading.Event.wait", 70, 50);
+	assert_null(finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "gil_contention"));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_reach_back_over_short_generations),
+		cmocka_unit_test(a_comprehension_counts_with_the_function_around_it),
+		cmocka_unit_test(emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles),
+		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
