@@ -53,8 +53,8 @@ static const struct command_option own_options[] = {
 		"three; slow:1.5,10: the first ten)",
 		true, false },
 	{ "gpu-counters", 0, "SPEC",
-		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC as of --gpu-trace, or "
-		"signal",
+		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC as of --gpu-trace, "
+		"signal, or slow (kept around the slow moments of --gpu-trace=slow:1.5)",
 		true, false },
 	{ "sample", 0, "HZ",
 		"sample Python stacks HZ times a second (100; 20 without this option); 0: do not", true,

@@ -13,6 +13,15 @@ static const struct sb_field moment_part_rows[] = {
 };
 static SB_FIELDS(moment_part, sb_slow_part, "SlowMomentPart", "What took longer than in the normal one.");
 
+static const struct sb_field moment_counter_rows[] = {
+	SB_FIELD(sb_slow_counter, counter, "counter", SB_ALWAYS,
+		"\"sm_active_percent\", \"tensor_active_percent\", \"dram_active_percent\" …"),
+	SB_FIELD(sb_slow_counter, percent, "percent", SB_KNOWN, "mean of the samples inside the slow one"),
+	SB_FIELD(sb_slow_counter, normal_percent, "normal_percent", SB_KNOWN, "inside the normal one"),
+};
+static SB_FIELDS(moment_counter, sb_slow_counter, "SlowMomentCounter",
+	"What the GPU's counters said meanwhile (--gpu-counters=slow).");
+
 static const struct sb_field sb_slow_moment_fields_rows[] = {
 	SB_FIELD(sb_slow_moment, what, "what", SB_ALWAYS,
 		"\"step\", \"generation\", \"out_of_memory\", \"asked\""),
@@ -32,6 +41,8 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 	SB_FIELD(sb_slow_moment, idle_s, "gpu_idle_s", SB_KNOWN,
 		"of the GPU between the first and the last of these"),
 	SB_FIELD(sb_slow_moment, normal_idle_s, "normal_gpu_idle_s", SB_KNOWN, "the same of the normal one"),
+	SB_FIELD_LIST(sb_slow_moment, counters, counter_count, "counters", SB_KNOWN, moment_counter,
+		"sampled counters of both, where there are samples"),
 	SB_FIELD_LIST(sb_slow_moment, parts, part_count, "parts", SB_KNOWN, moment_part,
 		"what took longer: kernels, stages, functions, each largest first"),
 	SB_FIELD(sb_slow_moment, words, "words", SB_KNOWN, "where the time went, in a sentence"),

@@ -19,6 +19,11 @@ struct sb_slow_moments_panel {
 		double peer_s; /* median of its peers, by the measure it was judged by; NAN: not judged */
 		double work_s, normal_work_s; /* kernels and copies launched in it; NAN: not traced */
 		double idle_s, normal_idle_s; /* of the GPU, between them */
+		struct sb_slow_counter {
+			const char *counter; /* as the columns of the samples are called */
+			double percent, normal_percent; /* mean of the samples inside; NAN: none */
+		} * counters; /* sampled by --gpu-counters */
+		size_t counter_count;
 		struct sb_slow_part {
 			const char *kind; /* "kernel", "stage", "function" */
 			const char *name;

@@ -4,17 +4,18 @@
 #include "base/error.h"
 #include "format/run_keys.h"
 #include "gpu/collector.h"
+#include "gpu/counter_rows.h"
 #include "gpu/driver.h"
 #include "gpu/pm_session.h"
 #include "gpu/pool.h"
 #include "gpu/stamps.h"
+#include "gpu/trace.h"
 #include "record/clock.h"
 #include "record/put.h"
 #include "record/step.h"
 #include "record/trace_spec.h"
 #include "strobe.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,8 +37,7 @@ enum phase {
 
 struct counted {
 	struct sb_pm_session session;
-	uint32_t schema;
-	uint64_t last_ticks; /* the end of the sample before; 0: none */
+	struct sb_counter_rows rows;
 	double dram_peak_bytes_per_s;
 };
 
@@ -56,49 +56,28 @@ static struct counted devices[DEVICES_MAX];
 static uint32_t device_count;
 static const struct sb_cupti *cupti;
 static struct sb_stamps stamps;
-static uint64_t sample_count, lost_count, unwritten_count, overflow_count;
+static uint64_t overflow_count;
+
+/* Samples are held, and written around slow moments alone. */
+static bool for_slow(void)
+{
+	return spec.bound == SB_TRACE_SLOW;
+}
 
 /* ---- samples ----------------------------------------------------------- */
-
-static void put_row(struct counted *d, uint64_t ticks, const double *row)
-{
-	uint64_t payload[1 + SB_PM_COLUMNS];
-
-	payload[0] = ticks;
-	memcpy(payload + 1, row, SB_PM_COLUMNS * sizeof *row);
-	if (!sb_put(SB_STREAM_DEVICE, SB_SAMPLE, d->schema, payload, 1 + SB_PM_COLUMNS))
-		unwritten_count++;
-}
-
-/* A row tells of the time since the row before: where samples do not meet, an empty one lies between. */
-static void put_gap(struct counted *d, uint64_t ticks)
-{
-	double row[SB_PM_COLUMNS];
-
-	for (int i = 0; i < SB_PM_COLUMNS; i++)
-		row[i] = NAN;
-	put_row(d, ticks, row);
-}
 
 static void take(void *user, const struct sb_pm_sample *s)
 {
 	struct counted *d = user;
 	uint64_t from = sb_stamps_ticks(&stamps, s->start), to = sb_stamps_ticks(&stamps, s->end);
 	uint64_t width = to - from, cut = atomic_load(&cut_ticks);
-	uint64_t gap = d->last_ticks && from > d->last_ticks ? from - d->last_ticks : 0;
 	double row[SB_PM_COLUMNS];
 
 	if (to <= from || width > sb_clock_ticks_of_ns(WIDEST_NS) || from < begin_ticks || (cut && to > cut))
 		return;
-	if (gap > width / 2)
-		lost_count += (gap + width / 2) / width;
-	if (!d->last_ticks || gap > width / 2)
-		put_gap(d, from);
-	d->last_ticks = to;
-	sample_count++;
 	memcpy(row, s->row, sizeof row);
 	sb_pm_metrics_rates(row, (double)width / (double)sb_clock_hz(), d->dram_peak_bytes_per_s);
-	put_row(d, to, row);
+	sb_counter_rows_take(&d->rows, from, to, row);
 }
 
 static void drain(void)
@@ -107,6 +86,7 @@ static void drain(void)
 		sb_stamps_take(&stamps, cupti);
 		sb_pm_session_drain(&devices[i].session, take, &devices[i]);
 	}
+	sb_counter_rows_look();
 }
 
 /* ---- beginning --------------------------------------------------------- */
@@ -141,7 +121,7 @@ static uint32_t find_devices(int *out, uint32_t limit)
 
 static void prepare(struct counted *d)
 {
-	d->last_ticks = 0;
+	memset(&d->rows, 0, sizeof d->rows);
 	d->dram_peak_bytes_per_s = sb_cuda_dram_peak(d->session.device);
 }
 
@@ -191,19 +171,28 @@ static bool start_devices(void)
 	return !err;
 }
 
+static bool start_rows(void)
+{
+	if (sb_counter_rows_start(for_slow()))
+		return true;
+	sb_keep_missing("sampled counters", "no memory to hold them for slow moments", HOW);
+	close_devices();
+	return false;
+}
+
 /* Call with the lock held, in phase READY. */
 static void begin(void)
 {
 	stamps.count = 0;
-	sample_count = lost_count = unwritten_count = overflow_count = 0;
+	overflow_count = 0;
 	sb_stamps_take(&stamps, cupti);
-	if (!start_devices()) {
+	if (!start_rows() || !start_devices()) {
 		sb_step_counting_hook_set(NULL);
 		atomic_store(&phase, OFF);
 		return;
 	}
 	for (uint32_t i = 0; i < device_count; i++)
-		devices[i].schema = sb_schema_define(
+		devices[i].rows.schema = sb_schema_define(
 			"gpu_pm", devices[i].session.device, sb_pm_column_names, SB_PM_COLUMNS);
 	begin_ticks = sb_clock_ticks();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN, (int64_t)begin_ticks);
@@ -271,26 +260,32 @@ static void arm(const struct sb_trace_spec *wanted)
 
 /* ---- the thread -------------------------------------------------------- */
 
-static void say_counts(void)
+static void say_lost(const struct sb_counter_counts *c)
 {
 	char text[160];
 
-	if (lost_count || overflow_count) {
-		snprintf(text, sizeof text,
-			"%llu of about %llu samples were lost, the buffer was full %llu times",
-			(unsigned long long)lost_count, (unsigned long long)(lost_count + sample_count),
-			(unsigned long long)overflow_count);
-		sb_keep_missing("some sampled counters", text, HOW);
-	}
-	if (unwritten_count)
+	if (!c->lost && !overflow_count)
+		return;
+	snprintf(text, sizeof text, "%llu of about %llu samples were lost, the buffer was full %llu times",
+		(unsigned long long)c->lost, (unsigned long long)(c->lost + c->taken),
+		(unsigned long long)overflow_count);
+	sb_keep_missing("some sampled counters", text, HOW);
+}
+
+static void say_counts(void)
+{
+	struct sb_counter_counts c = sb_counter_rows_counts();
+
+	say_lost(&c);
+	if (c.unwritten)
 		sb_keep_missing("sampled counters after the recording was full",
 			"GPU records reached their share of max_trace_bytes",
 			"raise max_trace_bytes or sample fewer steps");
-	if (!sample_count)
+	if (!c.taken)
 		sb_keep_missing("sampled counters", "no sample was complete in the time asked for",
 			"sample for longer: --gpu-counters=seconds:5");
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_SAMPLES, (int64_t)sample_count);
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_LOST, (int64_t)(lost_count + unwritten_count));
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_SAMPLES, (int64_t)c.written);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_LOST, (int64_t)(c.lost + c.unwritten));
 }
 
 static void finish(void)
@@ -303,6 +298,7 @@ static void finish(void)
 		sb_pm_session_stop(&devices[i].session);
 	drain();
 	close_devices();
+	sb_counter_rows_stop();
 	say_counts();
 	sb_step_counting_hook_set(NULL);
 	atomic_store(&phase, OFF);
@@ -317,7 +313,7 @@ static bool useless(void)
 
 	for (uint32_t i = 0; i < device_count; i++)
 		broken += devices[i].session.broken;
-	return unwritten_count > 0 || broken == device_count;
+	return sb_counter_rows_counts().unwritten > 0 || broken == device_count;
 }
 
 /* Nothing comes by itself: no sampling, or one that begins with a step. */
@@ -350,14 +346,29 @@ static void collect_until_quit(void)
 
 /* ---- from outside ------------------------------------------------------ */
 
+static int read_spec(const char *text, struct sb_trace_spec *out)
+{
+	int err;
+
+	if (text && !strcmp(text, SB_COUNTERS_OF_SLOW)) {
+		*out = (struct sb_trace_spec){ .bound = SB_TRACE_SLOW };
+		return 0;
+	}
+	err = sb_trace_spec_parse(text, out);
+	if (!err && out->bound == SB_TRACE_SLOW)
+		err = sb_fail(STROBE_EINVAL,
+			"gpu counters '%s': use all, steps:3, steps:3@10, seconds:5, or slow beside a GPU "
+			"trace "
+			"of slow:1.5",
+			text);
+	return err;
+}
+
 int strobe_gpu_counters_start(const char *text)
 {
 	struct sb_trace_spec wanted;
-	int err = sb_trace_spec_parse(text, &wanted), cancel;
+	int err = read_spec(text, &wanted), cancel;
 
-	if (!err && wanted.bound == SB_TRACE_SLOW)
-		err = sb_fail(
-			STROBE_EINVAL, "gpu counters '%s': use all, steps:3, steps:3@10 or seconds:5", text);
 	if (err)
 		return err;
 	if (!sb_session_active())
@@ -392,7 +403,7 @@ void strobe_gpu_counters_stop(void)
 
 void sb_gpu_counters_signalled(void)
 {
-	if (!setting[0])
+	if (!setting[0] || !strcmp(setting, SB_COUNTERS_OF_SLOW))
 		return;
 	if (atomic_load(&phase) == ON)
 		strobe_gpu_counters_stop();
@@ -405,8 +416,22 @@ void sb_gpu_counters_session_started(const char *text)
 	snprintf(setting, sizeof setting, "%s", text ? text : "");
 	if (!setting[0] || !strcmp(setting, SB_TRACE_BY_SIGNAL))
 		return;
-	if (strobe_gpu_counters_start(setting))
+	if (!strcmp(setting, SB_COUNTERS_OF_SLOW) && !sb_gpu_trace_watches())
+		sb_keep_missing("sampled counters", "nothing watches for slow moments",
+			"--gpu-trace=slow:1.5 beside --gpu-counters=slow");
+	else if (strobe_gpu_counters_start(setting))
 		sb_keep_missing("sampled counters", strobe_error(), HOW);
+}
+
+void sb_gpu_counters_keep(uint64_t from_ticks, uint64_t to_ticks)
+{
+	sb_counter_rows_keep(from_ticks, to_ticks);
+}
+
+void sb_gpu_counters_watch_over(void)
+{
+	if (for_slow())
+		strobe_gpu_counters_stop();
 }
 
 static void say_unsampled(void)
@@ -439,6 +464,7 @@ void sb_gpu_counters_forget(void)
 {
 	sb_collector_forget(&collector);
 	device_count = 0; /* the parent's: neither stopped nor freed here */
+	sb_counter_rows_stop();
 	atomic_store(&phase, OFF);
 	sb_step_counting_hook_set(NULL);
 	sb_pm_sessions_forget();

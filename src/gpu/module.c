@@ -26,8 +26,8 @@ static void start(const struct sb_settings *settings)
 
 static void stop(void)
 {
+	sb_gpu_trace_session_stops(); /* the last slow moments: their counters are kept below */
 	sb_gpu_counters_session_stops();
-	sb_gpu_trace_session_stops();
 	sb_gpu_resolve_stop();
 }
 

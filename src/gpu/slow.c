@@ -2,6 +2,7 @@
 #include "gpu/slow.h"
 
 #include "format/run_keys.h"
+#include "gpu/counters.h"
 #include "gpu/held.h"
 #include "gpu/peers.h"
 #include "gpu/watch.h"
@@ -82,8 +83,11 @@ static void forget_spans(uint64_t now_ticks)
 }
 
 /* The GPU may be behind: records of these launches are written for a second more. */
-static void keep_span(uint64_t begin_ticks, uint64_t end_ticks)
+static void keep_span(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
 {
+	sb_gpu_counters_keep(begin_ticks, end_ticks);
+	if (!tracing)
+		return;
 	if (span_count == SPANS)
 		memmove(spans, spans + 1, --span_count * sizeof *spans);
 	spans[span_count++] = (struct span){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() };
@@ -157,11 +161,12 @@ static void keep(
 	snprintf(text, sizeof text, "%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
 		what, by, n->begin_ticks, n->end_ticks, normal_begin, normal_end, median, n->why);
 	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_MOMENT, text);
+	if (normal && normal_end < from)
+		keep_span(normal_begin, normal_end, tracing);
+	keep_span(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks,
+		tracing);
 	if (!tracing)
 		return;
-	if (normal && normal_end < from)
-		keep_span(normal_begin, normal_end);
-	keep_span(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks);
 	say_overwritten(from);
 	write_spans();
 }

@@ -178,8 +178,10 @@ static void finish(void)
 	if (!for_slow())
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
 	sb_activity_stop();
-	if (for_slow())
+	if (for_slow()) {
 		sb_slow_stop(true);
+		sb_gpu_counters_watch_over();
+	}
 	c = sb_activity_counts();
 	say_counts(&c);
 	cancel = sb_collector_hold(&collector);
@@ -198,6 +200,7 @@ static void watch_untraced(void)
 	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_enough())
 		return;
 	sb_slow_stop(false);
+	sb_gpu_counters_watch_over();
 	cancel = sb_collector_hold(&collector);
 	atomic_store(&phase, OFF);
 	pthread_cond_broadcast(&collector.changed);
@@ -429,6 +432,11 @@ void sb_gpu_trace_session_started(const char *text)
 	if (atomic_load(&phase) != OFF && for_slow())
 		sb_gpu_trace_listen();
 	asked = true;
+}
+
+bool sb_gpu_trace_watches(void)
+{
+	return atomic_load(&phase) != OFF && for_slow();
 }
 
 static void say_untraced(void)

@@ -71,7 +71,8 @@ const struct sb_setting sb_setting_table[] = {
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
 		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
 	{ "gpu_counters", SB_SETTING_TEXT, FIELD(gpu_counters), "", 0, 0, NULL, NULL,
-		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5 or signal; empty: off" },
+		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5, signal or slow; empty: "
+		"off" },
 	{ "stage_log", SB_SETTING_TEXT, FIELD(stage_log), "", 0, 0, NULL, NULL,
 		"print each stage's line as it ends: true (standard error) or a file; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "20", 0, 1000, NULL, "0",
@@ -203,7 +204,7 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 		if (!strcmp(t->key, "gpu_trace"))
 			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5";
 		if (!strcmp(t->key, "gpu_counters"))
-			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or signal";
+			return "all, steps:3, steps:3@10 (after ten steps), seconds:5, signal or slow";
 		snprintf(out, size, "at most %zu characters", t->size - 1);
 		break;
 	case SB_SETTING_TAGS: return "key: value pairs";
@@ -230,7 +231,8 @@ static bool unfit(const struct sb_setting *t, const char *text)
 {
 	if (strlen(text) >= t->size)
 		return true;
-	if (!strcmp(t->key, "gpu_counters") && !strcmp(text, SB_TRACE_BY_SIGNAL))
+	if (!strcmp(t->key, "gpu_counters") &&
+		(!strcmp(text, SB_TRACE_BY_SIGNAL) || !strcmp(text, SB_COUNTERS_OF_SLOW)))
 		return false;
 	return is_gpu_spec(t) && !is_gpu_trace(text, !strcmp(t->key, "gpu_trace"));
 }

@@ -6,6 +6,8 @@
 
 #define SB_TRACE_BY_SIGNAL "signal" /* of gpu_counters: begun by SIGUSR2 alone */
 
+#define SB_COUNTERS_OF_SLOW "slow" /* of gpu_counters: held, and written around slow moments alone */
+
 enum sb_trace_bound { SB_TRACE_ALL, SB_TRACE_STEPS, SB_TRACE_SECONDS, SB_TRACE_SLOW };
 
 #define SB_TRACE_MOMENTS_DEFAULT 3

@@ -4,10 +4,11 @@ usage: counters_with_fakes.py BUILD_DIR
 """
 import os
 import signal
+import subprocess
 import sys
 
 import wire
-from fake_program import Program, case, main, report_of
+from fake_program import BUILD, Program, case, main, report_of
 
 
 class Sampled(Program):
@@ -191,6 +192,83 @@ def a_stage_shows_the_counters_sampled_in_it():
         seen = stages[name]["gpu_counters"]
         assert seen["source"] == "pm sampling" and abs(seen["sm_active_percent"] - sm) < 1e-6, stages[name]
         assert abs(seen["dram_read_percent"] - 20) < 0.1 and 0 < seen["covered_ratio"] <= 1, seen
+
+
+LONG = 30 * 10 ** 9  # a step is slow by what its kernels take: no load of the machine makes another one slow
+
+
+def steps_of_a_watch(p, slow):
+    """Twelve steps, each with samples of its own level; that of the slow one is 90."""
+    for i in range(12):
+        p.strobe.strobe_step_begin(b"step_%d" % i, None)
+        p.begun = p.cupti.now()
+        p.kernel(b"kernel_of_step_%d" % i, LONG if i == slow else 1000)
+        p.samples(4, 90 if i == slow else 10 + i)
+        p.strobe.strobe_step_end()
+
+
+@case
+def counters_of_a_slow_step_are_kept_beside_a_normal_ones():
+    os.environ["STROBE_GPU_TRACE"] = "slow:100000"
+    p = Sampled("slow")
+    del os.environ["STROBE_GPU_TRACE"]
+    p.sampling()
+    steps_of_a_watch(p, 8)
+    rec = p.stop()
+    assert sorted(set(values_of(rec))) == [17, 90], values_of(rec)  # of 12 steps the slow one and the normal one before it
+    assert values_of(rec).count(90) == 4 and rec.meta["gpu_counters_sample_count"] == len(values_of(rec)), rec.meta
+    (moment,) = report_of(p.folder + "/last")["slow_moments"]
+    seen = {c["counter"]: (round(c["percent"], 3), round(c["normal_percent"], 3)) for c in moment["counters"]}
+    assert seen["sm_active_percent"] == (90, 17) and seen["tensor_active_percent"] == (45, 8.5), seen
+    text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
+    assert "SM active 90.0 % (normal 17.0 %), tensor 45.0 % (normal 8.5 %), DRAM" in text, text
+
+
+@case
+def a_healthy_run_keeps_no_counters():
+    os.environ["STROBE_GPU_TRACE"] = "slow:100000"
+    p = Sampled("slow")
+    del os.environ["STROBE_GPU_TRACE"]
+    p.sampling()
+    steps_of_a_watch(p, None)
+    rec = p.stop()
+    assert rec.sampled("gpu_pm") == [] and rec.meta["gpu_counters_sample_count"] == 0, rec.meta
+    assert not any(what == "sampled counters" for what, _ in rec.missing), rec.missing
+
+
+@case
+def counters_are_given_back_with_the_last_moment_that_was_asked_for():
+    os.environ["STROBE_GPU_TRACE"] = "slow:100000,1"
+    p = Sampled("slow")
+    del os.environ["STROBE_GPU_TRACE"]
+    p.sampling()
+    steps_of_a_watch(p, 8)
+    p.given_back()  # before the session ends
+    assert values_of(p.stop()).count(90) == 4
+
+
+@case
+def counters_of_an_asked_moment_are_kept_without_a_kernel_trace():
+    os.environ["STROBE_GPU_TRACE"] = "slow:100000"
+    p = Sampled("slow", lambda cupti: cupti.refuse(b"cuptiSubscribe_v2", 39))
+    del os.environ["STROBE_GPU_TRACE"]
+    p.sampling()
+    p.strobe.strobe_step_begin(b"now", None)
+    p.begun = p.cupti.now()
+    p.samples(4, 60)
+    p.strobe.strobe_gpu_trace_keep(b"a customer called")
+    p.strobe.strobe_step_end()
+    assert values_of(p.stop()) == [60] * 4
+    (moment,) = report_of(p.folder + "/last")["slow_moments"]
+    assert moment["what"] == "asked" and [round(c["percent"], 3) for c in moment["counters"] if c["counter"] == "sm_active_percent"] == [60], moment
+
+
+@case
+def slow_counters_without_a_watch_say_what_is_missing():
+    p = Sampled("slow")
+    p.zone(b"denoise", 1)
+    said = [why for what, why in p.stop().missing if what == "sampled counters"]
+    assert len(said) == 1 and "nothing watches for slow moments" in said[0] and "--gpu-trace=slow:1.5" in said[0], said
 
 
 sys.exit(main())

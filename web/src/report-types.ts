@@ -758,8 +758,16 @@ export type SlowMoment = {
   normal_gpu_work_s?: number; // the same of the normal one
   gpu_idle_s?: number; // of the GPU between the first and the last of these
   normal_gpu_idle_s?: number; // the same of the normal one
+  counters?: SlowMomentCounter[]; // sampled counters of both, where there are samples
   parts?: SlowMomentPart[]; // what took longer: kernels, stages, functions, each largest first
   words?: string; // where the time went, in a sentence
+};
+
+// What the GPU's counters said meanwhile (--gpu-counters=slow).
+export type SlowMomentCounter = {
+  counter: string; // "sm_active_percent", "tensor_active_percent", "dram_active_percent" …
+  percent?: number; // mean of the samples inside the slow one
+  normal_percent?: number; // inside the normal one
 };
 
 // What took longer than in the normal one.

@@ -28,6 +28,9 @@ struct side { /* the slow one, or the normal one */
 	struct sb_vec tallies[KINDS]; /* struct sb_gpu_tally by name, path, name */
 	struct sb_union busy;
 	int64_t work_ns, first_ns, last_ns;
+	struct {
+		double weighted, known_s;
+	} counters[SB_COUNTERS]; /* of the samples inside */
 };
 
 struct caught {
@@ -41,6 +44,7 @@ struct caught {
 struct moments {
 	struct sb_run *run;
 	struct sb_vec all; /* struct caught */
+	int64_t *row_ns; /* by schema: when its row before was */
 	bool no_memory;
 };
 
@@ -160,11 +164,53 @@ static void take_event_in(struct moments *m, struct side *s, const struct sb_eve
 	}
 }
 
+static int counter_of(const char *column)
+{
+	for (int i = 0; i < SB_COUNTERS; i++)
+		if (!strcmp(column, sb_gpu_counter_columns[i]))
+			return i;
+	return -1;
+}
+
+static void take_row_in(struct side *s, const struct sb_event *e, int64_t from_ns)
+{
+	const struct sb_run_schema *schema = e->sample.schema;
+
+	if (!is_in(s, from_ns + (e->t_ns - from_ns) / 2))
+		return;
+	for (uint32_t i = 0; i < schema->column_count; i++) {
+		int counter = counter_of(schema->columns[i]);
+
+		if (counter < 0 || !(e->sample.values[i] >= 0))
+			continue;
+		s->counters[counter].weighted += (double)(e->t_ns - from_ns) / 1e9 * e->sample.values[i];
+		s->counters[counter].known_s += (double)(e->t_ns - from_ns) / 1e9;
+	}
+}
+
+/* A row is of the time since the row before it. */
+static void take_row(struct moments *m, const struct sb_event *e)
+{
+	int64_t *row_ns = &m->row_ns[e->sample.schema - m->run->schemas], from_ns = *row_ns;
+	struct caught *all = m->all.items;
+
+	*row_ns = e->t_ns;
+	for (size_t i = 0; from_ns > INT64_MIN && e->t_ns > from_ns && i < m->all.count; i++)
+		for (int s = 0; s < 2; s++)
+			if (all[i].process == e->process)
+				take_row_in(&all[i].sides[s], e, from_ns);
+}
+
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct moments *m = self;
 	struct caught *all = m->all.items;
 
+	if (e->kind == SB_EVENT_SAMPLE) {
+		if (!strcmp(e->sample.schema->source, "gpu_pm"))
+			take_row(m, e);
+		return;
+	}
 	for (size_t i = 0; i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
 			if (all[i].process == e->process)
@@ -261,6 +307,22 @@ static void fill_work(struct side *s, double *out_work_s, double *out_idle_s)
 	*out_idle_s = s->work_ns ? seconds(s->last_ns - s->first_ns - sb_union_ns(&s->busy)) : 0;
 }
 
+static double mean_of(const struct side *s, int counter)
+{
+	return s->counters[counter].known_s > 0 ? s->counters[counter].weighted / s->counters[counter].known_s
+						: NAN;
+}
+
+static void fill_counters(struct sb_model *model, const struct caught *c, struct sb_slow_moment *out)
+{
+	out->counters = sb_model_alloc(model, SB_COUNTERS * sizeof *out->counters);
+	for (int i = 0; out->counters && i < SB_COUNTERS; i++)
+		if (c->sides[0].counters[i].known_s > 0)
+			out->counters[out->counter_count++] = (struct sb_slow_counter){
+				sb_gpu_counter_columns[i], mean_of(&c->sides[0], i), mean_of(&c->sides[1], i)
+			};
+}
+
 static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, int kind)
 {
 	for (size_t i = 0; i < s->part_count; i++)
@@ -329,6 +391,7 @@ static void fill_moment(
 	out->peer_s = c->median_ns > 0 ? seconds(c->median_ns) : NAN;
 	fill_work(slow, &out->work_s, &out->idle_s);
 	fill_work(normal, &out->normal_work_s, &out->normal_idle_s);
+	fill_counters(model, c, out);
 	out->parts = sb_model_alloc(model, KINDS * PARTS_MOST * sizeof *out->parts);
 	for (int kind = 0; out->parts && kind < KINDS; kind++)
 		if (kind != KERNEL || normal->traced)
@@ -350,9 +413,19 @@ static void done(void *self)
 				sb_vec_done(&side->tallies[kind]);
 			sb_union_done(&side->busy);
 		}
-	if (m)
+	if (m) {
 		sb_vec_done(&m->all);
+		free(m->row_ns);
+	}
 	free(m);
+}
+
+static int make_rows(struct moments *m)
+{
+	m->row_ns = calloc(m->run->schema_count + 1, sizeof *m->row_ns);
+	for (uint32_t i = 0; m->row_ns && i < m->run->schema_count; i++)
+		m->row_ns[i] = INT64_MIN;
+	return m->row_ns ? 0 : STROBE_ENOMEM;
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -365,12 +438,14 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		m->run = run;
 		err = find_moments(m);
 	}
+	if (!err && m->all.count)
+		err = make_rows(m);
 	if (err || !m->all.count) {
 		done(m);
 		return err ? sb_fail(err, "no memory for the slow moments of '%s'", run->path) : 0;
 	}
 	*v = (struct sb_visitor){ .self = m,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK,
+		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK | 1u << SB_EVENT_SAMPLE,
 		.roles = SB_EVERY_ZONE,
 		.event = take_event,
 		.zone = take_zone };

@@ -51,6 +51,30 @@ static void put_work(struct sb_buf *out, const struct sb_slow_moment *s)
 	sb_buf_putc(out, '\n');
 }
 
+/* The three that say most; the JSON report has all. */
+static void put_counters(struct sb_buf *out, const struct sb_slow_moment *s)
+{
+	static const struct {
+		const char *counter, *word;
+	} shown[] = { { "sm_active_percent", "SM active" }, { "tensor_active_percent", "tensor" },
+		{ "dram_active_percent", "DRAM" } };
+	bool first = true;
+
+	for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+		for (size_t i = 0; i < s->counter_count; i++) {
+			const struct sb_slow_counter *c = &s->counters[i];
+
+			if (strcmp(c->counter, shown[k].counter))
+				continue;
+			sb_buf_printf(out, "%s%s %.1f %%", first ? "    " : ", ", shown[k].word, c->percent);
+			if (!isnan(c->normal_percent))
+				sb_buf_printf(out, " (normal %.1f %%)", c->normal_percent);
+			first = false;
+		}
+	if (!first)
+		sb_buf_putc(out, '\n');
+}
+
 static void put_part(struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p)
 {
 	char more[32];
@@ -73,6 +97,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		if (s->words)
 			sb_text_wrap(out, s->words, 4, sb_text_columns(options));
 		put_work(out, s);
+		put_counters(out, s);
 		for (size_t p = 0; p < s->part_count; p++)
 			put_part(out, options, &s->parts[p]);
 	}
