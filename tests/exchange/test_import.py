@@ -3,6 +3,7 @@ import collections
 import gzip
 import json
 import os
+import pathlib
 
 import pytest
 
