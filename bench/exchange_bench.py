@@ -19,9 +19,8 @@ MEGABYTES = float(os.environ.get("STROBE_BENCH_MEGABYTES", 200))
 
 LOAD = "import gzip,json,sys; f=sys.argv[1]; json.load((gzip.open if f.endswith('.gz') else open)(f))"
 SHAPES = (("plain", "k.json", ()), ("gzip", "k.json.gz", ()), ("any order", "shuffled.json", ("--shuffle",)), ("48 blocks", "deep.json", ("--blocks", "48")))
-
-
 REAL = (("torch 2.11 on an H200", "data/kineto-h200"), ("torch 2.15, plain", "exchange/traces/torch-2.15-plain"), ("torch 2.15, Python stacks", "exchange/traces/torch-2.15-stacks"),
+        ("torch 2.3, shapes and memory", "exchange/traces/torch-2.3-shapes-memory"),
         ("torch 2.15, shapes and memory", "exchange/traces/torch-2.15-shapes-memory"))
 
 

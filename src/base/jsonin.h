@@ -51,6 +51,10 @@ struct sb_jsonin {
 	uint64_t token_offset; /* of the token's first byte */
 	unsigned depth; /* containers open after this token */
 
+	/* ---- set after init ---- */
+	bool any_bytes; /* controls and what is no UTF-8 become U+FFFD in strings, and are counted */
+	uint64_t replaced_bytes;
+
 	/* ---- private ---- */
 	sb_jsonin_read_fn *read;
 	void *source;

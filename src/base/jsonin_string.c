@@ -111,12 +111,18 @@ static bool read_special(struct sb_jsonin *p, bool *out_end)
 		sb_jsonin_error(p, p->position, "the file ends inside a string");
 		return false;
 	}
+	sb_jsonin_look_ahead(p, 4);
+	n = c < 0x20 ? 0 : sb_jsonin_utf8_length((const unsigned char *)p->position);
+	if (!n && p->any_bytes) {
+		p->replaced_bytes++;
+		p->position++;
+		keep_bytes(p, "\xef\xbf\xbd", 3);
+		return true;
+	}
 	if (c < 0x20) {
 		sb_jsonin_error(p, p->position, "control character 0x%02x in a string", c);
 		return false;
 	}
-	sb_jsonin_look_ahead(p, 4);
-	n = sb_jsonin_utf8_length((const unsigned char *)p->position);
 	if (!n) {
 		sb_jsonin_error(p, p->position, "byte 0x%02x is not UTF-8", c);
 		return false;

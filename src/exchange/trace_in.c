@@ -446,8 +446,11 @@ int sb_trace_read(struct sb_source *source, const char *name, struct sb_trace *t
 	struct sb_jsonin p;
 	int err = sb_jsonin_init(&p, name, STRING_LIMIT, sb_source_read, source);
 
+	p.any_bytes =
+		true; /* torch writes names from memory it has given back: one name, not the whole trace */
 	if (!err)
 		err = read_document(&p, t);
+	t->counts.replaced_bytes = p.replaced_bytes;
 	sb_jsonin_done(&p);
 	return err;
 }

@@ -64,6 +64,7 @@ struct sb_trace_counts {
 	uint64_t unmatched; /* ends without a begin */
 	uint64_t unended; /* begins without an end */
 	uint64_t backward; /* durations below zero: taken as none */
+	uint64_t replaced_bytes; /* of names: no text */
 	uint64_t orphan_gpu; /* GPU records whose launch is not in the trace */
 };
 

@@ -334,6 +334,8 @@ static void note_losses(struct sb_trace *t)
 		{ c->unended, "begin without an end closed at the trace's last time",
 			"begins without an end closed at the trace's last time" },
 		{ c->backward, "duration below zero taken as none", "durations below zero taken as none" },
+		{ c->replaced_bytes, "byte of a name that is no text replaced",
+			"bytes of names that are no text replaced" },
 		{ c->orphan_gpu, "GPU record without a launch", "GPU records without a launch" },
 	};
 

@@ -42,10 +42,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         plain = os.path.join(folder, "trace.json")
         p.export_chrome_trace(plain)
-        with open(plain) as read:
-            text = re.sub(r'"(host_name|traceName)": "[^"]*"', r'"\1": "here"', read.read())
+        with open(plain, "rb") as read:  # older ones write bytes that are no UTF-8 beside Python's stacks
+            text = re.sub(rb'"(host_name|traceName)": "[^"]*"', rb'"\1": "here"', read.read())
         with open(sys.argv[1], "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, compresslevel=9) as out:
-            out.write(text.encode())
+            out.write(text)
 
 
 main()

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -82,12 +83,14 @@ def test_a_real_trace_from_a_gpu(strobe):
 @pytest.mark.parametrize("path", sorted((pathlib.Path(__file__).parent / "traces").glob("*.json.gz")), ids=lambda p: p.name.split(".json")[0])
 def test_traces_of_old_and_new_torch_keep_every_event(strobe, path):
     """Made by make_torch_trace.py: plain, with Python stacks, with shapes and memory."""
-    with gzip.open(path, "rt") as f:
-        events = [e for e in json.load(f, parse_float=str)["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
+    with gzip.open(path, "rt", errors="replace") as f:  # torch 2.3 writes some names from memory it has given back
+        trace = json.load(f, parse_float=str, strict=False)
+    events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
     expected, seen = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
     for e in events:
-        expected[e["name"]][0] += 1
-        expected[e["name"]][1] += ns(e["dur"])
+        name = re.sub("[\x00-\x1f]", "\ufffd", e["name"])
+        expected[name][0] += 1
+        expected[name][1] += ns(e["dur"])
     for z in strobe.zones(strobe.imported(path)):
         seen[z["name"]][0] += 1
         seen[z["name"]][1] += z["duration_ns"]
@@ -218,8 +221,6 @@ HOSTILE = {
     "a time past all clocks": (GOOD + b',{"ph":"X","name":"a","ts":1e300,"dur":2}]', 80, '"ts" is out of range'),
     "a million levels": (b'[{"ph":"X","args":' + b"[" * 1000000, 528, "nested deeper than 512 levels"),
     "a NUL byte": (b'[{"ph":"X",\0"name":"a"}]', 11, "expected a name in quotes, found byte 0x00"),
-    "a NUL byte in a string": (b'[{"ph":"X","name":"a\0"}]', 20, "control character 0x00"),
-    "bytes that are not UTF-8": (b'[{"ph":"X","name":"a\xff"}]', 20, "byte 0xff is not UTF-8"),
     "something after the end": (GOOD + b"] x", 55, "expected the end of the file, found 'x'"),
 }
 
@@ -233,6 +234,14 @@ def test_hostile_traces_get_one_line_with_the_offset(strobe, case):
     assert err.count("\n") == 1 and "hostile.json' line 1, byte %d: " % offset in err and what in err, err
     assert sorted(os.listdir(strobe.folder)) == before
     assert strobe("report", path, code=2).count("\n") == 1
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\n", b"\xff", b"\xed\xa0\x80"])
+def test_bytes_that_are_no_text_cost_their_name_only(strobe, byte):
+    path = strobe.write("bytes.json", GOOD + b',{"ph":"X","name":"odd' + byte + b'","pid":1,"tid":1,"ts":30,"dur":2}]')
+    out = strobe("import", path, "-o", strobe.folder / "run")
+    assert ("1 byte of a name that is no text replaced" if len(byte) == 1 else "3 bytes of names that are no text replaced") in out
+    assert [z["name"] for z in strobe.zones(strobe.folder / "run")] == ["a", "odd" + "\ufffd" * len(byte)]
 
 
 def test_a_negative_duration_costs_that_event_only(strobe):
