@@ -67,6 +67,12 @@ static double component_percent(const struct sb_model *model, const char *name)
 	return NAN;
 }
 
+/* "Transformer (24 blocks)": what they take together is for blocks_dominate. */
+static bool is_row_of_blocks(const struct sb_layer *layer)
+{
+	return layer->stands_for > 1 && !strcmp(layer->component, "blocks");
+}
+
 void sb_rule_layer_dominates(struct sb_advisor *a)
 {
 	const struct sb_model_panel *m = &a->model->models;
@@ -75,7 +81,7 @@ void sb_rule_layer_dominates(struct sb_advisor *a)
 		const struct sb_layer *layer = &m->layers[i];
 		struct sb_advice *f;
 
-		if (!(layer->ratio * 100 > a->limit))
+		if (!(layer->ratio * 100 > a->limit) || is_row_of_blocks(layer))
 			continue;
 		f = sb_advisor_find(a, layer->ratio * 100, NAN,
 			sb_say(a, "layer '%s' takes %.1f %% of the model", layer->name, layer->ratio * 100),

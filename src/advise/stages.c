@@ -74,6 +74,16 @@ static const char *other_level(struct sb_advisor *a, size_t stage)
 	return "";
 }
 
+/* A benchmark's text is about one call: that it takes all the time says nothing, its layers do. */
+static bool is_benchmarked_call(const struct sb_model *model, const struct sb_stage *s)
+{
+	bool benchmark = model->models.summed_blocks;
+
+	for (size_t i = 0; i < model->iterations.count; i++)
+		benchmark |= model->iterations.all[i].aside;
+	return benchmark && s->parent < 0 && s->wall_ratio > 0.99;
+}
+
 void sb_rule_stage_dominates(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -88,7 +98,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		struct sb_advice *f;
 
 		if (is_frame(s) || !(percent > a->limit) || s->setup ||
-			has_inner_above(a->model, i, a->limit / 100))
+			has_inner_above(a->model, i, a->limit / 100) || is_benchmarked_call(a->model, s))
 			continue;
 		found++;
 		f = sb_advisor_find(a, percent, NAN,

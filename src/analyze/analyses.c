@@ -31,6 +31,7 @@ extern const struct sb_analysis sb_analysis_parameters;
 extern const struct sb_analysis sb_analysis_residency;
 extern const struct sb_analysis sb_analysis_sizes;
 extern const struct sb_analysis sb_analysis_layers;
+extern const struct sb_analysis sb_analysis_operators;
 extern const struct sb_analysis sb_analysis_precision;
 extern const struct sb_analysis sb_analysis_streaming;
 extern const struct sb_analysis sb_analysis_cache;
@@ -70,6 +71,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_residency,
 	&sb_analysis_sizes, /* it reads generations, memory and parameters */
 	&sb_analysis_layers,
+	&sb_analysis_operators,
 	&sb_analysis_precision,
 	&sb_analysis_streaming,
 	&sb_analysis_cache,

@@ -190,6 +190,8 @@ struct sb_iterations {
 	double warmup_s;
 	int64_t marked_warmup_count; /* in zones of warm-up; in none of these statistics */
 	double per_second; /* warm.count / warm.total: of the iterations themselves, not of what lies between */
+	double fps; /* frames a second, where a text says it; NAN: not known */
+	bool aside; /* as a text reports it: no part of the run's time, and no stage */
 	int64_t outlier_count; /* slower than its peers, see slow.h */
 	struct sb_outlier {
 		int64_t index;

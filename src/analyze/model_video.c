@@ -224,8 +224,8 @@ static const char *const timed_on[] = { "gpu", "cpu", SB_NAMES_END };
 
 static const struct sb_field layers_rows[] = {
 	SB_FIELD(sb_model_panel, layers_total_s, "total_s", SB_ALWAYS, "of the outermost layers"),
-	SB_FIELD_NAMED(sb_model_panel, layers_timed_on, "timed_on", SB_ALWAYS, timed_on,
-		"gpu: these times are GPU spans"),
+	SB_FIELD_NAMED(sb_model_panel, layers_timed_on, "timed_on", SB_KNOWN, timed_on,
+		"gpu: these times are GPU spans; absent where an imported text does not say it"),
 	SB_FIELD(sb_model_panel, block_mean_s, "block_mean_s", SB_KNOWN, "mean of the blocks' means"),
 	SB_FIELD(sb_model_panel, block_std_s, "block_std_s", SB_KNOWN,
 		"sample deviation of the blocks' means"),
@@ -251,13 +251,28 @@ static const struct sb_field variant_rows[] = {
 };
 static SB_FIELDS(variant, sb_variant, "Variant", "A precision or another named variant.");
 
+static const struct sb_field operator_row_rows[] = {
+	SB_FIELD(sb_operator, name, "name", SB_ALWAYS, "of the operator: \"aten::addmm\""),
+	SB_FIELD(sb_operator, calls, "count", SB_ALWAYS, "calls"),
+	SB_FIELD(sb_operator, self_s, "self_s", SB_ALWAYS, "CPU time without the operators inside it"),
+	SB_FIELD(sb_operator, total_s, "total_s", SB_KNOWN, "CPU time with them"),
+	SB_FIELD(sb_operator, gpu_s, "gpu_s", SB_KNOWN, "GPU time of its kernels"),
+	SB_FIELD(sb_operator, ratio, "self_ratio", SB_KNOWN, "of the table's whole self CPU time",
+		.range = SB_SHARE),
+};
+static SB_FIELDS(operator_row, sb_operator, "Operator", "An operator of torch.profiler's table.");
+
 static const struct sb_field sb_models_fields_rows[] = {
 	SB_FIELD(sb_model_panel, total_parameters, "parameter_count", SB_ALWAYS, "of all models",
 		.when = has_models),
+	SB_FIELD(sb_model_panel, device, "device", SB_KNOWN, "what an imported benchmark ran on: \"cuda\""),
+	SB_FIELD(sb_model_panel, gpu, "gpu_name", SB_KNOWN, "the GPU that it names"),
 	SB_FIELD_LIST(sb_model_panel, models, model_count, "models", SB_KNOWN, entry, "the largest first"),
 	SB_FIELD_PART("layers", layers, "the layers of the model"),
 	SB_FIELD_LIST(sb_model_panel, variants, variant_count, "variants", SB_KNOWN, variant,
 		"in the order of the run"),
+	SB_FIELD_LIST(sb_model_panel, operators, operator_count, "operators", SB_KNOWN, operator_row,
+		"of an imported table of torch.profiler, the most self time first"),
 };
 SB_FIELDS(sb_models_fields, sb_model_panel, "ModelAnalysis", "Parameters, layers, variants.",
 	.present = any_models, SB_FLAG(sb_model_panel, present));

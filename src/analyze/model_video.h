@@ -97,6 +97,8 @@ struct sb_model_panel {
 		double flops_per_step, tflops_reached;
 	} * models;
 	size_t model_count;
+	const char *device,
+		*gpu; /* of an imported benchmark: "cuda", "NVIDIA GeForce RTX 4090"; NULL: not said */
 	int64_t total_parameters;
 	struct sb_layer {
 		const char *name;
@@ -114,7 +116,7 @@ struct sb_model_panel {
 	size_t slowest_count; /* at most 5 */
 	double layers_total_s; /* outermost layers; the components add up to it */
 	bool layers_on_gpu; /* these times are GPU spans, not CPU time */
-	const char *layers_timed_on; /* "gpu", "cpu" */
+	const char *layers_timed_on; /* "gpu", "cpu"; NULL: the imported text does not say */
 	struct sb_component {
 		const char *name;
 		int64_t layers;
@@ -132,6 +134,13 @@ struct sb_model_panel {
 		const char *reading; /* NULL for the first */
 	} * variants;
 	size_t variant_count;
+	struct sb_operator { /* of an imported table of torch.profiler, beside the stages */
+		const char *name;
+		int64_t calls;
+		double self_s, total_s, gpu_s; /* NAN: not known */
+		double ratio; /* of all self time; NAN: not known */
+	} * operators; /* the most self time first */
+	size_t operator_count;
 };
 struct sb_streaming_panel {
 	bool present;

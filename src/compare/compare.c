@@ -241,6 +241,14 @@ static int compare_metrics(struct sb_comparison *c)
 	return err;
 }
 
+static bool all_of_means(const struct sb_facts *const *runs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!runs[i]->of_means)
+			return false;
+	return count > 0;
+}
+
 /* ---- the whole ---------------------------------------------------------- */
 
 int sb_compare(const struct sb_facts *const *base, size_t base_count, const struct sb_facts *const *now,
@@ -256,6 +264,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	c->base_count = base_count;
 	c->now_count = now_count;
 	c->tolerance = options->tolerance.alpha > 0 ? options->tolerance : sb_tolerance_default;
+	if (all_of_means(base, base_count) && all_of_means(now, now_count))
+		c->tolerance.absolute = 0;
 	c->total.base = c->total.now = NAN;
 	c->metrics = calloc(SB_METRIC_COUNT, sizeof *c->metrics);
 	err = c->metrics ? compare_metrics(c) : sb_compare_no_memory();

@@ -322,8 +322,8 @@ int sb_compare_explain(struct sb_comparison *c)
 	if (isnan(c->total.base) || isnan(c->total.now))
 		return 0;
 	err = renamed(c);
-	if (c->total.verdict == SB_VERDICT_SAME)
-		return err ? err : shifts(c);
+	if (c->total.verdict == SB_VERDICT_SAME) /* 0: texts without a time of their own */
+		return err || !(c->total.base > 0) ? err : shifts(c);
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)
 		err = rules[i](c);
 	if (!err)

@@ -98,6 +98,7 @@ struct sb_fact_stage {
 	int64_t count;
 	double total_s, self_s; /* NaN: untimed */
 	bool is_mean; /* of several measurements, as a benchmark prints it: milliseconds count */
+	bool aside; /* no part of the run's time */
 	double first_s; /* first begin since the run's start; NaN: not known */
 	struct sb_stats time; /* of one call */
 	double gpu_span_s, gpu_busy_s;
@@ -169,6 +170,7 @@ struct sb_facts {
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
 	double digit_s; /* what the last digit of its times stands for; NaN: they were measured */
+	bool of_means; /* a benchmark's text: its times are means of many calls, and milliseconds count */
 	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;

@@ -228,6 +228,11 @@ static void take_spread(const struct sb_comparison *c, const struct row *row, st
 	}
 }
 
+static bool is_aside(const struct row *row)
+{
+	return row->now.any ? row->now.any->aside : row->base.any->aside;
+}
+
 static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
 	struct sb_stage_change *out_change)
 {
@@ -245,7 +250,7 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
 	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
 			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
-	s.counted = !c->per_generation || s.per_generation || !has_generation_stages(c);
+	s.counted = (!c->per_generation || s.per_generation || !has_generation_stages(c)) && !is_aside(row);
 	if (!s.counted)
 		s.contribution_s = 0;
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;

@@ -88,28 +88,47 @@ static bool has_stage(const struct sb_facts *f, const char *name)
 	return false;
 }
 
+/* What has a mean of its own beside the stages. */
+static void add_mean(struct sb_facts *f, const char *name, const struct sb_stats *time)
+{
+	if (isnan(time->mean) || !name || has_stage(f, name))
+		return;
+	f->stages[f->stage_count++] = (struct sb_fact_stage){ .name = sb_facts_text(f, name),
+		.parent = -1,
+		.count = 1,
+		.total_s = time->mean,
+		.self_s = time->mean,
+		.is_mean = true,
+		.aside = true,
+		.first_s = NAN,
+		.time = *time,
+		.gpu_span_s = NAN,
+		.gpu_busy_s = NAN };
+}
+
+static bool any_aside(const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->iterations.count; i++)
+		if (m->iterations.all[i].aside)
+			return true;
+	return false;
+}
+
 /* A precision that a text names ("FP16: 28.45 ms") compares as a stage. In a recording its calls are inside stages. */
 static void take_variants(struct sb_facts *f, const struct sb_model *m)
 {
-	if (m->stages.stage_count && !m->models.summed_blocks)
+	if (m->stages.stage_count && !m->models.summed_blocks && !any_aside(m))
 		return;
-	for (size_t i = 0; i < m->models.variant_count; i++) {
-		const struct sb_variant *v = &m->models.variants[i];
-		double total_s = v->time.mean * (double)(v->time.count > 0 ? v->time.count : 1);
+	for (size_t i = 0; i < m->models.variant_count; i++)
+		add_mean(f, m->models.variants[i].name, &m->models.variants[i].time);
+}
 
-		if (isnan(total_s) || !v->name || has_stage(f, v->name))
-			continue;
-		f->stages[f->stage_count++] = (struct sb_fact_stage){ .name = sb_facts_text(f, v->name),
-			.parent = -1,
-			.count = (int64_t)v->time.count,
-			.total_s = total_s,
-			.self_s = total_s,
-			.is_mean = true,
-			.first_s = NAN,
-			.time = v->time,
-			.gpu_span_s = NAN,
-			.gpu_busy_s = NAN };
-	}
+/* Without its layers, the call that was benchmarked is a stage already. */
+static void take_asides(struct sb_facts *f, const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->iterations.count; i++)
+		if (m->iterations.all[i].aside && m->stages.stage_count > 1)
+			add_mean(f, m->iterations.all[i].name, &m->iterations.all[i].all);
 }
 
 static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
@@ -117,7 +136,9 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 	struct sb_map index = { 0 };
 	int err = 0;
 
-	f->stages = calloc(m->stages.stage_count + m->models.variant_count + 1, sizeof *f->stages);
+	f->of_means = m->models.summed_blocks || any_aside(m);
+	f->stages = calloc(
+		m->stages.stage_count + m->models.variant_count + m->iterations.count + 1, sizeof *f->stages);
 	if (!f->stages || !index_iterations(m, &index)) {
 		sb_map_done(&index);
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
@@ -152,6 +173,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 	}
 	sb_map_done(&index);
 	take_variants(f, m);
+	take_asides(f, m);
 	return err ? err : sb_facts_key_stages(f);
 }
 

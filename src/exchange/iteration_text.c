@@ -10,15 +10,21 @@
 #include <string.h>
 #include <strings.h>
 
+#define FPS_ROUNDED 0.02
+
 static struct sb_textlog_loop *add_loop(struct sb_textlog *log, const char *name, size_t size)
 {
 	struct sb_textlog_loop *loop = sb_vec_push(&log->loops, sizeof *loop);
 
 	if (!loop)
 		return NULL;
-	*loop = (struct sb_textlog_loop){
-		.total_s = NAN, .mean_s = NAN, .median_s = NAN, .min_s = NAN, .max_s = NAN, .std_s = NAN
-	};
+	*loop = (struct sb_textlog_loop){ .total_s = NAN,
+		.mean_s = NAN,
+		.median_s = NAN,
+		.min_s = NAN,
+		.max_s = NAN,
+		.std_s = NAN,
+		.frames_per_s = NAN };
 	while (size && strchr(" =:", name[size - 1]))
 		size--;
 	snprintf(loop->name, sizeof loop->name, "%.*s", (int)(size < 120 ? size : 120), name);
@@ -80,12 +86,33 @@ static bool is_decoration(const char *line)
 	       sb_textlog_after(line, "Rate") || (*line && strspn(line, "=- ") == strlen(line));
 }
 
+/* "FPS: 22.11" is the calls a second once more, unless a call makes several frames. */
+static bool take_frames(struct sb_textlog_loop *loop, const char *line)
+{
+	const char *fps = sb_textlog_after(line, "FPS"), *text = fps ? fps : line + strspn(line, " \t");
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !(value > 0) || !isfinite(value))
+		return false;
+	if (fps) {
+		if (fabs(value * loop->mean_s - 1) > FPS_ROUNDED)
+			loop->frames_per_s = value;
+		return true;
+	}
+	if (strcmp(end + strspn(end, " "), "frames/s"))
+		return false;
+	loop->frames_per_s = value;
+	return true;
+}
+
 static bool row(struct sb_textlog *log, char *line, int *out_err)
 {
 	struct sb_textlog_loop *loop = last_loop(log);
 
 	(void)out_err;
-	return loop && (take_count(loop, line) || take_time(loop, line) || is_decoration(line));
+	return loop && (take_frames(loop, line) || take_count(loop, line) || take_time(loop, line) ||
+			       is_decoration(line));
 }
 
 /* ---- headings ---- */
@@ -128,30 +155,6 @@ const struct sb_textform sb_iteration_form = { "iterations", opens, row };
 
 /* ---- the benchmark of a model ---- */
 
-/* "Total parameters: 304,714,240" */
-static void take_parameters(struct sb_textlog *log, const char *digits)
-{
-	int64_t value = 0;
-
-	for (; isdigit((unsigned char)*digits) || *digits == ','; digits++)
-		if (*digits != ',' && value < INT64_MAX / 20)
-			value = value * 10 + (*digits - '0');
-	log->parameters = value;
-	log->form_count++;
-}
-
-/* "Loading large model..." */
-static bool take_model(struct sb_textlog *log, const char *line)
-{
-	size_t size = strlen(line);
-	const char *model = strstr(line, " model");
-
-	if (strncmp(line, "Loading ", 8) || !model || model - line <= 8 || size > 60)
-		return false;
-	snprintf(log->model, sizeof log->model, "%.*s", (int)(model - line - 8), line + 8);
-	return true;
-}
-
 /* "Simple Benchmark (3 iterations after 5 warm-ups)" */
 static void take_heading_count(struct sb_textlog_loop *loop, const char *line)
 {
@@ -165,14 +168,6 @@ static void take_heading_count(struct sb_textlog_loop *loop, const char *line)
 
 static bool opens_benchmark(struct sb_textlog *log, const char *line)
 {
-	const char *parameters = sb_textlog_after(line, "Total parameters");
-
-	if (parameters && isdigit((unsigned char)*parameters)) {
-		take_parameters(log, parameters);
-		return true;
-	}
-	if (take_model(log, line))
-		return true;
 	if (!strstr(line, "Simple Benchmark") || !add_loop(log, "benchmark", 9))
 		return false;
 	last_loop(log)->apart = true;

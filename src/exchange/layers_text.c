@@ -1,4 +1,4 @@
-/* A model layer by layer, "Component timings:", and its precisions, "FP16: 28.45 ms". */
+/* A model layer by layer: "Component timings:", its total, and its slowest blocks. */
 #include "base/error.h"
 #include "exchange/textlog.h"
 #include "strobe.h"
@@ -12,15 +12,30 @@
 
 #define NONE SB_TEXTLOG_NONE
 
+/* "Component timings (GPU time, mean per call):" */
+static void take_clock(struct sb_textlog *log, const char *line)
+{
+	if (*log->model.device)
+		return;
+	if (strstr(line, "(GPU time"))
+		strcpy(log->model.device, "cuda");
+	else if (strstr(line, "(CPU time"))
+		strcpy(log->model.device, "cpu");
+}
+
 static bool opens(struct sb_textlog *log, const char *line)
 {
 	struct sb_stagelog_line model = { .kind = SB_STAGELOG_START, .name = "forward" };
 
 	if (!strstr(line, "Component timings"))
 		return false;
+	take_clock(log, line);
 	model.min_s = model.max_s = model.median_s = model.std_s = NAN;
 	log->form_count++;
-	return !sb_textlog_add(log, &model, &log->form_node);
+	if (sb_textlog_add(log, &model, &log->form_node))
+		return false;
+	log->forward = log->form_node + 1;
+	return true;
 }
 
 static int add_layer(struct sb_textlog *log, uint32_t parent, const struct sb_textlog_sums *sums)
@@ -35,13 +50,21 @@ static int add_layer(struct sb_textlog *log, uint32_t parent, const struct sb_te
 	return 0;
 }
 
-/* The part that holds the blocks: "Transformer (tot): 40.12 ms  (24 blocks)". */
-static uint32_t find_blocks(const struct sb_textlog *log)
+/* The part that holds the blocks, "Transformer (tot): 40.12 ms  (24 blocks)": the one of that name, else the last. */
+static uint32_t find_blocks(const struct sb_textlog *log, const char *name, size_t size)
 {
-	for (uint32_t i = log->form_node; i < log->count; i++)
-		if (log->nodes[i].line->calls && log->nodes[i].role == STROBE_ROLE_LAYER)
+	uint32_t last = NONE;
+
+	for (uint32_t i = log->form_node; i < log->count; i++) {
+		const struct sb_stagelog_line *line = log->nodes[i].line;
+
+		if (!line->calls || log->nodes[i].role != STROBE_ROLE_LAYER)
+			continue;
+		last = i;
+		if (size && strlen(line->name) == size && !strncmp(line->name, name, size))
 			return i;
-	return NONE;
+	}
+	return last;
 }
 
 /* Such a part is one layer that stands for its blocks. */
@@ -56,7 +79,7 @@ static void note_blocks(struct sb_textlog *log, const char *rest)
 		return;
 	if (total)
 		*total = 0;
-	if (strlen(line->name) < 200)
+	if (strlen(line->name) < 200 && !strcasestr(line->name, "block"))
 		strcat(line->name, " blocks");
 	line->calls = blocks;
 }
@@ -64,7 +87,7 @@ static void note_blocks(struct sb_textlog *log, const char *rest)
 /* "- Per block (std): 0.12 ms" */
 static bool take_per_block(struct sb_textlog *log, const char *line)
 {
-	uint32_t blocks = find_blocks(log);
+	uint32_t blocks = find_blocks(log, NULL, 0);
 	const char *colon = strchr(line, ':'), *rest;
 	double seconds;
 
@@ -81,72 +104,64 @@ static void note_slowest(struct sb_stagelog_line *blocks, double seconds)
 		blocks->max_s = seconds;
 }
 
+/* "Block 23", "blocks 3": how many letters the name has before its number; 0: it has none. */
+static size_t block_name(const char *label)
+{
+	size_t size = strlen(label), digits = 0;
+
+	while (digits < size && isdigit((unsigned char)label[size - digits - 1]))
+		digits++;
+	return digits && digits + 1 < size && label[size - digits - 1] == ' ' ? size - digits - 1 : 0;
+}
+
+/* After the total, only the blocks that are named. */
+static bool take_part(
+	struct sb_textlog *log, const char *label, double seconds, const char *rest, int *out_err)
+{
+	struct sb_textlog_sums sums = {
+		.name = label, .total_s = seconds, .min_s = NAN, .max_s = NAN, .median_s = NAN
+	};
+	size_t size = block_name(label);
+	uint32_t blocks = size ? find_blocks(log, label, size) : NONE;
+
+	if (log->nodes[log->form_node].ended && blocks == NONE)
+		return false;
+	*out_err = add_layer(log, blocks == NONE ? log->form_node : blocks, &sums);
+	if (!*out_err && blocks == NONE)
+		note_blocks(log, rest);
+	else if (!*out_err)
+		note_slowest(log->nodes[blocks].line, seconds);
+	return true;
+}
+
 static bool row(struct sb_textlog *log, char *line, int *out_err)
 {
-	struct sb_textlog_sums sums = { .min_s = NAN, .max_s = NAN, .median_s = NAN };
 	char *colon = strchr(line, ':');
 	const char *rest;
-	uint32_t blocks;
+	int64_t digit_ns;
+	double seconds;
 
 	line += strspn(line, " ");
 	if (!colon)
 		return false;
 	if (!strncmp(line, "Slowest", 7) || take_per_block(log, line))
 		return true;
-	if (!sb_textlog_seconds(colon + 1, &sums.total_s, &rest))
+	if (!sb_textlog_seconds(colon + 1, &seconds, &rest))
 		return false;
-	if (log->nodes[log->form_node].ended && strncasecmp(line, "Block ", 6))
-		return false;
+	digit_ns = sb_stagelog_last_digit(colon + 1 + strspn(colon + 1, " "), rest);
 	*colon = 0;
-	if (!strcmp(line, "Total")) {
-		log->nodes[log->form_node].line->duration_ns = (int64_t)(sums.total_s * 1e9 + 0.5);
+	if (!strcmp(line, "Total") && !log->nodes[log->form_node].ended) {
+		log->nodes[log->form_node].line->duration_ns = (int64_t)(seconds * 1e9 + 0.5);
+		log->nodes[log->form_node].line->digit_ns = digit_ns;
 		log->nodes[log->form_node].ended = true;
 		return true;
 	}
-	sums.name = line;
-	blocks = !strncasecmp(line, "Block ", 6) ? find_blocks(log) : NONE;
-	*out_err = add_layer(log, blocks == NONE ? log->form_node : blocks, &sums);
-	if (!*out_err && blocks == NONE)
-		note_blocks(log, rest);
-	else if (!*out_err)
-		note_slowest(log->nodes[blocks].line, sums.total_s);
-	return true;
-}
-
-const struct sb_textform sb_layers_form = { "layers", opens, row };
-
-/* ---- precisions ---- */
-
-static bool opens_precision(struct sb_textlog *log, const char *line)
-{
-	static const char *const names[] = { "FP32", "TF32", "FP16", "BF16", "FP8", "INT8", "INT4", NULL };
-
-	if (sb_textlog_after(line, "Speedup"))
-		return true;
-	for (const char *const *name = names; *name; name++) {
-		const char *value = sb_textlog_after(line, *name), *rest, *plus_minus;
-		struct sb_textlog_variant *v;
-		double seconds, std_s;
-
-		if (!value || !sb_textlog_seconds(value, &seconds, &rest))
-			continue;
-		v = sb_vec_push(&log->variants, sizeof *v);
-		if (!v)
-			return false;
-		*v = (struct sb_textlog_variant){ .count = 1,
-			.mean_ms = seconds * 1e3,
-			.median_ms = NAN,
-			.std_ms = NAN,
-			.min_ms = NAN,
-			.max_ms = NAN };
-		snprintf(v->name, sizeof v->name, "%s", *name);
-		plus_minus = strstr(value, "\xc2\xb1");
-		if (plus_minus && sb_textlog_seconds(plus_minus + 2, &std_s, &rest))
-			v->std_ms = std_s * 1e3;
-		log->form_count++;
+	if (take_part(log, line, seconds, rest, out_err)) {
+		log->nodes[log->count - 1].line->digit_ns = digit_ns;
 		return true;
 	}
+	*colon = ':'; /* a line of somebody else */
 	return false;
 }
 
-const struct sb_textform sb_precision_form = { "precision", opens_precision, NULL };
+const struct sb_textform sb_layers_form = { "layers", opens, row };

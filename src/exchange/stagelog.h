@@ -56,5 +56,7 @@ void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line);
 
 /* A time at the start of s, "16.47s", "812 ms", "1m 20.5s"; false: there is none, or one that no stage can take. */
 bool sb_stagelog_duration(const char *s, int64_t *out_ns, const char **out_rest);
+/* What the last printed digit of that time stands for; 0: not known. */
+int64_t sb_stagelog_last_digit(const char *s, const char *rest);
 
 #endif

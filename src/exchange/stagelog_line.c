@@ -91,7 +91,7 @@ bool sb_stagelog_duration(const char *s, int64_t *out_ns, const char **out_rest)
 }
 
 /* The time from s to rest with a one in its last place and noughts before. */
-static int64_t last_digit(const char *s, const char *rest)
+int64_t sb_stagelog_last_digit(const char *s, const char *rest)
 {
 	char text[64];
 	size_t size = (size_t)(rest - s), last = 0;
@@ -142,7 +142,7 @@ static bool cut_duration(char *s, struct sb_stagelog_line *line)
 		}
 		colon[-1] = 0;
 		line->duration_ns = duration_ns;
-		line->digit_ns = last_digit(colon, rest);
+		line->digit_ns = sb_stagelog_last_digit(colon, rest);
 		return true;
 	}
 	return false;

@@ -18,7 +18,8 @@
 
 static const struct sb_textform *const forms[] = { &sb_report_form, &sb_summary_form, &sb_iteration_form,
 	&sb_memory_form, &sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form,
-	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, &sb_torch_form, NULL };
+	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, &sb_torch_form, &sb_model_form,
+	&sb_call_memory_form, NULL };
 
 /* ---- small readings for the forms ---- */
 
@@ -275,7 +276,7 @@ static bool holds_nothing(const struct sb_textlog *log)
 	       (!log->form_count ||
 		       (!log->count && !log->loops.count && !log->memory.count && !log->samples.count &&
 			       !log->variants.count && !log->series.count && !log->gpu.count &&
-			       !log->rank_count && !log->parameters));
+			       !log->rank_count && !log->model.parameters && !log->operators.count));
 }
 
 /* A log may show a line or two of a program; a program may have stage lines in its strings. */
@@ -319,6 +320,8 @@ static int import_text(struct sb_source *source, const char *path, const char *s
 	int err = read_lines(source, path, &runs);
 
 	end_runs(&runs);
+	if (!err)
+		err = sb_textlog_settle_benchmarks(&log);
 	if (!err) {
 		sb_textlog_end_segment(&log);
 		if (log.threads)

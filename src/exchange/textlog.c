@@ -44,6 +44,7 @@ int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *su
 		.max_s = sums->max_s,
 		.median_s = sums->median_s,
 		.std_s = NAN };
+	int err;
 
 	snprintf(line.name, sizeof line.name, "%s", *sums->name ? sums->name : "?");
 	if (sums->total_s >= 0 && sums->total_s < 1e8)
@@ -51,7 +52,10 @@ int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *su
 	else
 		line.kind = SB_STAGELOG_UNTIMED;
 	log->form_count++;
-	return sb_textlog_add(log, &line, out_node);
+	err = sb_textlog_add(log, &line, out_node);
+	if (!err)
+		log->nodes[*out_node].sums = true;
+	return err;
 }
 
 int64_t sb_textlog_duration(const struct sb_textlog_node *n)
@@ -266,6 +270,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->operations);
 	sb_vec_done(&log->differences);
 	sb_vec_done(&log->gpu);
+	sb_vec_done(&log->operators);
 	for (size_t i = 0; i < log->series.count; i++)
 		free(((struct sb_textlog_series *)log->series.items)[i].values);
 	sb_vec_done(&log->series);

@@ -29,6 +29,7 @@ struct sb_textlog_node {
 	uint32_t depth; /* how far a report's row is indented */
 	bool ended; /* its TOTAL was seen */
 	bool part; /* a line of the TIMING BREAKDOWN */
+	bool sums; /* a row of a table: when it ran is not known */
 };
 
 /* The turns of one loop; NaN: not given. */
@@ -36,7 +37,9 @@ struct sb_textlog_loop {
 	char name[128];
 	int64_t count;
 	double total_s, mean_s, median_s, min_s, max_s, std_s;
+	double frames_per_s; /* NaN: not given */
 	bool apart; /* a benchmark: not around the stages, but after them */
+	bool aside; /* a benchmark of the call whose parts are the stages: no part of the run's time */
 	char stage[128]; /* the stage that it ran in; "": not given */
 };
 
@@ -85,6 +88,23 @@ struct sb_textlog_variant {
 	char name[64];
 	int64_t count;
 	double mean_ms, median_ms, std_ms, min_ms, max_ms;
+};
+
+/* A row of torch.profiler's table, where the text has the stages of the same work; NaN: not given. */
+struct sb_textlog_operator {
+	char name[128];
+	int64_t calls;
+	double self_s, total_s, gpu_s;
+};
+
+/* What a benchmark says of the model before its times. */
+struct sb_textlog_header {
+	char name[64], type[64]; /* "large", "VideoEncoder" */
+	char dtypes[64]; /* "FP32" */
+	char device[32], gpu[96]; /* "cuda", "NVIDIA GeForce RTX 4090" */
+	int64_t parameters;
+	double size_mb; /* 0: not given */
+	double input_mb, output_mb; /* of one call; 0: not given */
 };
 
 /* "sdpa_overhead   +380s total" */
@@ -138,6 +158,8 @@ struct sb_textlog {
 	struct sb_vec operations;
 	struct sb_vec differences; /* struct sb_textlog_difference */
 	struct sb_vec gpu; /* struct sb_textlog_gpu */
+	struct sb_vec operators; /* struct sb_textlog_operator */
+	double operators_s; /* of all of them; 0: not given */
 	double gpu_s; /* the whole of it, where rows may be left out; 0: not given */
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not given */
@@ -152,8 +174,8 @@ struct sb_textlog {
 	uint64_t guessed_count; /* loops that were put into a stage because they fit */
 	int64_t rank_count; /* of an aggregation summary; 0: none */
 	char session[64]; /* the id that a live display names */
-	char model[64];
-	int64_t parameters;
+	struct sb_textlog_header model;
+	uint32_t forward; /* the call that the layers are of, counted from 1; 0: none */
 
 	const struct sb_textform *form; /* whose passage is being read; NULL: none */
 	uint32_t form_node; /* what the passage's rows belong to; the form's own */
@@ -174,7 +196,7 @@ struct sb_textform {
 };
 extern const struct sb_textform sb_report_form, sb_summary_form, sb_iteration_form, sb_memory_form,
 	sb_benchmark_form, sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form,
-	sb_operations_form, sb_pstats_form, sb_torch_form;
+	sb_operations_form, sb_pstats_form, sb_torch_form, sb_model_form, sb_call_memory_form;
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);
@@ -201,6 +223,9 @@ int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *su
 int64_t sb_textlog_loop_ns(const struct sb_textlog_loop *loop);
 /* Makes a stage of a loop, inside the one that it ran in. Not nested where none can hold it. */
 int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, bool *out_nested);
+
+/* A text about one call of a model, benchmarked: that call is the run, the benchmark's calls stand aside. */
+int sb_textlog_settle_benchmarks(struct sb_textlog *log);
 
 /* A stage line of the guides; see stagelog.h. */
 int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line);

@@ -25,6 +25,13 @@ bool sb_textlog_begin_stage(
 void sb_textlog_put_sums(
 	struct sb_textlog_clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s);
 
+/* The model, its variants and operators, differences that are named. */
+void sb_textlog_put_facts(struct sb_textlog_clock *c);
+/* A loop that is no part of the run's time. */
+void sb_textlog_put_aside(struct sb_textlog_clock *c, const struct sb_textlog_loop *loop);
+/* MB as bytes; -1: not known. */
+int64_t sb_textlog_bytes(double mb);
+
 /* What a table says of the GPU, laid end to end. */
 void sb_textlog_put_gpu(struct sb_textlog_clock *c);
 /* How long the GPU worked at least; 0: not known. */

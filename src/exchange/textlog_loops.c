@@ -84,3 +84,61 @@ int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *l
 	*out_nested = sb_textlog_set_parent(log, home, self);
 	return 0;
 }
+
+/* ---- benchmarks ---- */
+
+static uint32_t root_of(const struct sb_textlog *log, uint32_t node)
+{
+	while (log->nodes[node].parent != NONE)
+		node = log->nodes[node].parent;
+	return node;
+}
+
+/* Nothing but the parts of one call. */
+static bool holds_one_call(const struct sb_textlog *log)
+{
+	for (uint32_t i = 0; i < log->count; i++)
+		if (root_of(log, i) + 1 != log->forward)
+			return false;
+	return true;
+}
+
+static void note_mb(struct sb_stagelog_line *line, const char *key, double mb)
+{
+	struct sb_stagelog_attr *a = &line->attrs[line->attr_count];
+
+	if (!(mb > 0) || line->attr_count == SB_STAGELOG_ATTRS_MAX)
+		return;
+	*a = (struct sb_stagelog_attr){ .f = mb };
+	snprintf(a->key, sizeof a->key, "%s", key);
+	line->attr_count++;
+}
+
+int sb_textlog_settle_benchmarks(struct sb_textlog *log)
+{
+	struct sb_textlog_loop *loops = log->loops.items;
+	bool one_call = holds_one_call(log);
+
+	for (size_t i = 0; one_call && i < log->loops.count; i++) {
+		struct sb_textlog_sums sums = { .name = "forward",
+			.total_s = loops[i].mean_s,
+			.min_s = NAN,
+			.max_s = NAN,
+			.median_s = NAN };
+		uint32_t node;
+
+		if (!loops[i].apart || !(loops[i].mean_s > 0))
+			continue;
+		loops[i].aside = true;
+		if (log->forward)
+			continue;
+		if (sb_textlog_add_sums(log, &sums, &node))
+			return STROBE_ENOMEM;
+		log->forward = node + 1;
+	}
+	if (log->forward) {
+		note_mb(log->nodes[log->forward - 1].line, "input_mb", log->model.input_mb);
+		note_mb(log->nodes[log->forward - 1].line, "output_mb", log->model.output_mb);
+	}
+	return 0;
+}

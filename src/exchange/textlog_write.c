@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define NONE SB_TEXTLOG_NONE
-#define MB 1048576.0
 #define SAMPLE_APART_NS 1000000000 /* where nothing says how long anything took */
 
 static int64_t put_node(struct sb_textlog_clock *c, uint32_t node, int64_t at_ns)
@@ -43,6 +42,8 @@ static int64_t with_loops(const struct sb_textlog *log)
 	int64_t longest_ns = 0, whole_ns = log->whole_ns;
 
 	for (size_t i = 0; i < log->loops.count; i++) {
+		if (loops[i].aside)
+			continue;
 		if (loops[i].apart)
 			whole_ns += sb_textlog_loop_ns(&loops[i]);
 		else if (sb_textlog_loop_ns(&loops[i]) > longest_ns)
@@ -57,6 +58,11 @@ static int put_loops(struct sb_textlog_clock *c, int64_t at_ns)
 
 	for (size_t i = 0; i < c->log->loops.count; i++) {
 		struct sb_textlog_clock beside = *c;
+
+		if (loops[i].aside) {
+			sb_textlog_put_aside(c, &loops[i]);
+			continue;
+		}
 		uint32_t name = sb_builder_name(c->builder, loops[i].name, NULL);
 
 		int64_t begin_ns = loops[i].apart ? at_ns : 0;
@@ -77,14 +83,9 @@ static int put_loops(struct sb_textlog_clock *c, int64_t at_ns)
 	return 0;
 }
 
-static int64_t megabytes(double mb)
-{
-	return mb >= 0 && mb < 1e9 ? (int64_t)(mb * MB + 0.5) : -1;
-}
-
 /* A reading printed between two stage lines was taken while the second ran: a stage
- * prints its line as it ends. One after all of them is at the end; without stages
- * they are spread evenly over the run. */
+ * prints its line as it ends. One after all of them, or before a table of sums, is at the
+ * end; without stages they are spread evenly over the run. */
 static uint64_t time_at(const struct sb_textlog_clock *c, struct sb_textlog_place p)
 {
 	int64_t from_ns, to_ns;
@@ -92,7 +93,7 @@ static uint64_t time_at(const struct sb_textlog_clock *c, struct sb_textlog_plac
 	if (!c->log->count)
 		return p.count > 1 ? (uint64_t)((double)c->whole_ns * (double)p.index / (double)(p.count - 1))
 				   : 0;
-	if (p.after >= c->log->count)
+	if (p.after >= c->log->count || c->log->nodes[p.after].sums)
 		return (uint64_t)c->whole_ns + 1; /* in no stage */
 	from_ns = p.after ? c->log->nodes[p.after - 1].end_ns : 0;
 	to_ns = c->log->nodes[p.after].end_ns;
@@ -149,8 +150,8 @@ static void put_memory(struct sb_textlog_clock *c)
 
 	for (size_t i = 0; i < c->log->memory.count; i++)
 		sb_builder_snapshot(c->builder, memory_time(c, i), all[i].label, all[i].device,
-			megabytes(all[i].allocated_mb), megabytes(all[i].reserved_mb),
-			megabytes(all[i].peak_mb));
+			sb_textlog_bytes(all[i].allocated_mb), sb_textlog_bytes(all[i].reserved_mb),
+			sb_textlog_bytes(all[i].peak_mb));
 }
 
 static bool any(const struct sb_textlog *log, size_t offset)
@@ -246,47 +247,6 @@ static void put_disk(struct sb_textlog_clock *c)
 	sb_builder_sample(c->builder, schema, (uint64_t)c->whole_ns, values, 1);
 }
 
-static struct strobe_attr number(const char *key, double value)
-{
-	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_FLOAT, .value.f = value };
-}
-
-/* "sdpa_overhead +380s total": a difference that the text names, beside the stages. */
-static void put_differences(struct sb_textlog_clock *c)
-{
-	const struct sb_textlog_difference *all = c->log->differences.items;
-
-	for (size_t i = 0; i < c->log->differences.count; i++) {
-		struct strobe_attr more = number("more_s", all[i].more_s);
-
-		sb_builder_event(c->builder, (uint64_t)c->whole_ns, all[i].name, 0, &more, 1);
-	}
-}
-
-static void put_variants(struct sb_textlog_clock *c)
-{
-	const struct sb_textlog_variant *all = c->log->variants.items;
-
-	for (size_t i = 0; i < c->log->variants.count; i++) {
-		const struct sb_textlog_variant *v = &all[i];
-		const struct {
-			const char *key;
-			double value;
-		} numbers[] = { { "mean_ms", v->mean_ms }, { "median_ms", v->median_ms },
-			{ "std_ms", v->std_ms }, { "min_ms", v->min_ms }, { "max_ms", v->max_ms } };
-		struct strobe_attr attrs[8] = {
-			{ .key = "variant", .type = STROBE_TYPE_STRING, .value.s = v->name },
-			{ .key = "count", .type = STROBE_TYPE_INT, .value.i = v->count }
-		};
-		size_t count = 2;
-
-		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-			if (!isnan(numbers[k].value))
-				attrs[count++] = number(numbers[k].key, numbers[k].value);
-		sb_builder_event(c->builder, 0, "strobe.variant", 0, attrs, count);
-	}
-}
-
 /* ---- the file ---- */
 
 static bool rows_are_left_out(const struct sb_textlog *log)
@@ -362,9 +322,6 @@ static int put_everything(struct sb_textlog_clock *c)
 
 	if (log->frames)
 		sb_builder_count(c->writer, SB_NAME_FRAMES, log->frames);
-	if (log->parameters > 0)
-		sb_builder_model(
-			c->builder, 0, *log->model ? log->model : "model", log->parameters, NULL, -1);
 	err = put_stages(c, &at_ns);
 	number_readings(c->log);
 	if (!err)
@@ -377,8 +334,7 @@ static int put_everything(struct sb_textlog_clock *c)
 		put_timed_series(c, (const struct sb_textlog_series *)log->series.items + i);
 	put_disk(c);
 	sb_textlog_put_gpu(c);
-	put_variants(c);
-	put_differences(c);
+	sb_textlog_put_facts(c);
 	put_missing(c);
 	return err;
 }

@@ -71,6 +71,16 @@ static enum column column_of(const char *heading)
 	return OTHER;
 }
 
+static bool has_benchmark(const struct sb_textlog *log)
+{
+	const struct sb_textlog_loop *loops = log->loops.items;
+
+	for (size_t i = 0; i < log->loops.count; i++)
+		if (loops[i].apart)
+			return true;
+	return false;
+}
+
 static bool opens(struct sb_textlog *log, const char *line)
 {
 	char copy[1024], *cells[SB_TEXTLOG_CELLS_MAX];
@@ -90,7 +100,8 @@ static bool opens(struct sb_textlog *log, const char *line)
 		called |= log->cells[i] == CALLS;
 	}
 	log->cell_count = (uint32_t)count;
-	log->form_node = log->count > 0; /* of a program whose stages are known: the same time once more */
+	/* of a program whose stages are known: the same work once more */
+	log->form_node = log->count > 0 || has_benchmark(log);
 	return timed && called;
 }
 
@@ -179,6 +190,25 @@ static int take_operator(struct sb_textlog *log, const struct operation *op)
 	return !err && on_gpu ? add_gpu(log, op, device) : err;
 }
 
+/* Beside the stages: the largest of them. */
+static int add_beside(struct sb_textlog *log, const struct operation *op)
+{
+	struct sb_textlog_operator *o = log->operators.count < GPU_ROWS_MAX
+						? sb_vec_push(&log->operators, sizeof *o)
+						: NULL;
+
+	if (log->operators.count == GPU_ROWS_MAX && !o)
+		return 0;
+	if (!o)
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	*o = (struct sb_textlog_operator){ .calls = (int64_t)op->value[CALLS],
+		.self_s = op->value[SELF_CPU],
+		.total_s = op->value[CPU_TOTAL],
+		.gpu_s = op->value[SELF_GPU] };
+	snprintf(o->name, sizeof o->name, "%s", op->name);
+	return 0;
+}
+
 static bool is_time(double seconds)
 {
 	return seconds >= 0 && seconds < SECONDS_MAX;
@@ -212,8 +242,10 @@ static bool take_foot(struct sb_textlog *log, const char *line)
 	if (strncmp(line, "Self ", 5) || !total || !sb_textlog_seconds(total + 12, &seconds, &rest) ||
 		!is_time(seconds))
 		return false;
-	if (log->form_node)
+	if (log->form_node) {
+		log->operators_s = cpu ? seconds : log->operators_s;
 		return true;
+	}
 	if (!cpu)
 		log->gpu_s = seconds;
 	ns = (int64_t)(seconds * 1e9 + 0.5);
@@ -243,8 +275,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 			return false;
 	if (isnan(op.value[SELF_CPU]) || isnan(op.value[CALLS]))
 		return false;
-	if (!log->form_node)
-		*out_err = take_operator(log, &op);
+	*out_err = log->form_node ? add_beside(log, &op) : take_operator(log, &op);
 	return true;
 }
 

@@ -22,6 +22,8 @@
 #define SB_ATTR_TIME_DIGIT_S "time_digit_s" /* the same of one imported stage */
 #define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
 
+#define SB_RUN_DEVICE "device" /* string: what an imported benchmark ran on, "cuda", "cpu" */
+
 /* in every recording */
 #define SB_RUN_BACKEND "distributed_backend" /* string: "nccl", "gloo"...; absent where it is not known */
 #define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
@@ -67,6 +69,13 @@
 #define SB_ATTR_CALLS_MAX "strobe.calls_max_s"
 #define SB_ATTR_CALLS_MEDIAN "strobe.calls_median_s"
 #define SB_ATTR_CALLS_STD "strobe.calls_std_s"
+
+/* an event of an import: the turns of a loop that is no part of the run's time. loop, count, mean_s, median_s, std_s, min_s,
+ * max_s, frames_per_s */
+#define SB_EVENT_LOOP "strobe.loop"
+/* an event of an import: an operator of torch.profiler's table. operator, calls, self_s, total_s, gpu_s, of_s (all of
+ * them) */
+#define SB_EVENT_OPERATOR "strobe.operator"
 
 /* an event: what one shape of a model's inputs takes. shape, model, precision, flops or why it is not known */
 #define SB_EVENT_FLOPS "strobe.flops_shape"

@@ -44,42 +44,6 @@ Speed:      26.60 it/s
 ============================================================
 """
 
-BENCHMARK = """Using device: cuda
-GPU: NVIDIA GeForce RTX 4090
-Loading large model...
-Total parameters: 304,714,240
-Model size: ~1161.1 MB (FP32)
-
-============================================================
-Simple Benchmark (Average over runs)
-============================================================
-Running benchmark (50 iterations)...
-
-Results:
-  Mean:   45.23 ms
-  Median: 44.87 ms
-  Std:    2.14 ms
-  Min:    43.12 ms
-  Max:    52.34 ms
-  FPS:    22.11
-"""
-
-LAYERS = """Component timings:
-  Patch Embedding:      3.45 ms
-  Transformer (tot):   40.12 ms  (24 blocks)
-  - Per block (avg):    1.67 ms
-  - Per block (std):    0.12 ms
-  Normalization:        0.08 ms
-
-Total: 43.65 ms
-
-Slowest 5 transformer blocks:
-  Block 23: 1.89 ms
-  Block 22: 1.84 ms
-"""
-
-PRECISION = "FP32: 45.23 ms\nFP16: 28.45 ms\nSpeedup: 1.59x\n"
-
 DISPLAY = """=== Profiling Metrics (session_abc123) ===
 GPU: Memory 8420MB / 24564MB (34.3%), Util 85.2%, Temp 72.1\u00b0C
 CPU: 45.3%, Memory 12840MB / 32768MB (39.2%)
@@ -173,8 +137,11 @@ def test_a_memory_log_names_its_gpu(strobe, device, name):
     assert report["summary"]["gpu_memory_peak_bytes"] == 1 << 30
 
 
-def test_memory_printed_after_the_stages_is_in_no_stage(strobe):
-    assert "in no stage" in strobe("report", strobe.write("a.txt", SUMMARY + MEMORY))
+@pytest.mark.parametrize("text", [SUMMARY + MEMORY, MEMORY + SUMMARY])
+def test_memory_beside_a_table_of_sums_is_in_no_stage(strobe, text):
+    path = strobe.write("a.txt", text)
+    assert "in no stage" in strobe("report", path)
+    assert not any("peak" in key for row in stages(strobe.report(path)).values() for key in row), "when a row ran is not known"
 
 
 def test_an_iteration_block_keeps_its_figures(strobe):
@@ -202,41 +169,6 @@ def test_saved_summaries_compare_operation_by_operation(strobe):
 def test_iterations_beside_a_table_do_not_add_to_it(strobe):
     report = strobe.report(strobe.write("a.txt", SUMMARY + ITERATIONS))
     assert report["stage_analysis"]["wall_s"] == pytest.approx(68.027)
-
-
-def test_a_benchmark_keeps_its_results(strobe):
-    report = strobe.report(strobe.write("a.txt", BENCHMARK))
-    loop, = report["iterations"]
-    assert loop["count"] == 50 and [loop[k] for k in ("mean_s", "median_s", "std_s", "min_s", "max_s")] == pytest.approx([.04523, .04487, .00214, .04312, .05234])
-    assert loop["per_second"] == pytest.approx(22.11, rel=1e-3)
-    assert report["model_analysis"]["models"][0]["parameters"] == "304.7M"
-
-
-def test_a_layer_table_keeps_its_components(strobe):
-    path = strobe.write("a.txt", LAYERS)
-    report = strobe.report(path)
-    rows = stages(report)
-    assert report["stage_analysis"]["wall_s"] == pytest.approx(0.04365)
-    assert rows["Transformer blocks"]["count"] == 24 and rows["Transformer blocks"]["mean_s"] == pytest.approx(0.0016717, rel=1e-3)
-    assert rows["Patch Embedding"]["total_s"] == pytest.approx(0.00345)
-    text = strobe("report", path)
-    assert "per block 1.67 ms \u00b1 0.12" in text and "91.9 %" in text
-    assert "slowest: Block 23 1.89 ms, Block 22 1.84 ms" in text, "the row of all blocks is none of them"
-    assert "Layers (as printed)" in text, "the text does not say where it was measured"
-    assert any(r["id"] == "blocks_dominate" for r in report["recommendations"])
-
-
-def test_precisions_get_their_speedup(strobe):
-    text = strobe("report", strobe.write("a.txt", PRECISION))
-    assert "FP16: 28.45 ms" in text and "1.59 times as fast: good GPU use" in text
-    assert "1 runs" not in text, "the text does not say of how many runs it is the mean"
-
-
-def test_a_whole_benchmark_output(strobe):
-    report = strobe.report(strobe.write("a.txt", BENCHMARK + LAYERS + PRECISION))
-    assert report["stage_analysis"]["wall_s"] == pytest.approx(50 * .04523 + .04365)
-    assert {"benchmark", "forward", "Transformer blocks", "Patch Embedding", "Normalization"} <= set(stages(report)) and "FP32" not in stages(report)
-    assert not report["recording"].get("warnings")
 
 
 def test_a_live_display_becomes_samples(strobe):
@@ -279,16 +211,6 @@ def test_a_text_without_times_has_no_total_that_could_be_compared(strobe):
         assert report["session_info"]["no_times"] is True and report["session_info"]["duration"] == "no times"
         assert ", no times\n" in strobe("report", name + ".txt")
     assert "no_times" not in strobe.report(strobe.write("timed.txt", SUMMARY))["session_info"]
-
-
-def test_precisions_and_layers_compare_by_their_means(strobe):
-    faster = PRECISION.replace("28.45", "20.45").replace("1.59", "2.21")
-    rows = {s["name"]: s for s in json.loads(strobe("diff", strobe.write("a.txt", PRECISION), strobe.write("b.txt", faster), "--format", "json"))["stages"]}
-    assert (rows["FP16"]["base_s"], rows["FP16"]["new_s"], rows["FP16"]["verdict"]) == (pytest.approx(.02845), pytest.approx(.02045), "better")
-    assert rows["FP32"]["verdict"] == "same"
-    slower = LAYERS.replace("3.45 ms", "4.45 ms").replace("43.65", "44.65")
-    rows = {s["name"]: s for s in json.loads(strobe("diff", strobe.write("a.txt", LAYERS), strobe.write("b.txt", slower), "--format", "json"))["stages"]}
-    assert rows["Patch Embedding"]["verdict"] == "worse" and rows["Transformer blocks"]["verdict"] == "same"
 
 
 def test_a_sheet_that_is_not_filled_in_has_its_stages_by_name(strobe):
@@ -458,17 +380,6 @@ def test_a_summary_table_is_read_bottleneck_seldom_often(strobe):
                                 "fast_enough": "'transformer_forward' takes 0.055 s a call, 12.1 % of the time in 150 calls: fast enough for now"}
     what = {s["stage"]: s["what"] for s in report["strategies"]}
     assert "in chunks" in what["vae_decode"] and "keep the embeddings" in what["text_encoder_forward"]
-
-
-@pytest.mark.parametrize("fp16, words", [(38.45, "CPU- or memory-bound"), (28.45, "good GPU use"), (20.0, "tensor-core")])
-def test_a_speedup_of_precisions_is_read(strobe, fp16, words):
-    text = f"FP32: 45.23 ms\nFP16: {fp16:.2f} ms\nSpeedup: {45.23 / fp16:.2f}x\n"
-    assert words in readings(strobe.report(strobe.write("a.txt", text)))["precision"]
-
-
-def test_a_layer_table_is_read_blocks_are_where_it_should_be(strobe):
-    found = findings(strobe.report(strobe.write("a.txt", LAYERS)))
-    assert "91.9 %" in found["blocks_dominate"]["issue"] and "block_variance" not in found and "patch_embedding" not in found
 
 
 def test_a_live_display_is_read(strobe):

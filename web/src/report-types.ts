@@ -262,6 +262,8 @@ export type Iterations = {
   p99_s?: number; // 99 % take at most this
   last_s?: number; // the last one
   per_second: number; // without the warm-up; of the iterations themselves, not of the time between them
+  fps?: number; // frames a second, where an imported text says it
+  aside?: true; // of an imported benchmark: no part of the run's time, and no stage
   warmup_count: number; // slow ones at the start
   warmup_s?: number; // time of these
   marked_warmup_count?: number; // those inside a zone of warm-up (--profiling-warmup), beside the count and all times
@@ -497,9 +499,12 @@ export type Block = {
 // Parameters, layers, variants.
 export type ModelAnalysis = {
   parameter_count?: number; // of all models
+  device?: string; // what an imported benchmark ran on: "cuda"
+  gpu_name?: string; // the GPU that it names
   models?: ModelEntry[]; // the largest first
   layers?: Layers; // the layers of the model
   variants?: Variant[]; // in the order of the run
+  operators?: Operator[]; // of an imported table of torch.profiler, the most self time first
 };
 
 // One model of the pipeline.
@@ -516,7 +521,7 @@ export type ModelEntry = {
 // The layers of the model.
 export type Layers = {
   total_s: number; // of the outermost layers
-  timed_on: "gpu" | "cpu"; // gpu: these times are GPU spans
+  timed_on?: "gpu" | "cpu"; // gpu: these times are GPU spans; absent where an imported text does not say it
   block_mean_s?: number; // mean of the blocks' means
   block_std_s?: number; // sample deviation of the blocks' means
   block_count: number; // blocks of the model
@@ -556,6 +561,16 @@ export type Variant = {
   std_s?: number; // sample deviation (n - 1)
   speedup_ratio?: number; // over the first variant
   reading?: string; // the same in words
+};
+
+// An operator of torch.profiler's table.
+export type Operator = {
+  name: string; // of the operator: "aten::addmm"
+  count: number; // calls
+  self_s: number; // CPU time without the operators inside it
+  total_s?: number; // CPU time with them
+  gpu_s?: number; // GPU time of its kernels
+  self_ratio?: number; // of the table's whole self CPU time
 };
 
 // Frames that were sent.

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/room.h"
 #include "format/digest.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,14 @@ struct loop {
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts; NULL: nothing folded */
 	struct sb_summed summed; /* calls 0: none */
 	int64_t summed_ns;
+	double fps; /* NAN: not known */
+	bool aside;
+	const char *label; /* of one that stands aside; the model's */
 };
 
 struct loops {
 	struct sb_run *run;
+	struct sb_model *model;
 	struct loop *all;
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
@@ -54,7 +59,7 @@ static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
 	}
 	sb_map_put(&l->index, key, l->count);
 	l->all[l->count] = (struct loop){
-		.name = name, .role = role, .last_end_ns = INT64_MIN, .folded_min_ns = INT64_MAX
+		.name = name, .role = role, .last_end_ns = INT64_MIN, .folded_min_ns = INT64_MAX, .fps = NAN
 	};
 	return &l->all[l->count++];
 }
@@ -93,9 +98,34 @@ static bool is_loop(uint32_t role)
 	return role == STROBE_ROLE_ITERATION || role == STROBE_ROLE_STEP || role == STROBE_ROLE_BLOCK;
 }
 
-static void see_event(void *self, const struct sb_event *e)
+/* SB_EVENT_LOOP: the event's own name says that it is a loop; its attribute, which. */
+static void see_aside(struct loops *l, const struct sb_event *e)
 {
-	struct loops *l = self;
+	const struct sb_run_attr *name = sb_attr_find(e->attrs, e->attr_count, "loop");
+	double mean_s = sb_attr_number(e->attrs, e->attr_count, "mean_s");
+	double count = sb_attr_number(e->attrs, e->attr_count, "count");
+	struct loop *at;
+
+	if (!l->imported || strcmp(l->run->names[e->name].text, SB_EVENT_LOOP) || !name || !name->s ||
+		name->type != STROBE_TYPE_STRING || !(mean_s > 0 && mean_s < 1e8) ||
+		!(count >= 1 && count < 1e9))
+		return;
+	at = loop_of(l, e->name, STROBE_ROLE_ITERATION);
+	if (!at)
+		return;
+	at->aside = true;
+	at->label = sb_model_text(l->model, name->s);
+	at->fps = sb_attr_number(e->attrs, e->attr_count, "frames_per_s");
+	at->summed_ns = (int64_t)(mean_s * count * 1e9);
+	at->summed = (struct sb_summed){ .calls = (int64_t)count,
+		.min_s = sb_attr_number(e->attrs, e->attr_count, "min_s"),
+		.max_s = sb_attr_number(e->attrs, e->attr_count, "max_s"),
+		.median_s = sb_attr_number(e->attrs, e->attr_count, "median_s"),
+		.std_s = sb_attr_number(e->attrs, e->attr_count, "std_s") };
+}
+
+static void see_digest(struct loops *l, const struct sb_event *e)
+{
 	bool counts = is_loop(e->digest.role) && !(e->digest.flags & SB_ZONE_RECURSIVE);
 	struct loop *at = counts ? loop_of(l, e->name, e->digest.role) : NULL;
 
@@ -118,6 +148,14 @@ static void see_event(void *self, const struct sb_event *e)
 
 		at->folded[sb_digest_bucket_of((uint64_t)((b->low_ns + b->high_ns) / 2))] += b->count;
 	}
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	if (e->kind == SB_EVENT_EVENT)
+		see_aside(self, e);
+	else
+		see_digest(self, e);
 }
 
 /* ---- warm-up and outliers ------------------------------------------------ */
@@ -278,7 +316,9 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 
 	for (size_t i = 0; !err && i < count; i++)
 		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
-	out->name = sb_model_text(m, l->run->names[at->name].text);
+	out->name = sb_model_text(m, at->label ? at->label : l->run->names[at->name].text);
+	out->fps = at->fps;
+	out->aside = at->aside;
 	out->role = at->role;
 	out->marked_warmup_count = (int64_t)at->warming_count;
 	if (!err)
@@ -339,11 +379,12 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!l)
 		return sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path);
 	l->run = run;
+	l->model = model;
 	l->imported = sb_summed_possible(run);
 	v->self = l;
 	v->roles = 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK;
 	v->zone = see_zone;
-	v->kinds = 1u << SB_EVENT_DIGEST_NODE;
+	v->kinds = 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_EVENT;
 	v->event = see_event;
 	return 0;
 }

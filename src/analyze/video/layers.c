@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "format/run_keys.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SLOWEST 5
 #define LAYERS_MOST 8192
@@ -42,6 +44,14 @@ static bool ends_in_index(const char *name)
 	return size > 1 && isdigit((unsigned char)name[size - 1]);
 }
 
+/* "blocks", "Transformer blocks", "transformer_blocks": a list of them. */
+static bool ends_in_blocks(const char *part)
+{
+	size_t size = strlen(part);
+
+	return size >= 6 && !strcasecmp(part + size - 6, "blocks");
+}
+
 const char *sb_layer_component(const char *layer)
 {
 	const char *part = last_part(layer);
@@ -51,7 +61,7 @@ const char *sb_layer_component(const char *layer)
 	if (strcasestr(part, "pos_emb") || strcasestr(part, "position") || strcasestr(part, "rope") ||
 		strcasestr(part, "pos embed"))
 		return "position_embed";
-	if ((ends_in_index(layer) || strcasestr(part, " blocks")) && !strcasestr(part, "norm"))
+	if ((ends_in_index(layer) || ends_in_blocks(part)) && !strcasestr(part, "norm"))
 		return "blocks";
 	if (strcasestr(part, "norm"))
 		return "norm";
@@ -342,6 +352,18 @@ static void list_slowest(struct sb_model *model)
 	}
 }
 
+/* NULL: an imported text that does not say what it ran on. */
+static const char *timed_on(const struct sb_run *run, const struct sb_model_panel *panel)
+{
+	const struct sb_run_meta *device = sb_run_meta_find(run, SB_META_RUN, SB_RUN_DEVICE);
+
+	if (panel->layers_on_gpu || !(panel->summed_blocks || device))
+		return panel->layers_on_gpu ? "gpu" : "cpu";
+	if (!device || device->attr.type != STROBE_TYPE_STRING)
+		return NULL;
+	return strncmp(device->attr.s, "cpu", 3) ? "gpu" : "cpu";
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct layers *l = self;
@@ -366,9 +388,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	panel->layer_count = l->all.count;
 	panel->layers_total_s = 0;
 	panel->present = true;
-	panel->layers_timed_on = panel->layers_on_gpu ? "gpu" : "cpu";
 	qsort(panel->layers, panel->layer_count, sizeof *panel->layers, slowest_first);
 	err = sum_up(model);
+	panel->layers_timed_on = timed_on(run, panel);
 	list_slowest(model);
 	return err;
 }

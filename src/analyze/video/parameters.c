@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "format/run_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,20 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	return 0;
 }
 
+/* What an imported benchmark says before its numbers. */
+static void take_device(const struct sb_run *run, struct sb_model *model)
+{
+	const struct sb_run_meta *device = sb_run_meta_find(run, SB_META_RUN, SB_RUN_DEVICE);
+	const struct sb_run_meta *gpu = device ? sb_run_meta_find(run, SB_META_SYSTEM, "gpu0.name") : NULL;
+	struct sb_model_panel *panel = &model->models;
+
+	if (device && device->attr.type == STROBE_TYPE_STRING)
+		panel->device = sb_model_text(model, device->attr.s);
+	if (gpu && gpu->attr.type == STROBE_TYPE_STRING)
+		panel->gpu = sb_model_text(model, gpu->attr.s);
+	panel->present |= panel->gpu != NULL;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	const struct sb_model_entry *x = a, *y = b;
@@ -99,6 +114,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	char size[16];
 	bool flops = m->flops > 0 && d->step.count > 0 && d->step.total > 0;
 
+	take_device(run, model);
 	panel->models = sb_model_alloc(model, m->seen.count * sizeof *panel->models);
 	if (m->failed || (m->seen.count && !panel->models))
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse models");

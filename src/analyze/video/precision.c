@@ -128,11 +128,14 @@ static int fill(const struct variant *from, struct sb_model *model, struct sb_va
 }
 
 /* A word about the GPU needs one that did something. What was printed elsewhere is taken at
- * its word: precisions are compared on a GPU. */
+ * its word: precisions are compared on a GPU, unless it names another device. */
 static bool used_gpu(const struct sb_run *run, const struct sb_model *model)
 {
+	const struct sb_run_meta *device = sb_run_meta_find(run, SB_META_RUN, SB_RUN_DEVICE);
+
 	if (sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORTED_FROM))
-		return true;
+		return !device || device->attr.type != STROBE_TYPE_STRING ||
+		       strncmp(device->attr.s, "cpu", 3);
 	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series_column *c = strcmp(model->series[i].source, "gpu")
 							   ? NULL

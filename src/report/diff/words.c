@@ -64,9 +64,12 @@ void sb_diff_words(const struct sb_metric_change *t, struct sb_diff_words *out)
 
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)
 {
-	if (j->basis == SB_BASIS_TOLERANCE)
+	if (j->basis == SB_BASIS_TOLERANCE && tolerance->absolute > 0)
 		sb_buf_printf(out, "one value a side, judged by tolerance (%g %% and %g ms)",
 			100 * tolerance->ratio, 1e3 * tolerance->absolute);
+	else if (j->basis == SB_BASIS_TOLERANCE)
+		sb_buf_printf(out, "means that a benchmark printed, judged by tolerance (%g %%)",
+			100 * tolerance->ratio);
 	else if (j->basis == SB_BASIS_TOO_FEW)
 		sb_buf_printf(out,
 			"%" PRIu64 " and %" PRIu64 " repetitions are too few to judge: %zu a side are needed",

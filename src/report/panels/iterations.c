@@ -15,6 +15,9 @@ static void remarks(const struct sb_iterations *it, struct sb_buf *out)
 {
 	char a[32], b[32];
 
+	if (it->fps > 0)
+		sb_buf_printf(out, "    %.2f frames/s\n", it->fps);
+
 	if (it->warmup_count) {
 		sb_text_seconds(a, sizeof a, it->warmup_s);
 		sb_text_seconds(b, sizeof b, it->warm.mean);

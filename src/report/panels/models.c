@@ -3,6 +3,8 @@
 
 #include "base/memory_units.h"
 
+#include <string.h>
+
 /* ---- text --------------------------------------------------------------- */
 
 static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
@@ -10,9 +12,11 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 	if (!m->layer_count)
 		return;
 	sb_buf_printf(out, "  Layers (%s), total %.3f s\n",
-		m->layers_on_gpu   ? "GPU span"
-		: m->summed_blocks ? "as printed"
-				   : "CPU time",
+		m->layers_on_gpu     ? "GPU span"
+		: !m->summed_blocks  ? "CPU time"
+		: m->layers_timed_on ? strcmp(m->layers_timed_on, "gpu") ? "as printed, on the CPU"
+									 : "as printed, on the GPU"
+				     : "as printed",
 		m->layers_total_s);
 	if (m->component_count)
 		sb_buf_printf(
@@ -33,6 +37,56 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 		sb_buf_printf(out, " %.2f ms", m->slowest[i].mean_s * 1e3);
 	}
 	sb_buf_putc(out, '\n');
+}
+
+#define OPERATORS_SHOWN 10
+
+static void operators_text(const struct sb_model_panel *m, struct sb_buf *out)
+{
+	if (!m->operator_count)
+		return;
+	sb_buf_printf(out, "  %-38s %8s %12s %12s %8s\n", "Operators of one profiled call", "calls",
+		"self CPU", "CPU", "share");
+	for (size_t i = 0; i < m->operator_count && i < OPERATORS_SHOWN; i++) {
+		const struct sb_operator *o = &m->operators[i];
+		size_t used = 2;
+
+		sb_buf_puts(out, "    ");
+		for (used += sb_text_name(out, o->name, 36); used < 39; used++)
+			sb_buf_putc(out, ' ');
+		sb_buf_printf(out, "%8lld %9.3f ms", (long long)o->calls, o->self_s * 1e3);
+		if (isnan(o->total_s))
+			sb_buf_printf(out, " %12s", "-");
+		else
+			sb_buf_printf(out, " %9.3f ms", o->total_s * 1e3);
+		if (!isnan(o->ratio))
+			sb_buf_printf(out, " %6.1f %%", o->ratio * 100);
+		sb_buf_putc(out, '\n');
+	}
+	if (m->operator_count > OPERATORS_SHOWN)
+		sb_buf_printf(out, "    and %zu more (--format json has them)\n",
+			m->operator_count - OPERATORS_SHOWN);
+}
+
+static void variants_text(const struct sb_model_panel *m, struct sb_buf *out)
+{
+	for (size_t i = 0; i < m->variant_count; i++) {
+		const struct sb_variant *v = &m->variants[i];
+
+		sb_buf_puts(out, "  ");
+		sb_text_name(out, v->name, 24);
+		sb_buf_printf(out, ": %.2f ms", v->time.mean * 1e3);
+		if (!isnan(v->time.std))
+			sb_buf_printf(out, " ± %.2f", v->time.std * 1e3);
+		if (v->time.count > 1 && v->warmup_count) /* a printed mean does not say of how many */
+			sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count,
+				(long long)v->warmup_count);
+		else if (v->time.count > 1)
+			sb_buf_printf(out, " (%lld runs)", (long long)v->time.count);
+		if (v->reading)
+			sb_buf_printf(out, ", %.2f times as fast: %s", v->speedup, v->reading);
+		sb_buf_putc(out, '\n');
+	}
 }
 
 static void models_text(
@@ -62,22 +116,11 @@ static void models_text(
 			sb_buf_printf(out, "    %.2f TFLOP per step, %.1f TFLOP/s reached\n",
 				entry->flops_per_step / 1e12, entry->tflops_reached);
 	}
+	if (m->device)
+		sb_buf_printf(out, "  on %s%s%s\n", m->device, m->gpu ? ": " : "", m->gpu ? m->gpu : "");
 	layers_text(m, out);
-	for (size_t i = 0; i < m->variant_count; i++) {
-		const struct sb_variant *v = &m->variants[i];
-
-		sb_buf_puts(out, "  ");
-		sb_text_name(out, v->name, 24);
-		sb_buf_printf(out, ": %.2f ms", v->time.mean * 1e3);
-		if (!isnan(v->time.std))
-			sb_buf_printf(out, " ± %.2f", v->time.std * 1e3);
-		if (v->time.count > 1) /* a printed mean does not say of how many */
-			sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count,
-				(long long)v->warmup_count);
-		if (v->reading)
-			sb_buf_printf(out, ", %.2f times as fast: %s", v->speedup, v->reading);
-		sb_buf_putc(out, '\n');
-	}
+	variants_text(m, out);
+	operators_text(m, out);
 }
 
 const struct sb_panel sb_panel_models = {
