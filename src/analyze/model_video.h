@@ -98,7 +98,7 @@ struct sb_model_panel {
 	} * models;
 	size_t model_count;
 	const char *device,
-		*gpu; /* of an imported benchmark: "cuda", "NVIDIA GeForce RTX 4090"; NULL: not said */
+		*gpu; /* of an imported benchmark: "cuda", "NVIDIA GeForce RTX 4090"; NULL: not given */
 	int64_t total_parameters;
 	struct sb_layer {
 		const char *name;

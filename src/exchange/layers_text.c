@@ -160,7 +160,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 		log->nodes[log->count - 1].line->digit_ns = digit_ns;
 		return true;
 	}
-	*colon = ':'; /* a line of somebody else */
+	*colon = ':'; /* not a line of this table */
 	return false;
 }
 
