@@ -308,6 +308,17 @@ static void peak_rates_are_found_by_whole_words(void **state)
 	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Laptop GPU"));
 	assert_null(sb_peak_rates_find("NVIDIA H100 80GB HBM3 MIG 1g.10gb"));
 	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 5090 D"));
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 NVL"), "bf16"), 835);
+	assert_null(
+		sb_peak_rates_find("NVIDIA H200 NVL")); /* not an H200 of a board, whose rates are higher */
+	assert_null(sb_peak_rates_find("NVIDIA RTX 4000 SFF Ada Generation"));
+	assert_null(sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Server Edition"));
+	assert_null(sb_peak_rates_find("NVIDIA A800 40GB Active"));
+	assert_null(sb_peak_rates_find("NVIDIA GH200 144G HBM3e"));
+	close_to(sb_peak_rates_find("NVIDIA A100 80GB PCIe")->gb_per_s, 1935);
+	close_to(sb_peak_rates_find("NVIDIA A100-SXM4-80GB")->gb_per_s, 2039);
+	close_to(sb_peak_rates_find("NVIDIA B200")->gb_per_s, 7700);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A800-SXM4-80GB"), "fp64"), 19.5);
 	assert_null(sb_peak_rates_find("Fake GPU 9000"));
 	assert_null(sb_peak_rates_find(NULL));
 }

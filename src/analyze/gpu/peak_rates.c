@@ -37,10 +37,11 @@ static bool has_words(const char *name, const char *words)
 	return true;
 }
 
-/* A part or a slower kind of the GPU whose name it bears: the rates are others. */
+/* A part or another kind of the GPU whose name it bears: the rates or the memory are others. */
 static bool is_lesser(const char *name, const char *words)
 {
-	static const char *const lesser[] = { "Laptop", "Max-Q", "Mobile", "D", "MIG" };
+	static const char *const lesser[] = { "Laptop", "Max-Q", "Mobile", "D", "MIG", "NVL", "SFF", "Server",
+		"Active", "144G" };
 
 	for (size_t i = 0; i < sizeof lesser / sizeof *lesser; i++)
 		if (has_word(name, lesser[i], strlen(lesser[i])) &&
