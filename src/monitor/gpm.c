@@ -1,6 +1,7 @@
 /* Two samples in turn: each reading is of the time since the one before. */
 #include "monitor/gpm.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static bool begin(struct sb_gpm *gpm, const struct nvml_api *api, nvml_device de
 		return false;
 	gpm->get = calloc(1, sizeof *gpm->get);
 	gpm->newest = -1;
+	gpm->pcie_gb_per_s[0] = gpm->pcie_gb_per_s[1] = NAN;
 	return gpm->get && !api->gpm_alloc(&gpm->samples[0]) && !api->gpm_alloc(&gpm->samples[1]);
 }
 
@@ -46,6 +48,18 @@ static void ask(struct sb_gpm *gpm, uint32_t wanted, int before)
 	for (unsigned c = 0; c < SB_GPUS_COUNTERS; c++)
 		if (wanted & 1u << c)
 			get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = ids[c] };
+	get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = NVML_GPM_PCIE_TX };
+	get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = NVML_GPM_PCIE_RX };
+}
+
+/* The last two that were asked for. */
+static void take_pcie(struct sb_gpm *gpm)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct nvml_gpm_metric *m = &gpm->get->metrics[gpm->get->count - 2 + (unsigned)i];
+
+		gpm->pcie_gb_per_s[i] = m->code == NVML_OK ? m->value * (1 << 20) * 1e-9 : NAN;
+	}
 }
 
 static void take(const struct sb_gpm *gpm, uint32_t *wanted, double *values)
@@ -86,6 +100,7 @@ enum sb_gpus_counting sb_gpm_read(
 	if (api->gpm_get(gpm->get))
 		return SB_GPUS_COUNT_LATER;
 	take(gpm, wanted, values);
+	take_pcie(gpm);
 	return SB_GPUS_COUNTED;
 }
 

@@ -10,6 +10,7 @@ struct sb_gpm {
 	void *samples[2]; /* the driver's; NULL: none yet */
 	int newest; /* index of the reading before the next; -1: none */
 	struct nvml_gpm_get *get;
+	double pcie_gb_per_s[2]; /* sent and received by the GPU, as of the last reading; NAN: not counted */
 };
 
 /* Fills the wanted counters with their means since the call before; clears those that this device

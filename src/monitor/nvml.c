@@ -405,6 +405,13 @@ static const struct {
 	{ SB_GPUS_NVLINK_RX, NVML_NVLINK_RX_KIB, ~0u, 1024 },
 };
 
+/* A 32-bit counter of bytes goes round every 4.3 GB: with 54 GB/s over PCIe many times between two readings, and its rate is
+ * that of any other number of rounds (seen: H200, driver 580). */
+static bool is_ambiguous(int i, const struct nvml_field *now)
+{
+	return now->type == NVML_FIELD_UNSIGNED && link_fields[i].unit_bytes < 1024;
+}
+
 /* How far a counter came; a 32-bit one may have gone round. */
 static double field_step(const struct nvml_field *now, const struct nvml_field *before)
 {
@@ -423,13 +430,23 @@ static void note_links(
 		bool counted = fields[i].code == NVML_OK, known = links->before[i].id && counted;
 		double step = known ? field_step(&fields[i], &links->before[i]) : NAN;
 
-		links->gb_per_s[i] = step >= 0 && elapsed_s > 0
+		links->gb_per_s[i] = step >= 0 && elapsed_s > 0 && !is_ambiguous(i, &fields[i])
 					     ? step * link_fields[i].unit_bytes * 1e-9 / elapsed_s
 					     : NAN;
 		if (!counted)
 			*wanted &= ~SB_GPUS_BIT(link_fields[i].column);
 		links->before[i] = fields[i];
 	}
+}
+
+/* Where the GPU counts them beside SMs and DRAM, those are the rates. */
+static void use_counted_pcie(const struct sb_gpm *gpm, double *v)
+{
+	static const enum sb_gpus_column columns[] = { SB_GPUS_PCIE_TX, SB_GPUS_PCIE_RX };
+
+	for (int i = 0; gpm->get && i < 2; i++)
+		if (!isnan(gpm->pcie_gb_per_s[i]))
+			v[columns[i]] = gpm->pcie_gb_per_s[i];
 }
 
 /* Running totals, a fraction of a millisecond each: pace, and as rates. */
@@ -461,6 +478,7 @@ static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted,
 	}
 	for (int i = 0; i < LINK_FIELDS; i++)
 		v[link_fields[i].column] = links->gb_per_s[i];
+	use_counted_pcie(&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], v);
 	return state;
 }
 

@@ -13,6 +13,7 @@
  *   mismatch          init answers LIB_RM_VERSION_MISMATCH
  *   mig 2             GPU 0 has two slices: MIG-00000000-… and MIG-00000001-…
  *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
+ *   pcie_wide         PCIe's counters have 64 bits
  *   gpm 40            counters: SM active 40 %, and for each further id one more (default: not supported)
  *   process PID MB    may be repeated
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
@@ -306,11 +307,10 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(
 	return NVML_OK;
 }
 
-/* Counters that grow by the scripted amount at every reading; PCIe's are 32 bits
- * wide and begin just below their end. */
+/* Counters that grow by the scripted amount at every reading. */
 EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *fields)
 {
-	static unsigned pcie = 0xffffff00u;
+	static unsigned pcie;
 	static unsigned long long nvlink;
 	int code = state(device, "fields");
 
@@ -326,9 +326,12 @@ EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_f
 					  (is_pcie || f->scope == ~0u)
 				  ? NVML_OK
 				  : NVML_NOT_SUPPORTED;
-		f->type = is_pcie ? NVML_FIELD_UNSIGNED : NVML_FIELD_LONG_LONG;
-		if (is_pcie)
+		f->type = is_pcie && !line_of(script, "pcie_wide") ? NVML_FIELD_UNSIGNED
+								   : NVML_FIELD_LONG_LONG;
+		if (f->type == NVML_FIELD_UNSIGNED)
 			f->value.u = pcie;
+		else if (is_pcie)
+			f->value.ull = pcie;
 		else
 			f->value.ull = nvlink;
 	}

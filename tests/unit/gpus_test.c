@@ -305,13 +305,13 @@ static void the_runs_memory_follows_the_devices(void **state)
 	assert_true(right > 0);
 }
 
-/* The counters grow by the same amount at each reading; PCIe's goes round meanwhile. */
+/* The counters grow by the same amount at each reading. */
 static void pcie_and_nvlink_counters_become_rates(void **state)
 {
 	double pcie, nvlink;
 	int second = 1;
 
-	say("pcie_bytes 1000000\nnvlink_kib 1000\n");
+	say("pcie_bytes 1000000\npcie_wide\nnvlink_kib 1000\n");
 	sb_gpus_start(&settings);
 	WAIT_FOR(!isnan(captured("gpu", 0, "pcie_rx_gb_per_s", -1)));
 	sb_gpus_stop();
@@ -324,6 +324,27 @@ static void pcie_and_nvlink_counters_become_rates(void **state)
 	assert_true(fabs(nvlink / pcie - 1.024) < 1e-9);
 	/* The last sample is read once more: what came after the last reading counts too. */
 	assert_true(captured("gpu", 0, "pcie_rx_gb_per_s", -1) != pcie);
+}
+
+/* Copies of 54 GB/s read as 2.8: nobody knows how often the counter went round. */
+static void a_pcie_counter_of_32_bits_is_no_rate(void **state)
+{
+	say("pcie_bytes 1000000\nnvlink_kib 1000\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "nvlink_tx_gb_per_s", -1)));
+	sb_gpus_stop();
+	assert_true(isnan(captured("gpu", 0, "pcie_rx_gb_per_s", -1)));
+}
+
+static void pcie_rates_are_those_that_the_gpu_counts(void **state)
+{
+	say("gpm 40\npcie_bytes 1000000\n"); /* MiB/s: 40, and one more for each id after the SMs' */
+	settings.gpu_counters_interval_s = 0.01;
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "pcie_rx_gb_per_s", -1)));
+	sb_gpus_stop();
+	assert_true(fabs(captured("gpu", 0, "pcie_tx_gb_per_s", -1) - 58 * 1.048576e-3) < 1e-9);
+	assert_true(fabs(captured("gpu", 0, "pcie_rx_gb_per_s", -1) - 59 * 1.048576e-3) < 1e-9);
 }
 
 static void links_that_are_not_counted_have_no_column(void **state)
@@ -407,6 +428,8 @@ int main(void)
 		CASE(visible_lists_are_read_as_cuda_does),
 		CASE(the_runs_memory_follows_the_devices),
 		CASE(pcie_and_nvlink_counters_become_rates),
+		CASE(a_pcie_counter_of_32_bits_is_no_rate),
+		CASE(pcie_rates_are_those_that_the_gpu_counts),
 		CASE(links_that_are_not_counted_have_no_column),
 		CASE(a_slice_has_its_own_memory_and_its_gpus_sensors),
 		CASE(a_driver_that_differs_from_its_library_is_said),
