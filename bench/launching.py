@@ -5,12 +5,14 @@ CPU, where all time is Python and torch's dispatching, as on a GPU that waits fo
     bench/launching.py BUILD [--layers 30] [--functions]
 
 Runs under `valgrind --tool=callgrind`, with the Python that runs this; it needs torch, diffusers and transformers (make
-test-real has one). Three processes, forked after the imports: without strobe; with its hooks and no session; and recorded, as
-by default. Each counts two generations, of 4 and of 12 steps, after one that is not counted: what they differ by is of 8
-steps. The sampler is left out there (under valgrind a step takes so long that it would look fifty times as often); one of its
+test-real has one). Four processes, forked after the imports: without strobe; with an empty forward hook of torch's on every
+module, for scale; with strobe's hooks and no session; and recorded, as by default. Each counts two generations, of 2 and of 6
+steps, after two that are not counted: what they differ by is of 4 steps. No garbage is collected meanwhile,
+and no weights are listed (which strobe bounds to 0.5 % of the time, by the clock). The sampler is left out there (under valgrind a step takes so long that it would look fifty times as often); one of its
 looks is counted by itself. The clock of the machine plays no part."""
 import argparse
 import ctypes
+import gc
 import os
 import re
 import subprocess
@@ -18,8 +20,10 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-STEPS = (4, 12)
+STEPS = (2, 6)
+SETTLES = 17  # steps of two forwards, after which no new class of a model is looked for
 LOOKS = 50
+NAMES = ("alone", "floor", "hooked", "recorded")
 SWITCH = """
 #include <valgrind/callgrind.h>
 void counting_on(void) { CALLGRIND_START_INSTRUMENTATION; }
@@ -38,7 +42,12 @@ def pipeline(tiny, torch, layers):
     def generate(steps):
         return pipe(prompt="w1 w2 w3", negative_prompt="w4", max_sequence_length=16, height=16, width=16, num_frames=5,
                     num_inference_steps=steps, output_type="latent", generator=torch.Generator().manual_seed(0)).frames
-    return generate
+    return pipe, generate
+
+
+def hook_every_module(pipe):
+    for module in pipe.transformer.modules():
+        module.register_forward_hook(lambda module, args, output: None)
 
 
 def hook(build):
@@ -48,7 +57,7 @@ def hook(build):
 
 
 def prepare(name, build, folder):
-    if name == "alone":
+    if name in ("alone", "floor"):
         return
     hook(build)
     if name == "recorded":
@@ -62,8 +71,16 @@ def count(name, build, folder, layers, switch):
     import tiny
     import torch
     prepare(name, build, folder)
-    generate = pipeline(tiny, torch, layers)
-    generate(2)
+    pipe, generate = pipeline(tiny, torch, layers)
+    if name == "floor":
+        hook_every_module(pipe)
+    for steps in (SETTLES, STEPS[0]):
+        generate(steps)
+    if name == "recorded":
+        from strobe import _residency
+        _residency._next_s = float("inf")  # its list of weights takes at most 0.5 % of the time, by the clock
+    gc.collect()
+    gc.disable()
     counter = ctypes.CDLL(switch)
     for steps in STEPS:
         counter.counting_on()
@@ -88,7 +105,7 @@ def look_often(counter):
 def count_all(build, folder, layers, switch):
     sys.path.insert(0, os.path.join(HERE, os.pardir, "tests", "real"))
     import tiny  # noqa: F401
-    for name in ("alone", "hooked", "recorded"):
+    for name in NAMES:
         made = os.fork()
         if not made:
             os.environ["STROBE_ENABLED"] = "1" if name == "recorded" else "0"
@@ -145,8 +162,9 @@ def say(words, found, alone):
 
 
 def compare(folder, options):
-    alone, hooked, recorded = (counts(folder, name) for name in ("alone", "hooked", "recorded"))
+    alone, floor, hooked, recorded = (counts(folder, name) for name in NAMES)
     say("without strobe", alone, alone)
+    say("an empty hook a module", floor, alone)
     say("hooks, no session", hooked, alone)
     say("recorded, as by default", recorded, alone)
     print("one look of the sampler    %9.3f M instructions, 20 a second" % (recorded["looks"][0] / LOOKS / 1e6))

@@ -444,3 +444,26 @@ def test_what_a_pipeline_asks_for_is_read_ever_less_often(monkeypatch):
     for count[0] in range(1, 41):
         diffusers._tell_asked(pipeline)
     assert told == [1, 2, 3, 4, 5, 6, 7, 8, 16, 32]
+
+
+def test_a_pipeline_that_was_called_before_looks_for_no_new_class(monkeypatch):
+    from strobe.auto import modules
+
+    class Module:
+        def __call__(self):
+            return "called"
+    original = Module.__call__
+    for name, value in (("_nn_module", Module), ("_original_call", original), ("_calm", 0)):
+        monkeypatch.setattr(modules, name, value)
+    modules._look_for_modules()
+    assert Module.__call__ is modules._discovering_call
+    with modules.Known():
+        assert Module.__call__ is original
+        with modules.Known():  # of another thread
+            modules._look_for_modules()
+        assert Module.__call__ is original
+    assert Module.__call__ is modules._discovering_call
+    modules._calm = modules.SETTLED
+    with modules.Known():
+        pass
+    assert Module.__call__ is original

@@ -16,6 +16,7 @@ SETTLED = 32  # top-level calls without a new class, after which nn.Module is le
 _nn_module = None
 _original_call = None
 _calm = 0
+_known_calls = 0  # of frameworks that are open, in all threads
 around_call = None  # (call, name) -> call, while allocations are recorded with their stacks
 _component_of = {}  # id(module) -> (weak reference to it, what its framework calls it)
 _called = set()  # ids of models of no framework that have told what they were asked to be
@@ -71,13 +72,29 @@ def _constructing(original):
 def _look_for_modules():
     global _calm
     _calm = 0
-    if _nn_module.__call__ is _original_call:
+    if _nn_module.__call__ is _original_call and not _known_calls:
         _nn_module.__call__ = _discovering_call
 
 
 def _leave_alone():
     if _nn_module.__call__ is _discovering_call:
         _nn_module.__call__ = _original_call
+
+
+class Known:
+    """Inside it a framework calls what it has called before: no new class is looked for, and what is inside a model costs
+    nothing."""
+
+    def __enter__(self):
+        global _known_calls
+        _known_calls += 1
+        _leave_alone()
+
+    def __exit__(self, *error):
+        global _known_calls
+        _known_calls -= 1
+        if not _known_calls and _calm < SETTLED and _nn_module.__call__ is _original_call:
+            _nn_module.__call__ = _discovering_call
 
 
 @transparent
@@ -159,9 +176,12 @@ def _noting(call, shape):
 
 def watch_calls(module, make):
     """Wraps the calls of a module's class, top-level or not: make(original) as in wrap()."""
-    if module is None:
+    if module is None or _original_call is None:
         return
     cls = type(module)
-    if "__call__" not in vars(cls):
-        cls.__call__ = transparent(lambda self, *args, **kwargs: _original_call(self, *args, **kwargs))
-    wrapping.wrap(cls, "__call__", make)
+    if "__call__" in vars(cls):
+        wrapping.wrap(cls, "__call__", make)
+        return
+    call = make(_original_call)
+    setattr(call, MARK, _original_call)
+    cls.__call__ = transparent(call)

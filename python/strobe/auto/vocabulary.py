@@ -15,6 +15,7 @@ class Here(threading.local):
     """What the calling thread is in the middle of."""
     module_depth = 0     # calls of torch modules, and of whatever hides them
     activity = None      # the innermost Activity
+    denoising = None     # the pipeline call whose step is open
     preparing = False    # inputs, in a processor
     prepared_frames = 0  # by the processor that ran last
     coding = False       # frames of a video

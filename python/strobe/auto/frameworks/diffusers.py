@@ -1,6 +1,7 @@
 """A diffusers pipeline call as a generation: text encode, denoise steps with
 their forwards, VAE, export. Pipelines are known by register_modules(), which each
 of them calls; their parts by name and by what they can do."""
+import contextlib
 import os
 import weakref
 
@@ -137,7 +138,7 @@ class Call(Activity):
             return call(module, *args, **kwargs)
 
     def begin_step(self):
-        self.in_step = True
+        self.in_step, here.denoising = True, self
         self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
         self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
         if self.step_zone is not None:
@@ -146,7 +147,7 @@ class Call(Activity):
     def end_step(self, timestep=None):
         if not self.in_step:
             return
-        self.in_step = False
+        self.in_step, here.denoising = False, None
         self.most_blocks = max(self.most_blocks, self.blocks_run)
         self.most_attentions = max(self.most_attentions, self.attentions_run)
         if self.step_zone is not None:
@@ -164,6 +165,7 @@ class Call(Activity):
             or self.parts_asked and self.parts_run * 2 <= self.parts_asked
 
     def fail(self, kind):
+        here.denoising = None
         if self.step_zone is not None:
             self.step_zone.__exit__(kind, None, None)
             self.step_zone = None
@@ -193,7 +195,8 @@ def _generation(original):
         arguments = _arguments(signature, self, args, kwargs)
         facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(arguments.get(name)) is not None}
-        with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call:
+        known = modules.Known() if guard(_calls.__contains__, self) else contextlib.nullcontext()
+        with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call, known:
             guard(_tell_asked, self)
             try:
                 result = original(self, *args, **kwargs)
@@ -342,27 +345,58 @@ def _counting_tiles(original):
     return __call__
 
 
-def _counting(field):
-    def make(original):
-        def __call__(self, *args, **kwargs):
-            if not wrapping.compiling() and _current() is not None:
-                setattr(here.activity, field, getattr(here.activity, field) + 1)
-            return original(self, *args, **kwargs)
-        return __call__
-    return make
+def _counting_blocks(original):
+    compiling = wrapping.compiling  # torch is there, for this is a call of its module
+
+    def __call__(self, *args, **kwargs):  # of every block: kept short
+        if not compiling():
+            steps = here.denoising
+            if steps is not None:
+                steps.blocks_run += 1
+        return original(self, *args, **kwargs)
+    return __call__
+
+
+def _counting_attentions(original):
+    compiling = wrapping.compiling
+
+    def __call__(self, *args, **kwargs):
+        if not compiling():
+            steps = here.denoising
+            if steps is not None:
+                steps.attentions_run += 1
+        return original(self, *args, **kwargs)
+    return __call__
+
+
+_attentions = weakref.WeakKeyDictionary()  # a denoiser's block that was looked at -> its first attention
 
 
 def _watch_blocks(denoiser):
-    """A denoiser's blocks, its longest list of modules, and the attention in them."""
+    """A denoiser's blocks, its longest list of modules. The attention in them counts from the first cache on whose hooks sit
+    in the blocks."""
     lists = [child for child in denoiser.children() if type(child).__name__ == "ModuleList" and len(child)]
     if not lists:
         return
     block = max(lists, key=len)[0]
-    modules.watch_calls(block, _counting("blocks_run"))
+    modules.watch_calls(block, _counting_blocks)
     for inner in block.modules():
         if inner is not block and "attention" in type(inner).__name__.lower():
-            modules.watch_calls(inner, _counting("attentions_run"))
+            _attentions[block] = weakref.ref(inner)
+            if _has_caches:
+                modules.watch_calls(inner, _counting_attentions)
             return
+
+
+_has_caches = False
+
+
+def _count_attentions():
+    global _has_caches
+    _has_caches = True
+    for attention in list(_attentions.values()):
+        if attention() is not None:
+            modules.watch_calls(attention(), _counting_attentions)
 
 
 # ---- caches of attentions and blocks ----
@@ -381,6 +415,8 @@ def _register_hook(original):
         result = original(self, hook, name, *args, **kwargs)
         if name in PART_CACHES:
             guard(_watch_cache, hook)
+        if not _has_caches and name.startswith(tuple(KEPT_BY)):
+            guard(_count_attentions)
         guard(_note_cache, hook, name)
         return result
     return register_hook
