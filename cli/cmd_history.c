@@ -123,9 +123,9 @@ static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
 		sb_buf_printf(out, "%12s", text);
 	}
 	if (r->rank_count)
-		sb_buf_printf(out, "  %" PRId64 " ranks", r->rank_count);
+		sb_buf_printf(out, "  %" PRId64, r->rank_count);
 	else if (r->rank >= 0)
-		sb_buf_printf(out, "  rank %" PRId64 " of %" PRId64, r->rank, r->world_size);
+		sb_buf_printf(out, "  %" PRId64 " of %" PRId64, r->rank, r->world_size);
 	sb_buf_printf(out, "%s\n", r->complete ? "" : "  incomplete");
 }
 
@@ -179,8 +179,8 @@ static int list(struct args *args, struct sb_history *h)
 		put_no_runs(&out, filter.name);
 		sb_buf_putc(&out, '\n');
 	} else {
-		sb_buf_printf(&out, "%6s  %-16s  %-24s%12s%12s%12s%12s\n", "id", "started", "name", "total",
-			"generation", "frames/s", "peak memory");
+		sb_buf_printf(&out, "%6s  %-16s  %-24s%12s%12s%12s%12s  ranks\n", "id", "started", "name",
+			"total", "generation", "frames/s", "peak memory");
 		for (size_t i = 0; i < count; i++)
 			put_run_text(&out, &runs[i]);
 	}

@@ -139,7 +139,7 @@ int job_arg_open_part(
 	const struct sb_job_part *part, const char *folder, struct sb_run **out_run, char out_path[PATH_MAX])
 {
 	struct sb_run *run = NULL;
-	int err = sb_run_open(part->path, NULL, &run);
+	int err = sb_run_open_folder(part->path, &run);
 
 	*out_run = NULL;
 	if (err && err != STROBE_ENOMEM) {

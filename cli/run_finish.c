@@ -106,8 +106,11 @@ struct ended_job {
 /* Of a launcher's ranks, which recorded into this run's folder. */
 static void read_job_inside(const struct run_finish *f, struct ended_job *job)
 {
+	char itself[PATH_MAX + 4]; /* below srun it is called rank_<N> */
+
 	snprintf(job->folder, sizeof job->folder, "%s", f->folder);
-	if (job_arg_is_job(f->folder) && job_arg_read(f->folder, 0, &job->aggregate))
+	snprintf(itself, sizeof itself, "%s/.", f->folder);
+	if (job_arg_is_job(itself) && job_arg_read(itself, 0, &job->aggregate))
 		complain_last();
 }
 
@@ -153,7 +156,7 @@ static void print_summary(
 static int build(const char *folder, struct sb_run **out_run, struct sb_model **out_model)
 {
 	struct sb_model_options how = { 0 };
-	int err = sb_run_open(folder, NULL, out_run);
+	int err = sb_run_open_folder(folder, out_run);
 
 	return err ? err : sb_report_build(*out_run, &how, out_model);
 }

@@ -51,15 +51,38 @@ static void take_end(struct reading *r, const struct sb_file_header *h)
 	r->main_beside = r->beside;
 	r->main_start_ns = h->start_real_ns;
 	r->brief.closed = h->closed != 0;
-	r->brief.duration_ns = duration_of(h);
+}
+
+/* The times of day of one machine: what a report takes from its clocks differs by less than is shown. */
+static void cover(struct sb_run_brief *s, uint64_t start_ns, uint64_t duration_ns)
+{
+	uint64_t end_ns = start_ns + duration_ns, before_ns = s->start_real_ns + s->duration_ns;
+
+	if (start_ns < s->start_real_ns)
+		s->start_real_ns = start_ns;
+	if (before_ns > end_ns)
+		end_ns = before_ns;
+	s->duration_ns = end_ns - s->start_real_ns;
+}
+
+void sb_run_brief_extend(struct sb_run_brief *brief, const struct sb_file_header *head)
+{
+	cover(brief, head->start_real_ns, duration_of(head));
 }
 
 static void take_head(const struct sb_file_header *h, void *context)
 {
 	struct reading *r = context;
 
+	struct sb_run_brief before = r->brief;
+
 	take_first(&r->brief, h);
 	take_end(r, h);
+	r->brief.duration_ns = duration_of(h);
+	if (r->found) {
+		r->brief.start_real_ns = h->start_real_ns;
+		cover(&r->brief, before.start_real_ns, before.duration_ns);
+	}
 	r->brief.frames += h->made[SB_MADE_FRAMES] ? h->made[SB_MADE_FRAMES] : h->made[SB_MADE_BLOCK_FRAMES];
 	r->brief.steps += h->made[SB_MADE_STEPS];
 	if (h->rank >= 0) {

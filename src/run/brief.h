@@ -10,7 +10,8 @@ struct sb_run_brief {
 	char name[128]; /* the session's */
 	char host[64];
 	uint64_t start_real_ns;
-	uint64_t duration_ns; /* of its main recording: until its end, else as long as it was known alive */
+	uint64_t
+		duration_ns; /* from its first recording's start to the last one's end, or while it was known alive */
 	uint64_t frames; /* that left the pipeline, else of blocks that began; 0: none were counted */
 	uint64_t steps; /* that began */
 	uint64_t bytes; /* on the disk */
@@ -28,6 +29,8 @@ bool sb_run_brief_read(const char *path, struct sb_run_brief *out_brief);
 struct sb_file_header;
 /* The same of one recording, from its header; bytes and packed are not known. */
 struct sb_run_brief sb_run_brief_of(const struct sb_file_header *head);
+/* Makes it last until then, too. */
+void sb_run_brief_extend(struct sb_run_brief *brief, const struct sb_file_header *head);
 /* "live", "ended", or "killed": not closed, and no process records into it. */
 const char *sb_run_brief_state(const struct sb_run_brief *brief);
 

@@ -68,14 +68,14 @@ static struct sb_job_attempt *add_attempt(struct sb_job *job, int number, const 
 static int add_inside(
 	struct sb_job *job, const char *folder, const struct sb_member *all, size_t count, uint32_t attempt)
 {
-	int err = 0;
+	int err = 0, length = (int)strlen(folder) - (sb_ends_with(folder, "/.") ? 2 : 0);
 
 	for (size_t i = 0; i < count && !err; i++) {
 		char path[PATH_MAX];
 
 		if (all[i].leader && all[i].attempt == attempt &&
-			(size_t)snprintf(path, sizeof path, "%s/rank_%d", folder, (int)all[i].rank) <
-				sizeof path)
+			(size_t)snprintf(path, sizeof path, "%.*s/rank_%d", length, folder,
+				(int)all[i].rank) < sizeof path)
 			err = add_rank(job, path);
 	}
 	return err;

@@ -89,6 +89,7 @@ static int add_member(struct sb_rank_briefs *b, const struct sb_member *m, const
 		return m->of_rank < 0 ? add_file(&b->others, path) : 0;
 	rank->brief.bytes += f->bytes;
 	rank->brief.live |= m->live;
+	sb_run_brief_extend(&rank->brief, &f->head);
 	return add_file(&rank->files, path);
 }
 

@@ -251,7 +251,17 @@ static bool is_there(const char *path)
 	struct stat st;
 	int32_t rank;
 
-	return !stat(path, &st) || sb_job_rank_inside(path, folder, sizeof folder, &rank);
+	return !stat(path, &st) || sb_job_rank_inside(path, folder, sizeof folder, &rank) ||
+	       sb_job_rank_in_node(path, folder, sizeof folder);
+}
+
+/* A rank of a job by its own number, whichever node it was on; "JOB/rank_1/." is the node's folder itself. */
+static void take_rank_of_node(char *path, size_t size)
+{
+	char inside[PATH_MAX];
+
+	if (sb_job_rank_in_node(path, inside, sizeof inside))
+		snprintf(path, size, "%s", inside);
 }
 
 /* An id as `strobe mcp`, `serve` and `history` show it, "wan-20260101-120000-7" or "job-9/rank_0": a run of the folder of
@@ -372,6 +382,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	} else if (S_ISDIR(st.st_mode)) {
 		take_newest_of(spec, out_path, size);
 	}
+	take_rank_of_node(out_path, size);
 	page = take_job_of_page(out_path, size);
 	return page < 0 ? page : 0;
 }

@@ -299,15 +299,13 @@ static int settle(struct sb_run *run, const struct sb_cut *cut)
 	return err ? err : sb_run_apply_cut(run, cut);
 }
 
-int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
+/* name: what the run is called. */
+static int open_as(
+	const char *path, const char *name, bool in_page, const struct sb_cut *cut, struct sb_run **out_run)
 {
-	char path[PATH_MAX];
 	struct sb_run *run = NULL;
-	int err = sb_run_resolve(spec, path, sizeof path);
-	bool in_page = !err && sb_run_is_in_page(spec);
+	int err = new_run(name, &run);
 
-	if (!err)
-		err = new_run(in_page ? spec : path, &run);
 	if (err)
 		return err;
 	err = sb_recordings_find(path, &run->index->recordings);
@@ -325,6 +323,20 @@ int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_
 	}
 	*out_run = run;
 	return 0;
+}
+
+int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
+{
+	char path[PATH_MAX];
+	int err = sb_run_resolve(spec, path, sizeof path);
+	bool in_page = !err && sb_run_is_in_page(spec);
+
+	return err ? err : open_as(path, in_page ? spec : path, in_page, cut, out_run);
+}
+
+int sb_run_open_folder(const char *folder, struct sb_run **out_run)
+{
+	return open_as(folder, folder, false, NULL, out_run);
 }
 
 /* A rank that cannot be read is left out and said so; the others are shown. */

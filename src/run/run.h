@@ -112,6 +112,8 @@ struct sb_run {
 /* spec: a run folder, a .strobe file, "last", "last~N", NULL (last), or a trace
  * or stage log to import on the fly. cut may be NULL. */
 int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run);
+/* The folder itself, whatever its name says in its job. */
+int sb_run_open_folder(const char *folder, struct sb_run **out_run);
 void sb_run_close(struct sb_run *run); /* takes NULL */
 
 /* One rank of a job that is opened as one run, for a timeline of all. */

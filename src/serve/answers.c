@@ -70,7 +70,7 @@ static void make_room(struct sb_server *s, const struct sb_answer *but)
 }
 
 static struct sb_answer *find_or_add(
-	struct sb_server *s, enum sb_job_kind kind, const char *key, const char *id)
+	struct sb_server *s, enum sb_worker_task_kind kind, const char *key, const char *id)
 {
 	struct sb_answer *a = find(s, key);
 
@@ -95,7 +95,7 @@ static struct sb_answer *find_or_add(
 
 static bool is_fresh(struct sb_server *s, const struct sb_answer *a)
 {
-	bool settled = a->kind == SB_JOB_REPORT && a->state != SB_RUN_LIVE;
+	bool settled = a->kind == SB_TASK_REPORT && a->state != SB_RUN_LIVE;
 
 	return a->built && sb_server_now_s(s) - a->built_s < (settled ? ENDED_FRESH_S : LIVE_FRESH_S);
 }
@@ -113,8 +113,8 @@ static bool is_resting(struct sb_server *s, const struct sb_answer *a)
 
 static struct sb_blob *page_of(struct sb_server *s, struct sb_answer *a)
 {
-	static const char *const kinds[SB_JOB_KINDS] = {
-		[SB_JOB_LISTING] = "runs", [SB_JOB_REPORT] = "report", [SB_JOB_DIFF] = "diff"
+	static const char *const kinds[SB_TASK_KINDS] = {
+		[SB_TASK_LISTING] = "runs", [SB_TASK_REPORT] = "report", [SB_TASK_DIFF] = "diff"
 	};
 	struct sb_buf page = { 0 };
 	char live[4096] = "", id[2048];
@@ -126,7 +126,7 @@ static struct sb_blob *page_of(struct sb_server *s, struct sb_answer *a)
 	if (a->page)
 		return a->page;
 	/* The timeline follows by itself; the report inside is the first picture. */
-	if (a->kind == SB_JOB_REPORT && !a->aggregate) {
+	if (a->kind == SB_TASK_REPORT && !a->aggregate) {
 		sb_request_encode(a->id, id, sizeof id);
 		snprintf(live, sizeof live, "/api/runs/%s", id);
 	}
@@ -159,7 +159,7 @@ static void reply_with(struct sb_server *s, struct sb_connection *c, enum sb_wan
 	case SB_WANT_TIMELINE: reply_blob(c, "application/octet-stream", a->timeline); break;
 	case SB_WANT_METRICS:
 		reply_blob(c,
-			a->kind == SB_JOB_OPENMETRICS
+			a->kind == SB_TASK_OPENMETRICS
 				? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 				: "text/plain; version=0.0.4; charset=utf-8",
 			a->body);
@@ -188,7 +188,7 @@ static void wait_for(struct sb_server *s, struct sb_connection *c, enum sb_want 
 	sb_connection_wait(c);
 }
 
-void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_job_kind kind,
+void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_worker_task_kind kind,
 	const char *id, const char *other)
 {
 	char key[1200];
@@ -255,7 +255,7 @@ static void answer_waiters(struct sb_server *s, struct sb_answer *a)
 	}
 }
 
-static void fill(struct sb_server *s, struct sb_answer *a, struct sb_job *job)
+static void fill(struct sb_server *s, struct sb_answer *a, struct sb_worker_task *job)
 {
 	drop_blobs(a);
 	a->built = true;
@@ -278,7 +278,7 @@ static void fill(struct sb_server *s, struct sb_answer *a, struct sb_job *job)
 
 void sb_answers_take(struct sb_server *s)
 {
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
 	sb_worker_step(s->worker, sb_server_now_s(s));
 	sb_server_watch_worker(s);
@@ -291,7 +291,7 @@ void sb_answers_take(struct sb_server *s)
 			answer_waiters(s, a);
 			make_room(s, a);
 		}
-		sb_job_free(job);
+		sb_worker_task_free(job);
 	}
 }
 

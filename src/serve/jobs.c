@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void refuse(struct sb_job *job, int status, const char *message)
+static void refuse(struct sb_worker_task *job, int status, const char *message)
 {
 	job->status = status;
 	snprintf(job->message, sizeof job->message, "%s", message);
@@ -26,7 +26,7 @@ static void refuse(struct sb_job *job, int status, const char *message)
 	sb_buf_done(&job->timeline);
 }
 
-static bool may_read(struct sb_job *job, struct sb_worker_link *link, const char *path)
+static bool may_read(struct sb_worker_task *job, struct sb_worker_link *link, const char *path)
 {
 	char message[512];
 
@@ -55,7 +55,7 @@ static int pack_timeline(struct sb_run *run, struct sb_buf *out)
 	return err;
 }
 
-static int build_report(struct sb_job *job, const char *path)
+static int build_report(struct sb_worker_task *job, const char *path)
 {
 	struct sb_model *model = NULL;
 	struct sb_run *run = NULL;
@@ -75,7 +75,7 @@ static int build_report(struct sb_job *job, const char *path)
 }
 
 /* A job's is the aggregate of its ranks. */
-static int build_aggregate(struct sb_job *job, const struct sb_listed *listed)
+static int build_aggregate(struct sb_worker_task *job, const struct sb_listed *listed)
 {
 	struct sb_aggregate *a = NULL;
 	int err = sb_job_read(listed->path, &a);
@@ -89,7 +89,8 @@ static int build_aggregate(struct sb_job *job, const struct sb_listed *listed)
 	return 0;
 }
 
-static void do_report(struct sb_job *job, const struct sb_listing *listing, struct sb_worker_link *link)
+static void do_report(
+	struct sb_worker_task *job, const struct sb_listing *listing, struct sb_worker_link *link)
 {
 	const struct sb_listed *run = sb_listing_find(listing, job->id);
 
@@ -116,7 +117,7 @@ static int facts_of(const char *path, struct sb_facts **out_facts)
 	return err;
 }
 
-static int compare(struct sb_job *job, struct sb_facts *base, struct sb_facts *now)
+static int compare(struct sb_worker_task *job, struct sb_facts *base, struct sb_facts *now)
 {
 	struct sb_comparison *comparison = NULL;
 	int err = sb_compare((const struct sb_facts *const *)&base, 1, (const struct sb_facts *const *)&now,
@@ -128,7 +129,7 @@ static int compare(struct sb_job *job, struct sb_facts *base, struct sb_facts *n
 	return err;
 }
 
-static void do_diff(struct sb_job *job, const struct sb_listing *listing, struct sb_worker_link *link)
+static void do_diff(struct sb_worker_task *job, const struct sb_listing *listing, struct sb_worker_link *link)
 {
 	const struct sb_listed *base = sb_listing_find(listing, job->id);
 	const struct sb_listed *now = sb_listing_find(listing, job->other);
@@ -150,7 +151,7 @@ static void do_diff(struct sb_job *job, const struct sb_listing *listing, struct
 
 /* ---- the worker's loop calls this ---- */
 
-static void work(void *self, struct sb_job *job, struct sb_worker_link *link)
+static void work(void *self, struct sb_worker_task *job, struct sb_worker_link *link)
 {
 	struct sb_fleet *fleet = self;
 	struct sb_listing listing = { 0 };
@@ -160,20 +161,20 @@ static void work(void *self, struct sb_job *job, struct sb_worker_link *link)
 		return;
 	}
 	switch (job->kind) {
-	case SB_JOB_LISTING: sb_listing_json(&listing, &job->body); break;
-	case SB_JOB_REPORT: do_report(job, &listing, link); break;
-	case SB_JOB_DIFF: do_diff(job, &listing, link); break;
-	case SB_JOB_METRICS:
-	case SB_JOB_OPENMETRICS:
-		if (sb_fleet_metrics(fleet, &listing, link, job->kind == SB_JOB_OPENMETRICS, &job->body))
+	case SB_TASK_LISTING: sb_listing_json(&listing, &job->body); break;
+	case SB_TASK_REPORT: do_report(job, &listing, link); break;
+	case SB_TASK_DIFF: do_diff(job, &listing, link); break;
+	case SB_TASK_METRICS:
+	case SB_TASK_OPENMETRICS:
+		if (sb_fleet_metrics(fleet, &listing, link, job->kind == SB_TASK_OPENMETRICS, &job->body))
 			refuse(job, 500, sb_error_message());
 		break;
-	case SB_JOB_KINDS: break;
+	case SB_TASK_KINDS: break;
 	}
 	if (sb_buf_failed(&job->body) || sb_buf_failed(&job->timeline))
 		refuse(job, 500, "no memory for the answer");
 	sb_listing_done(&listing);
-	if (job->kind == SB_JOB_REPORT || job->kind == SB_JOB_DIFF)
+	if (job->kind == SB_TASK_REPORT || job->kind == SB_TASK_DIFF)
 		malloc_trim(0); /* a report's memory goes back at once */
 }
 

@@ -153,6 +153,17 @@ static int keep_ranks_inside(struct sb_listing *l, const char *folder, const cha
 	return err;
 }
 
+/* A job lasts as long as its slowest rank: its report says the same. */
+static uint64_t longest_of(const struct sb_listing *l, size_t first)
+{
+	uint64_t longest_ns = 0;
+
+	for (size_t i = first; i < l->count; i++)
+		if (l->runs[i].brief.duration_ns > longest_ns)
+			longest_ns = l->runs[i].brief.duration_ns;
+	return longest_ns;
+}
+
 /* A run, and where its recordings are of several ranks, those below it. */
 static int keep_run_with_ranks(struct sb_listing *l, const char *id, const char *path, const char *prefix)
 {
@@ -169,6 +180,7 @@ static int keep_run_with_ranks(struct sb_listing *l, const char *id, const char 
 
 		job->rank_count = count;
 		job->brief.rank = -1;
+		job->brief.duration_ns = longest_of(l, run + 1);
 		move_files(&others, &job->files);
 		err = mark_ranks(l, run + 1, l->count, id, job->brief.start_real_ns);
 	}

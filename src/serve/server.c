@@ -178,7 +178,7 @@ static void serve_run(struct sb_server *s, struct sb_connection *c, const char *
 		return;
 	}
 	snprintf(id, sizeof id, "%.*s", (int)size, rest);
-	sb_answer(s, c, (enum sb_want)want, SB_JOB_REPORT, id, "");
+	sb_answer(s, c, (enum sb_want)want, SB_TASK_REPORT, id, "");
 }
 
 static void serve_diff(struct sb_server *s, struct sb_connection *c)
@@ -189,7 +189,7 @@ static void serve_diff(struct sb_server *s, struct sb_connection *c)
 		!sb_request_parameter(c->request.query, "new", now, sizeof now) || strchr(now, '/'))
 		sb_connection_problem(c, 404, "there is no such run here: /diff?base=ID&new=ID");
 	else
-		sb_answer(s, c, SB_WANT_PAGE, SB_JOB_DIFF, base, now);
+		sb_answer(s, c, SB_WANT_PAGE, SB_TASK_DIFF, base, now);
 }
 
 static void serve_metrics(struct sb_server *s, struct sb_connection *c)
@@ -197,15 +197,15 @@ static void serve_metrics(struct sb_server *s, struct sb_connection *c)
 	const char *accept = c->request.accept;
 	bool open = accept && strstr(accept, "application/openmetrics-text");
 
-	sb_answer(s, c, SB_WANT_METRICS, open ? SB_JOB_OPENMETRICS : SB_JOB_METRICS, "", "");
+	sb_answer(s, c, SB_WANT_METRICS, open ? SB_TASK_OPENMETRICS : SB_TASK_METRICS, "", "");
 }
 
 static void route(struct sb_server *s, struct sb_connection *c, const char *path)
 {
 	if (!strcmp(path, "/"))
-		sb_answer(s, c, SB_WANT_PAGE, SB_JOB_LISTING, "", "");
+		sb_answer(s, c, SB_WANT_PAGE, SB_TASK_LISTING, "", "");
 	else if (!strcmp(path, "/api/runs"))
-		sb_answer(s, c, SB_WANT_JSON, SB_JOB_LISTING, "", "");
+		sb_answer(s, c, SB_WANT_JSON, SB_TASK_LISTING, "", "");
 	else if (!strcmp(path, "/metrics"))
 		serve_metrics(s, c);
 	else if (!strcmp(path, "/diff"))

@@ -19,7 +19,7 @@ enum sb_want { SB_WANT_PAGE, SB_WANT_JSON, SB_WANT_TIMELINE, SB_WANT_METRICS, SB
 
 /* Something built once for everybody who asks. */
 struct sb_answer {
-	enum sb_job_kind kind;
+	enum sb_worker_task_kind kind;
 	char *key;
 	char *id;
 	bool built, asked; /* asked: the worker is at it */
@@ -75,7 +75,7 @@ void sb_server_watch_worker(struct sb_server *s);
 
 /* ---- answers.c ---- */
 /* Answers now, or as soon as it is built. No connection: for those who listen. */
-void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_job_kind kind,
+void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_worker_task_kind kind,
 	const char *id, const char *other);
 void sb_answers_take(struct sb_server *s); /* the worker may have finished something */
 void sb_answers_forget(struct sb_server *s, const struct sb_connection *gone);

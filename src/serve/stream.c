@@ -130,7 +130,7 @@ void sb_stream_tick(struct sb_server *s)
 		snprintf(id, sizeof id, "%s", l->id);
 		for (struct sb_listener *same = l; same; same = same->next)
 			same->asked |= !strcmp(same->id, id);
-		sb_answer(s, NULL, SB_WANT_EVENTS, SB_JOB_REPORT, id, "");
+		sb_answer(s, NULL, SB_WANT_EVENTS, SB_TASK_REPORT, id, "");
 	}
 }
 
@@ -138,7 +138,7 @@ void sb_stream_send(struct sb_server *s, struct sb_answer *a)
 {
 	struct news news;
 
-	if (a->kind != SB_JOB_REPORT || !s->listeners)
+	if (a->kind != SB_TASK_REPORT || !s->listeners)
 		return;
 	news_of(s, a, &news);
 	for (struct sb_listener *l = s->listeners, *next; l; l = next) {

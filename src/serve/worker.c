@@ -22,8 +22,8 @@ struct sb_worker {
 	struct sb_worker_options options;
 	pid_t pid; /* 0: none */
 	int fd;
-	struct sb_job *todo, **todo_end; /* the first is out when out is set */
-	struct sb_job *done, **done_end;
+	struct sb_worker_task *todo, **todo_end; /* the first is out when out is set */
+	struct sb_worker_task *done, **done_end;
 	size_t todo_count;
 	bool out;
 	double out_since_s; /* 0: not known yet */
@@ -41,7 +41,7 @@ const char *sb_run_state_text(enum sb_run_state state)
 	return texts[state < SB_RUN_STATES ? state : SB_RUN_UNKNOWN];
 }
 
-void sb_job_free(struct sb_job *job)
+void sb_worker_task_free(struct sb_worker_task *job)
 {
 	if (!job)
 		return;
@@ -120,7 +120,7 @@ static int end_process(struct sb_worker *w)
 
 static void finish(struct sb_worker *w)
 {
-	struct sb_job *job = w->todo;
+	struct sb_worker_task *job = w->todo;
 
 	w->todo = job->next;
 	if (!w->todo)
@@ -135,7 +135,7 @@ static void finish(struct sb_worker *w)
 
 static void fail_job(struct sb_worker *w, const char *message)
 {
-	struct sb_job *job = w->todo;
+	struct sb_worker_task *job = w->todo;
 
 	job->status = 500;
 	snprintf(job->message, sizeof job->message, "%s", message);
@@ -167,7 +167,7 @@ static void lose(struct sb_worker *w, const char *why)
 	else
 		snprintf(line, sizeof line, "the process that reads runs %s", why);
 	again = w->out && w->reading[0] && w->bad_count < SB_WORKER_BAD_MAX &&
-		w->todo->kind != SB_JOB_REPORT && w->todo->kind != SB_JOB_DIFF;
+		w->todo->kind != SB_TASK_REPORT && w->todo->kind != SB_TASK_DIFF;
 	remember_bad(w);
 	w->restarts++;
 	if (w->options.log)
@@ -195,7 +195,7 @@ static void died(struct sb_worker *w)
 /* Small enough for the socket's buffer: it is empty when a job goes out. */
 static bool send_job(struct sb_worker *w)
 {
-	const struct sb_job *job = w->todo;
+	const struct sb_worker_task *job = w->todo;
 	struct sb_worker_request r = { .magic = SB_WORKER_MAGIC,
 		.kind = job->kind,
 		.target_size = (uint32_t)strlen(w->options.target),
@@ -250,7 +250,7 @@ static bool makes_sense(const struct sb_worker *w, const struct sb_worker_reply 
 static void take_reply(struct sb_worker *w, const struct sb_worker_reply *r)
 {
 	const char *at = w->in.data + sizeof *r;
-	struct sb_job *job = w->todo;
+	struct sb_worker_task *job = w->todo;
 
 	if (r->reading_size) {
 		memcpy(w->reading, at, r->reading_size);
@@ -352,12 +352,12 @@ int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **
 	return 0;
 }
 
-static void free_all(struct sb_job *job)
+static void free_all(struct sb_worker_task *job)
 {
 	while (job) {
-		struct sb_job *next = job->next;
+		struct sb_worker_task *next = job->next;
 
-		sb_job_free(job);
+		sb_worker_task_free(job);
 		job = next;
 	}
 }
@@ -385,10 +385,10 @@ uint64_t sb_worker_restarts(const struct sb_worker *w)
 	return w->restarts;
 }
 
-int sb_worker_ask(
-	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *id, const char *other)
+int sb_worker_ask(struct sb_worker *w, enum sb_worker_task_kind kind, const char *key, const char *id,
+	const char *other)
 {
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
 	if (w->todo_count >= SB_WORKER_QUEUE_MAX)
 		return sb_fail(STROBE_EIO, "too much is being asked for at once; ask again");
@@ -400,7 +400,7 @@ int sb_worker_ask(
 	job->id = strdup(id ? id : "");
 	job->other = strdup(other ? other : "");
 	if (!job->key || !job->id || !job->other) {
-		sb_job_free(job);
+		sb_worker_task_free(job);
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
 	}
 	*w->todo_end = job;
@@ -410,9 +410,9 @@ int sb_worker_ask(
 	return 0;
 }
 
-struct sb_job *sb_worker_take(struct sb_worker *w)
+struct sb_worker_task *sb_worker_take(struct sb_worker *w)
 {
-	struct sb_job *job = w->done;
+	struct sb_worker_task *job = w->done;
 
 	if (!job)
 		return NULL;

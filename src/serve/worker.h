@@ -16,20 +16,20 @@
 #define SB_WORKER_QUEUE_MAX 64u
 #define SB_WORKER_BAD_MAX 16u
 
-enum sb_job_kind {
-	SB_JOB_LISTING,
-	SB_JOB_REPORT,
-	SB_JOB_DIFF,
-	SB_JOB_METRICS,
-	SB_JOB_OPENMETRICS,
-	SB_JOB_KINDS
+enum sb_worker_task_kind {
+	SB_TASK_LISTING,
+	SB_TASK_REPORT,
+	SB_TASK_DIFF,
+	SB_TASK_METRICS,
+	SB_TASK_OPENMETRICS,
+	SB_TASK_KINDS
 };
 
 enum sb_run_state { SB_RUN_UNKNOWN, SB_RUN_LIVE, SB_RUN_ENDED, SB_RUN_KILLED, SB_RUN_STATES };
 const char *sb_run_state_text(enum sb_run_state state); /* "live", "ended", "killed", "unknown" */
 
-struct sb_job {
-	enum sb_job_kind kind;
+struct sb_worker_task {
+	enum sb_worker_task_kind kind;
 	char *key; /* what is asked for, to find who waits */
 	char *target; /* the folder that is served */
 	char *id; /* REPORT: the run; DIFF: the base; else "" */
@@ -41,7 +41,7 @@ struct sb_job {
 	bool aggregate; /* REPORT: of a job, so that the body is its aggregate */
 	struct sb_buf body; /* JSON, or the metrics' text */
 	struct sb_buf timeline; /* REPORT: packed where this build can */
-	struct sb_job *next;
+	struct sb_worker_task *next;
 };
 
 /* ---- the server's side ---- */
@@ -62,14 +62,14 @@ void sb_worker_stop(struct sb_worker *w); /* ends the process, whatever it does;
 /* Readable when there is something to take; changes when the process is replaced. */
 int sb_worker_fd(const struct sb_worker *w);
 /* Queues a job; the texts are copied. */
-int sb_worker_ask(
-	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *id, const char *other);
+int sb_worker_ask(struct sb_worker *w, enum sb_worker_task_kind kind, const char *key, const char *id,
+	const char *other);
 /* Reads what has come, replaces a worker that died or is overdue. Call it when
  * the descriptor is readable, and every second. */
 void sb_worker_step(struct sb_worker *w, double now_s);
 /* The next finished job, NULL: none. The caller frees it. */
-struct sb_job *sb_worker_take(struct sb_worker *w);
-void sb_job_free(struct sb_job *job); /* takes NULL */
+struct sb_worker_task *sb_worker_take(struct sb_worker *w);
+void sb_worker_task_free(struct sb_worker_task *job); /* takes NULL */
 uint64_t sb_worker_restarts(const struct sb_worker *w);
 
 /* ---- the worker's side ---- */
@@ -77,7 +77,7 @@ uint64_t sb_worker_restarts(const struct sb_worker *w);
 /* Tells the server what is about to be read: false: that killed a worker before. */
 struct sb_worker_link;
 bool sb_worker_reading(struct sb_worker_link *link, const char *path);
-typedef void sb_worker_do(void *self, struct sb_job *job, struct sb_worker_link *link);
+typedef void sb_worker_do(void *self, struct sb_worker_task *job, struct sb_worker_link *link);
 /* Does jobs until the server ends. To be called first thing in a process that has SB_WORKER_FD. */
 int sb_worker_serve(sb_worker_do *work, void *self);
 

@@ -77,7 +77,7 @@ bool sb_worker_reading(struct sb_worker_link *link, const char *path)
 	return true;
 }
 
-static bool give(int fd, const struct sb_job *job)
+static bool give(int fd, const struct sb_worker_task *job)
 {
 	struct sb_worker_reply reply = { .magic = SB_WORKER_MAGIC,
 		.status = job->status,
@@ -105,17 +105,17 @@ static void set_limits(uint64_t memory_bytes)
 	(void)memory;
 }
 
-static struct sb_job *get_job(struct sb_worker_link *link, uint64_t *out_memory_bytes)
+static struct sb_worker_task *get_job(struct sb_worker_link *link, uint64_t *out_memory_bytes)
 {
 	struct sb_worker_request r;
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
-	if (!get(link->fd, &r, sizeof r) || r.magic != SB_WORKER_MAGIC || r.kind >= SB_JOB_KINDS)
+	if (!get(link->fd, &r, sizeof r) || r.magic != SB_WORKER_MAGIC || r.kind >= SB_TASK_KINDS)
 		return NULL;
 	job = calloc(1, sizeof *job);
 	if (!job)
 		return NULL;
-	job->kind = (enum sb_job_kind)r.kind;
+	job->kind = (enum sb_worker_task_kind)r.kind;
 	job->target = get_text(link->fd, r.target_size);
 	job->id = job->target ? get_text(link->fd, r.id_size) : NULL;
 	job->other = job->id ? get_text(link->fd, r.other_size) : NULL;
@@ -123,7 +123,7 @@ static struct sb_job *get_job(struct sb_worker_link *link, uint64_t *out_memory_
 	link->bad = job->other ? get_text(link->fd, r.bad_size) : NULL;
 	link->bad_size = link->bad ? r.bad_size : 0;
 	if (!link->bad) {
-		sb_job_free(job);
+		sb_worker_task_free(job);
 		return NULL;
 	}
 	*out_memory_bytes = r.memory_bytes;
@@ -134,7 +134,7 @@ int sb_worker_serve(sb_worker_do *work, void *self)
 {
 	const char *number = getenv(SB_WORKER_FD);
 	struct sb_worker_link link = { .fd = number ? atoi(number) : -1 };
-	struct sb_job *job;
+	struct sb_worker_task *job;
 	uint64_t memory_bytes;
 	bool limited = false, more = true;
 
@@ -151,7 +151,7 @@ int sb_worker_serve(sb_worker_do *work, void *self)
 		job->status = 200;
 		work(self, job, &link);
 		more = give(link.fd, job);
-		sb_job_free(job);
+		sb_worker_task_free(job);
 	}
 	free(link.bad);
 	return 0;

@@ -76,3 +76,56 @@ def test_the_rank_that_ends_last_reports_the_job(strobe):
     assert "2 ranks on 1 host, job j: " in last.stderr and "strobe aggregate strobe-runs/marked-j\n" in last.stderr
     assert aggregated(strobe, job)["rank_count"] == 2 and (job / "aggregated_report.html").exists()
     assert rows(strobe) == [(str(job), 2)]
+
+
+# what torchrun does on one node, without torch
+NODE = "; ".join(f"RANK=$((2 * SLURM_PROCID + {r})) LOCAL_RANK={r} WORLD_SIZE=4 TORCHELASTIC_RUN_ID=77 {PROGRAM}" for r in (0, 1))
+
+
+def below_srun(strobe):
+    """A launcher on each of two nodes: the job's folder has a folder for each node, with two ranks in it."""
+    strobe.environment.update(SLURM_LOCALID="0", SLURM_NTASKS="2", SLURM_NNODES="2", SLURM_JOB_ID="77", SLURM_STEP_ID="0")
+    for node in "01":
+        strobe.environment["SLURM_PROCID"] = node
+        done = strobe.run("--", "sh", "-c", NODE)
+        assert done.returncode == 0, done.stderr
+    for name in [name for name in strobe.environment if name.startswith("SLURM")]:
+        del strobe.environment[name]
+    return only_run(strobe), done
+
+
+def test_every_rank_of_every_node_has_a_name_that_opens(strobe):
+    job, last = below_srun(strobe)
+    hint = f"strobe report strobe-runs/{job.name}/rank_0"
+    assert hint in last.stderr, last.stderr
+    for rank in range(4):
+        for name in (f"{job.name}.rank_{rank}", f"{job.name}/rank_{rank}", str(job / f"rank_{rank}"), f"strobe-runs/{job.name}/rank_{rank}/"):
+            shown = strobe("report", name)
+            assert shown.returncode == 0 and f", rank {rank} of 4," in shown.stdout, (name, shown.stdout, shown.stderr)
+        for command in (["diff", name, name], ["export", name, "--to", "csv", "-o", f"out{rank}"], ["history", "add", name], ["aggregate", name]):
+            done = strobe(*command)
+            assert done.returncode == 0, (command, done.stderr)
+    assert aggregated(strobe, str(job / "rank_1" / "."))["missing_ranks"] == [0, 1]  # the node itself
+    assert aggregated(strobe, str(job))["rank_count"] == 4
+
+
+def runs_of_mcp(strobe):
+    calls = [{"jsonrpc": "2.0", "id": 1, "method": "initialize",
+              "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "runs", "arguments": {}}}]
+    done = strobe("mcp", "strobe-runs", input="".join(json.dumps(call) + "\n" for call in calls))
+    return json.loads(json.loads(done.stdout.splitlines()[1])["result"]["content"][0]["text"])["runs"]
+
+
+def test_the_list_of_runs_says_how_long_a_report_says_they_took(strobe):
+    job, _ = below_srun(strobe)
+    strobe.environment.update(WORLD_SIZE="2", TORCHELASTIC_RUN_ID="j", MASTER_PORT="29500")
+    for rank in "01":  # a recording of the tool's and one of the program's in each folder
+        strobe.environment["RANK"] = rank
+        assert strobe.run("--", *PROGRAM.split()).returncode == 0
+    listed = runs_of_mcp(strobe)
+    assert [r.get("rank_count") for r in listed] == [2, None, None, 4, None, None, None, None]
+    for run in listed:
+        report = json.loads(strobe("report", run["id"], "--format", "json").stdout)
+        wall_s = report["metrics"]["wall_s"]["max_value"] if "rank_count" in run else report["summary"]["wall_s"]
+        assert abs(run["duration_s"] - wall_s) < 1e-6, (run, wall_s)

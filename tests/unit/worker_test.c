@@ -22,7 +22,7 @@ static void on_log(void *self, const char *line)
 }
 
 /* Behaves as the id says. */
-static void act(void *self, struct sb_job *job, struct sb_worker_link *link)
+static void act(void *self, struct sb_worker_task *job, struct sb_worker_link *link)
 {
 	bool good = !job->id[0] || sb_worker_reading(link, job->id);
 
@@ -62,11 +62,11 @@ static int tear_down(void **state)
 }
 
 /* Waits for what the other process does; the bound only ends a hang. */
-static struct sb_job *next(struct sb_worker *w, double now_s)
+static struct sb_worker_task *next(struct sb_worker *w, double now_s)
 {
 	for (int i = 0; i < 600; i++) {
 		struct pollfd p = { .fd = sb_worker_fd(w), .events = POLLIN };
-		struct sb_job *job;
+		struct sb_worker_task *job;
 
 		sb_worker_step(w, now_s);
 		job = sb_worker_take(w);
@@ -78,11 +78,11 @@ static struct sb_job *next(struct sb_worker *w, double now_s)
 	return NULL;
 }
 
-static struct sb_job *ask(struct sb_worker *w, const char *id)
+static struct sb_worker_task *ask(struct sb_worker *w, const char *id)
 {
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
-	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, id, id, ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, id, id, ""), 0);
 	job = next(w, 1000);
 	assert_non_null(job);
 	assert_string_equal(job->key, id);
@@ -93,16 +93,16 @@ static void jobs_are_answered_in_order(void **state)
 {
 	struct sb_worker *w = *state;
 
-	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "a", "one", ""), 0);
-	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "b", "two", ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "a", "one", ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "b", "two", ""), 0);
 	for (int i = 0; i < 2; i++) {
-		struct sb_job *job = next(w, 1000);
+		struct sb_worker_task *job = next(w, 1000);
 
 		assert_non_null(job);
 		assert_int_equal(job->status, 200);
 		assert_int_equal(job->state, SB_RUN_ENDED);
 		assert_string_equal(job->body.data, i ? "/the/runs:two" : "/the/runs:one");
-		sb_job_free(job);
+		sb_worker_task_free(job);
 	}
 	assert_int_equal(sb_worker_restarts(w), 0);
 }
@@ -110,20 +110,20 @@ static void jobs_are_answered_in_order(void **state)
 static void a_file_that_kills_the_worker_is_named_and_left_alone(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_job *job = ask(w, "crash.strobe");
+	struct sb_worker_task *job = ask(w, "crash.strobe");
 
 	assert_int_equal(job->status, 500);
 	assert_non_null(strstr(job->message, "signal 11"));
 	assert_non_null(strstr(job->message, "'crash.strobe'"));
 	assert_non_null(strstr(said, "'crash.strobe'"));
-	sb_job_free(job);
+	sb_worker_task_free(job);
 	job = ask(w, "good.strobe"); /* a new process answers */
 	assert_int_equal(job->status, 200);
-	sb_job_free(job);
+	sb_worker_task_free(job);
 	job = ask(w, "crash.strobe"); /* and does not fall for it again */
 	assert_int_equal(job->status, 500);
 	assert_string_equal(job->message, "left alone");
-	sb_job_free(job);
+	sb_worker_task_free(job);
 	assert_int_equal(sb_worker_restarts(w), 1);
 	assert_int_equal(said_count, 1);
 }
@@ -131,21 +131,21 @@ static void a_file_that_kills_the_worker_is_named_and_left_alone(void **state)
 static void metrics_are_tried_again_without_the_bad_file(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
-	assert_int_equal(sb_worker_ask(w, SB_JOB_METRICS, "m", "crash.strobe", ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_TASK_METRICS, "m", "crash.strobe", ""), 0);
 	job = next(w, 1000);
 	assert_non_null(job);
 	assert_string_equal(job->message, "left alone"); /* the second worker's word */
-	sb_job_free(job);
+	sb_worker_task_free(job);
 }
 
 static void a_worker_that_hangs_is_replaced(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_job *job;
+	struct sb_worker_task *job;
 
-	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "h", "hang.strobe", ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "h", "hang.strobe", ""), 0);
 	sb_worker_step(w, 1000);
 	for (int i = 0; i < 100; i++) { /* until it has said what it reads */
 		struct pollfd p = { .fd = sb_worker_fd(w), .events = POLLIN };
@@ -159,19 +159,19 @@ static void a_worker_that_hangs_is_replaced(void **state)
 	assert_non_null(job);
 	assert_int_equal(job->status, 500);
 	assert_non_null(strstr(job->message, "took more than 60 s while reading 'hang.strobe'"));
-	sb_job_free(job);
+	sb_worker_task_free(job);
 	job = ask(w, "good.strobe");
 	assert_int_equal(job->status, 200);
-	sb_job_free(job);
+	sb_worker_task_free(job);
 }
 
 static void an_answer_too_long_is_not_taken(void **state)
 {
-	struct sb_job *job = ask(*state, "huge.strobe");
+	struct sb_worker_task *job = ask(*state, "huge.strobe");
 
 	assert_int_equal(job->status, 500);
 	assert_int_equal(job->body.size, 0);
-	sb_job_free(job);
+	sb_worker_task_free(job);
 }
 
 static void too_many_jobs_are_refused(void **state)
@@ -179,7 +179,7 @@ static void too_many_jobs_are_refused(void **state)
 	struct sb_worker *w = *state;
 	unsigned taken = 0;
 
-	while (taken < 1000 && !sb_worker_ask(w, SB_JOB_REPORT, "k", "hang.strobe", ""))
+	while (taken < 1000 && !sb_worker_ask(w, SB_TASK_REPORT, "k", "hang.strobe", ""))
 		taken++;
 	assert_int_equal(taken, SB_WORKER_QUEUE_MAX);
 }

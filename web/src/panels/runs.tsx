@@ -68,6 +68,7 @@ export function Runs({ first }: { first: RunList }) {
             columns={[
               { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
               { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
+              { key: 'rank', head: 'rank', help: 'of a job: how many ranks it has', value: (r) => r.rank ?? r.rank_count, cell: (r) => (r.rank !== undefined ? String(r.rank) : r.rank_count ? `${count(r.rank_count)} ranks` : '') },
               { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <span class={r.state === 'ended' ? 'quiet' : `run-state ${String(r.state)}`}>{String(r.state)}</span> },
               { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
               { key: 'duration_s', head: 'duration', value: (r) => r.duration_s },

@@ -1,0 +1,82 @@
+/* Where srun starts a launcher on every node, a job's folder has rank_<N> for each node, and the ranks lie in those: by their
+ * own number every rank is found as if it had a folder in the job's. */
+#include "run/job.h"
+
+#include "base/filename.h"
+#include "run/catalogue.h"
+#include "run/members.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool sb_job_is_node(const char *path)
+{
+	struct sb_member *all = NULL;
+	size_t count = 0;
+	bool node = sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUN &&
+		    !sb_members_read(path, &all, &count) && sb_members_attempt(all, count);
+
+	free(all);
+	return node;
+}
+
+/* The folder and the name of "JOB/rank_3"; false: it is no such path. */
+static bool split(const char *path, char *out_folder, size_t size, char *out_name, size_t name_size)
+{
+	size_t length = strlen(path);
+	char clean[PATH_MAX];
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	if ((size_t)snprintf(clean, sizeof clean, "%.*s", (int)length, path) >= sizeof clean)
+		return false;
+	if (!sb_catalogue_is_rank(sb_filename_of(clean)) || strchr(sb_filename_of(clean), '.'))
+		return false;
+	snprintf(out_name, name_size, "%s", sb_filename_of(clean));
+	sb_path_folder(clean, out_folder, size);
+	length = strlen(out_folder);
+	if (length > 1 && out_folder[length - 1] == '/')
+		out_folder[length - 1] = 0;
+	return true;
+}
+
+static bool find_in_nodes(const char *folder, const char *name, char *out_path, size_t size)
+{
+	struct sb_catalogue found = { 0 };
+	bool there = false;
+
+	if (sb_catalogue_list(folder, &found))
+		return false;
+	for (size_t i = 0; i < found.count && !there; i++) {
+		const struct sb_catalogue_entry *e = &found.entries[i];
+		char inside[PATH_MAX], node[PATH_MAX];
+		int32_t rank;
+
+		if (!sb_catalogue_is_rank(e->name) || e->link || e->kind != SB_CATALOGUE_RUN ||
+			(size_t)snprintf(inside, sizeof inside, "%s/%s", e->path, name) >= sizeof inside ||
+			strlen(inside) >= size)
+			continue;
+		there = sb_job_rank_inside(inside, node, sizeof node, &rank);
+		if (there)
+			snprintf(out_path, size, "%s", inside);
+	}
+	sb_catalogue_done(&found);
+	return there;
+}
+
+bool sb_job_rank_in_node(const char *path, char *out_path, size_t size)
+{
+	char folder[PATH_MAX], name[64];
+	struct stat st;
+	size_t ranks = 0;
+
+	if (!split(path, folder, sizeof folder, name, sizeof name))
+		return false;
+	sb_catalogue_kind(folder, &ranks);
+	if (!ranks || (!stat(path, &st) && !sb_job_is_node(path)))
+		return false;
+	return find_in_nodes(folder, name, out_path, size);
+}
