@@ -108,7 +108,7 @@ static void display(void)
 		sb_display_format(&text, *sb_tags_session_id() ? sb_tags_session_id() : sampler.label);
 		put_stage(&text);
 		put_made(&text);
-		if (!sb_buf_failed(&text) && sb_descriptor_write(fd, text.data, text.size) < 0)
+		if (!sb_buf_failed(&text) && !sb_descriptor_write(fd, text.data, text.size))
 			sampler.settings.real_time_display = false;
 	}
 	sb_descriptor_give_back(fd, sampler.display_fd);

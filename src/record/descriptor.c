@@ -254,11 +254,12 @@ bool sb_descriptor_stderr_is_safe(int fd)
 	return S_ISCHR(now.st_mode) || S_ISFIFO(now.st_mode); /* redirected; no file of the program's */
 }
 
-ssize_t sb_descriptor_write(int fd, const void *bytes, size_t size)
+bool sb_descriptor_write(int fd, const void *bytes, size_t size)
 {
 	static const struct timespec at_once;
 	sigset_t both, before, waiting, sent;
-	ssize_t written;
+	size_t done = 0;
+	ssize_t written = 1;
 	int error;
 
 	sigemptyset(&both);
@@ -266,8 +267,9 @@ ssize_t sb_descriptor_write(int fd, const void *bytes, size_t size)
 	sigaddset(&both, SIGXFSZ);
 	sigpending(&waiting);
 	if (pthread_sigmask(SIG_BLOCK, &both, &before))
-		return -1;
-	written = write(fd, bytes, size);
+		return false;
+	while (done < size && (written = write(fd, (const char *)bytes + done, size - done)) > 0)
+		done += (size_t)written;
 	error = errno;
 	if (written < 0 && (error == EPIPE || error == EFBIG)) {
 		int number = error == EPIPE ? SIGPIPE : SIGXFSZ;
@@ -280,5 +282,5 @@ ssize_t sb_descriptor_write(int fd, const void *bytes, size_t size)
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = error;
-	return written;
+	return done == size;
 }

@@ -48,9 +48,9 @@ void sb_descriptor_give_back(int borrowed, int number);
  * program has since put a file of its own under the number. */
 void sb_descriptor_remember_stderr(void);
 bool sb_descriptor_stderr_is_safe(int fd); /* standard error, perhaps borrowed */
-/* write(2) that never ends the program: a pipe whose reader has gone and the limit on file sizes are
- * errors here, not signals. Not for signal handlers. */
-ssize_t sb_descriptor_write(int fd, const void *bytes, size_t size);
+/* Writes all of it and never ends the program: a pipe whose reader has gone and the limit on file sizes are
+ * errors here, not signals. false with errno set. Not for signal handlers. */
+bool sb_descriptor_write(int fd, const void *bytes, size_t size);
 
 /* For tests: behave as if the system refused separate tables. */
 extern bool sb_descriptor_refuse_table;

@@ -43,7 +43,7 @@ static bool write_launch(int folder, const struct launch *l)
 	int fd = sb_folder_create(folder, LAUNCH_FILE, 0600);
 	int size = snprintf(text, sizeof text, l->by.machine[0] ? "%s\n%s\n%s" : "%s", l->text, l->by.machine,
 		l->by.process);
-	bool written = fd >= 0 && sb_descriptor_write(fd, text, (size_t)size) == size;
+	bool written = fd >= 0 && sb_descriptor_write(fd, text, (size_t)size);
 
 	if (fd >= 0)
 		close(fd);

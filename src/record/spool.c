@@ -58,7 +58,7 @@ static void write_pointer(int folder, const char *file_name, const char *spool_p
 	fd = sb_folder_create(folder, pointer, 0600);
 	if (fd < 0)
 		return;
-	if (sb_descriptor_write(fd, spool_path, strlen(spool_path)) < 0)
+	if (!sb_descriptor_write(fd, spool_path, strlen(spool_path)))
 		unlinkat(folder, pointer, 0);
 	close(fd);
 }

@@ -105,12 +105,12 @@ static void print(const char *line, size_t size)
 
 	if (!REC->stage_log_path[0]) {
 		if (sb_descriptor_stderr_is_safe(STDERR_FILENO) &&
-			sb_descriptor_write(STDERR_FILENO, line, size) < 0)
+			!sb_descriptor_write(STDERR_FILENO, line, size))
 			atomic_store(&REC->stage_log, false);
 		return;
 	}
 	if (!sb_descriptor_open(&file, REC->stage_log_path, O_WRONLY | O_CREAT | O_APPEND, 0600) ||
-		sb_descriptor_write(file.number, line, size) < 0)
+		!sb_descriptor_write(file.number, line, size))
 		atomic_store(&REC->stage_log, false);
 	sb_descriptor_close(&file);
 }
