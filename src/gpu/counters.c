@@ -351,6 +351,9 @@ static int read_spec(const char *text, struct sb_trace_spec *out)
 	int err;
 
 	if (text && !strcmp(text, SB_COUNTERS_OF_SLOW)) {
+		if (!sb_gpu_trace_watches())
+			return sb_fail(STROBE_EINVAL, "nothing watches for slow moments: "
+						      "--gpu-trace=slow:1.5 beside --gpu-counters=slow");
 		*out = (struct sb_trace_spec){ .bound = SB_TRACE_SLOW };
 		return 0;
 	}
@@ -416,10 +419,7 @@ void sb_gpu_counters_session_started(const char *text)
 	snprintf(setting, sizeof setting, "%s", text ? text : "");
 	if (!setting[0] || !strcmp(setting, SB_TRACE_BY_SIGNAL))
 		return;
-	if (!strcmp(setting, SB_COUNTERS_OF_SLOW) && !sb_gpu_trace_watches())
-		sb_keep_missing("sampled counters", "nothing watches for slow moments",
-			"--gpu-trace=slow:1.5 beside --gpu-counters=slow");
-	else if (strobe_gpu_counters_start(setting))
+	if (strobe_gpu_counters_start(setting))
 		sb_keep_missing("sampled counters", strobe_error(), HOW);
 }
 

@@ -267,6 +267,7 @@ def counters_of_an_asked_moment_are_kept_without_a_kernel_trace():
 def slow_counters_without_a_watch_say_what_is_missing():
     p = Sampled("slow")
     p.zone(b"denoise", 1)
+    assert p.strobe.strobe_gpu_counters_start(b"slow") == -3 and not p.pm.sampling(0), p.strobe.strobe_error()
     said = [why for what, why in p.stop().missing if what == "sampled counters"]
     assert len(said) == 1 and "nothing watches for slow moments" in said[0] and "--gpu-trace=slow:1.5" in said[0], said
 
