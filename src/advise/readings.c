@@ -155,6 +155,21 @@ static void read_precision(struct sb_model *m)
 	}
 }
 
+/* "sdpa_overhead   +380s total": what a text itself names as the difference. */
+static void read_differences(struct sb_model *m)
+{
+	for (size_t i = 0; i < m->events.count; i++) {
+		const struct sb_event_row *e = &m->events.rows[i];
+
+		for (size_t k = 0; k < e->attr_count; k++)
+			if (!strcmp(e->attrs[k].key, "more_s") && e->attrs[k].type == STROBE_TYPE_FLOAT &&
+				m->session.host && !strcmp(m->session.host, "imported"))
+				add(m, "stages", "named_difference", false,
+					"'%s' takes %.0f s more than before, as the text says", e->name,
+					e->attrs[k].f);
+	}
+}
+
 #define WELL_USED 80 /* percent */
 
 static void read_gpus(struct sb_model *m)
@@ -179,5 +194,6 @@ void sb_readings_find(struct sb_model *m)
 	read_reserved(m);
 	read_stages(m);
 	read_precision(m);
+	read_differences(m);
 	read_gpus(m);
 }

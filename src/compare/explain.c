@@ -55,8 +55,11 @@ static int disk_collapsed(struct sb_comparison *c)
 		on_gpu = kinds[i] == SB_METRIC_GPU_MEMORY_PEAK;
 	}
 	if (grew && on_gpu)
-		return say(c, "disk reads fell %s -> %s while peak GPU memory rose %s -> %s", disk.base_text,
-			disk.now_text, memory.base_text, memory.now_text);
+		return say(c,
+			"disk reads fell %s -> %s while peak GPU memory rose %s -> %s: what was offloaded "
+			"now "
+			"stays on the GPU",
+			disk.base_text, disk.now_text, memory.base_text, memory.now_text);
 	if (!grew)
 		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text,
 			disk.now_text);

@@ -48,8 +48,32 @@ static double attr_of_a_call(const struct sb_stage *s, const struct sb_stage_att
 	return sum_of_calls ? a->sum / (double)s->count : a->last;
 }
 
+/* Of a report that was read back: one value each. */
+static int take_written_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
+{
+	to->attrs = calloc(s->attribute_count, sizeof *to->attrs);
+	if (!to->attrs)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < s->attribute_count; i++) {
+		struct sb_pair *p = &to->attrs[to->attr_count++];
+
+		*p = s->attributes[i];
+		p->key = sb_facts_text(f, p->key);
+		p->s = sb_facts_text(f, p->s);
+		if (p->type == STROBE_TYPE_INT) {
+			p->type = STROBE_TYPE_FLOAT;
+			p->f = (double)p->i;
+		}
+		if (p->type == STROBE_TYPE_FLOAT && s->count > 1 && sb_stage_attr_is_count(p->key))
+			p->f /= (double)s->count;
+	}
+	return 0;
+}
+
 static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
 {
+	if (!s->attr_count && s->attribute_count)
+		return take_written_attrs(f, to, s);
 	if (!s->attr_count)
 		return 0;
 	to->attrs = calloc(s->attr_count, sizeof *to->attrs);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #define RANKS_MAX 100000
+#define VALUES_MAX 1000
 
 static struct sb_textlog_sample *add_sample(struct sb_textlog *log)
 {
@@ -94,18 +95,43 @@ const struct sb_textform sb_metrics_form = { "live display", opens_metrics, metr
 
 /* ---- "=== Aggregation Summary ===" ---- */
 
+static bool aggregation_row(struct sb_textlog *log, char *line, int *out_err);
+
+enum { SUMMARY, STAGES, OWN }; /* form_node: OWN: what only strobe writes, and no run is made of */
+
+/* Its heading, or one of its sections alone. */
 static bool opens_aggregation(struct sb_textlog *log, const char *line)
 {
-	(void)log;
-	return strstr(line, "=== Aggregation Summary") != NULL;
+	bool heading = strstr(line, "=== Aggregation Summary") || strstr(line, "(Aggregated) ===");
+	char copy[512];
+	int err = 0;
+
+	if (!heading && (strncmp(line, "GPU ", 4) || !strstr(line, " - Min: ")))
+		return false;
+	log->form_node = SUMMARY;
+	snprintf(copy, sizeof copy, "%s", line);
+	return heading || (aggregation_row(log, copy, &err) && !err);
 }
 
-/* Values of so many ranks that have this minimum, maximum and average. */
+/* What the others have, where one has the minimum, one the maximum, and all of them this average. */
+static double value_of_others(const double mma[3], size_t count)
+{
+	return (mma[2] * (double)count - mma[0] - mma[1]) / (double)(count - 2);
+}
+
+/* Values that have this minimum, maximum and average: as many as there are ranks, or more where fewer cannot have it. */
 static bool put_ranks(struct sb_textlog *log, size_t offset, const double mma[3])
 {
 	size_t count = log->rank_count > 3 ? (size_t)log->rank_count : 3;
-	double others = (mma[2] * (double)count - mma[0] - mma[1]) / (double)(count - 2);
+	double others = value_of_others(mma, count);
 
+	while (count < VALUES_MAX && mma[2] >= mma[0] && mma[2] <= mma[1] &&
+		(others < mma[0] || others > mma[1]))
+		others = value_of_others(mma, ++count);
+	if (log->samples.count > count) { /* of the row before: each has the same number */
+		count = log->samples.count - 1;
+		others = value_of_others(mma, count);
+	}
 	count++; /* a mean over time counts the first and the last half */
 	others = others < mma[0] ? mma[0] : others > mma[1] ? mma[1] : others;
 	while (log->samples.count < count)
@@ -132,6 +158,64 @@ static bool take_min_max_avg(const char *line, double mma[3])
 	return true;
 }
 
+static int64_t count_of(const char *digits)
+{
+	long long count = strtoll(digits, NULL, 10);
+
+	return count > RANKS_MAX ? RANKS_MAX : count;
+}
+
+/* "=== Load Imbalance (by stage) ===" and the other sections that strobe adds. */
+static bool take_section(struct sb_textlog *log, const char *line)
+{
+	static const char *const own[] = { "Rank Comparison", "Stragglers", "Waiting at Collectives",
+		"Clocks", NULL };
+
+	if (strstr(line, "Load Imbalance (by stage)")) {
+		log->form_node = STAGES;
+		return true;
+	}
+	for (const char *const *name = own; *name; name++)
+		if (strstr(line, *name)) {
+			log->form_node = OWN;
+			return true;
+		}
+	if (strstr(line, "(Aggregated) ===") || strstr(line, "Aggregation Summary"))
+		log->form_node = SUMMARY;
+	return log->form_node == OWN || log->form_node == SUMMARY;
+}
+
+/* "  [1b] Denoise      3.50 s    3.00 s (0)    4.00 s (1)    +14.3 %    3.94 s": the mean rank's time. */
+static int take_mean_stage(struct sb_textlog *log, const char *line)
+{
+	struct sb_stagelog_line stage = { .kind = SB_STAGELOG_TIMED, .calls = 1 };
+	const char *at = line + strspn(line, " "), *rest, *close;
+	double seconds;
+	uint32_t node;
+
+	stage.min_s = stage.max_s = stage.median_s = stage.std_s = NAN;
+	for (const char *gap = strchr(at, ' '); gap; gap = strchr(gap + 1, ' ')) {
+		const char *number = gap + strspn(gap, " ");
+
+		if (!isdigit((unsigned char)*number) || !sb_textlog_seconds(number, &seconds, &rest) ||
+			!strchr(rest, '('))
+			continue;
+		close = *at == '[' ? strchr(at, ']') : NULL;
+		if (close && close < gap && close - at - 1 < (ptrdiff_t)sizeof stage.code) {
+			snprintf(stage.code, sizeof stage.code, "%.*s", (int)(close - at - 1), at + 1);
+			at = close + 1 + strspn(close + 1, " ");
+		}
+		snprintf(stage.name, sizeof stage.name, "%.*s", (int)(gap - at < 200 ? gap - at : 200), at);
+		for (size_t n = strlen(stage.name); n && stage.name[n - 1] == ' ';)
+			stage.name[--n] = 0;
+		stage.duration_ns = seconds >= 0 && seconds < 1e8 ? (int64_t)(seconds * 1e9 + 0.5) : 0;
+		log->stage_count++;
+		log->timed_count++;
+		return sb_textlog_add(log, &stage, &node);
+	}
+	return 0;
+}
+
 static bool aggregation_row(struct sb_textlog *log, char *line, int *out_err)
 {
 	static const struct {
@@ -146,12 +230,24 @@ static bool aggregation_row(struct sb_textlog *log, char *line, int *out_err)
 	const char *ranks = sb_textlog_after(line, "Ranks");
 	double mma[3];
 
-	if (!ranks)
-		ranks = sb_textlog_after(line, "Total reports processed");
-	if (ranks && isdigit((unsigned char)*ranks)) {
-		log->rank_count = strtoll(ranks, NULL, 10);
-		if (log->rank_count > RANKS_MAX)
-			log->rank_count = RANKS_MAX;
+	const char *reports = sb_textlog_after(line, "Total reports processed");
+
+	if (strncmp(line, "===", 3) == 0 && take_section(log, line))
+		return true;
+	if (log->form_node != SUMMARY) {
+		if (log->form_node == STAGES)
+			*out_err = take_mean_stage(log, line);
+		return true;
+	}
+	if (reports && isdigit((unsigned char)*reports))
+		log->report_count = log->rank_count = count_of(reports);
+	if (ranks && isdigit((unsigned char)*ranks))
+		log->rank_count = count_of(ranks);
+	if (ranks || reports)
+		return true;
+	if (!strncmp(line, "Wall - ", 7) && take_min_max_avg(line, mma)) {
+		log->segment_whole_ns = mma[2] > 0 && mma[2] < 1e8 ? (int64_t)(mma[2] * 1e9 + 0.5) : 0;
+		log->threads = true; /* it is an average, and so are the stages */
 		return true;
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -53,6 +53,23 @@ static enum sb_stagelog_kind kind_of(node stage)
 					   : SB_STAGELOG_TIMED;
 }
 
+/* The program's own numbers; of several calls counts are summed up. */
+static void take_attributes(struct sb_stagelog_line *line, node attributes)
+{
+	for (sb_jsondom_each(a, attributes)) {
+		struct sb_stagelog_attr *to = &line->attrs[line->attr_count];
+
+		if (a->type != SB_JSONDOM_NUMBER || !a->key || strlen(a->key) >= sizeof to->key ||
+			line->attr_count == SB_STAGELOG_ATTRS_MAX)
+			continue;
+		*to = (struct sb_stagelog_attr){ .f = a->number };
+		to->is_int = fabs(a->number) < 1e15 && a->number == (double)(int64_t)a->number;
+		to->i = to->is_int ? (int64_t)a->number : 0;
+		strcpy(to->key, a->key);
+		line->attr_count++;
+	}
+}
+
 static int add_stage(struct sb_textlog *log, node stage, const char *name, uint32_t *out_node)
 {
 	struct sb_stagelog_line line = { .kind = kind_of(stage),
@@ -69,6 +86,7 @@ static int add_stage(struct sb_textlog *log, node stage, const char *name, uint3
 	if (strlen(string(stage, "code")) < sizeof line.code)
 		strcpy(line.code, string(stage, "code"));
 	snprintf(line.reason, sizeof line.reason, "%s", string(stage, "reason"));
+	take_attributes(&line, sb_jsondom_get(stage, "attributes"));
 	log->form_count++;
 	log->skipped_count += line.kind == SB_STAGELOG_SKIPPED;
 	log->untimed_count += line.kind == SB_STAGELOG_UNTIMED;
@@ -143,6 +161,8 @@ static int add_loop(struct sb_textlog *log, node loop, const char *name)
 	to->min_s = either(loop, "min_s", "min");
 	to->max_s = either(loop, "max_s", "max");
 	to->std_s = either(loop, "std_s", "std");
+	to->frames_per_s = number(loop, "fps");
+	to->aside = sb_jsondom_get(loop, "aside") != NULL;
 	log->form_count++;
 	return 0;
 }
@@ -374,6 +394,21 @@ static int take_report(struct sb_textlog *log, node root)
 	return err;
 }
 
+/* Inside the operation that can hold it; beside them its time would count twice. */
+static int add_summed_loop(struct sb_textlog *log, node loop)
+{
+	struct sb_textlog_loop *loops;
+	bool nested = false;
+	int err = add_loop(log, loop, loop->key ? loop->key : "");
+
+	loops = log->loops.items;
+	if (!err)
+		err = sb_textlog_nest_loop(log, &loops[log->loops.count - 1], &nested);
+	if (nested)
+		log->loops.count--;
+	return err;
+}
+
 static int take_export(struct sb_textlog *log, node root)
 {
 	int err = 0;
@@ -394,9 +429,14 @@ static int take_export(struct sb_textlog *log, node root)
 	}
 	for (sb_jsondom_each(loop, sb_jsondom_get(root, "iteration_stats")))
 		if (!err)
-			err = add_loop(log, loop, loop->key ? loop->key : "");
+			err = add_summed_loop(log, loop);
 	log->form_count++;
-	return err ? err : take_snapshots(log, sb_jsondom_get(root, "memory_snapshots"));
+	if (!err)
+		err = take_snapshots(log, sb_jsondom_get(root, "memory_snapshots"));
+	for (size_t i = 0; i < log->memory.count; i++) /* when a row ran is not known: in no stage */
+		if (log->count)
+			((struct sb_textlog_memory *)log->memory.items)[i].time_s = NAN;
+	return err;
 }
 
 static int take_memory_log(struct sb_textlog *log, node root)

@@ -286,6 +286,27 @@ static void take_frames(struct sb_textlog *log, const struct tokens *t)
 	log->has_video = true;
 }
 
+/* "  [3b] RAFT optical flow (12 iters): 95.32s": what the tree does not say of a stage. */
+static void take_numbers(struct sb_textlog *log, const char *line)
+{
+	struct sb_stagelog_line parsed;
+	char copy[4097];
+
+	if (line[strspn(line, " ")] != '[')
+		return;
+	snprintf(copy, sizeof copy, "%s", line);
+	sb_stagelog_parse(copy, &parsed);
+	for (uint32_t i = log->segment; *parsed.code && parsed.attr_count && i < log->count; i++) {
+		struct sb_stagelog_line *to = log->nodes[i].line;
+
+		if (strcmp(to->code, parsed.code) || to->attr_count)
+			continue;
+		memcpy(to->attrs, parsed.attrs, sizeof to->attrs);
+		to->attr_count = parsed.attr_count;
+		return;
+	}
+}
+
 /* To the end of the text: every line of the report is its own. */
 static bool row(struct sb_textlog *log, char *line, int *out_err)
 {
@@ -300,7 +321,10 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 	case TABLE: *out_err = take_operation(log, line, &t); break;
 	case TREE: *out_err = take_stage(log, line, &t); break;
 	case LOOPS: take_loop(log, line, &t); break;
-	default: take_frames(log, &t); break;
+	default:
+		take_frames(log, &t);
+		take_numbers(log, line);
+		break;
 	}
 	return true;
 }

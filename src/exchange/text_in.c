@@ -19,7 +19,7 @@
 static const struct sb_textform *const forms[] = { &sb_report_form, &sb_summary_form, &sb_iteration_form,
 	&sb_memory_form, &sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form,
 	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, &sb_torch_form, &sb_model_form,
-	&sb_call_memory_form, NULL };
+	&sb_call_memory_form, &sb_markdown_form, &sb_journal_form, &sb_cache_form, NULL };
 
 /* ---- small readings for the forms ---- */
 
@@ -276,7 +276,8 @@ static bool holds_nothing(const struct sb_textlog *log)
 	       (!log->form_count ||
 		       (!log->count && !log->loops.count && !log->memory.count && !log->samples.count &&
 			       !log->variants.count && !log->series.count && !log->gpu.count &&
-			       !log->rank_count && !log->model.parameters && !log->operators.count));
+			       !log->rank_count && !log->model.parameters && !log->operators.count &&
+			       !log->caches.count));
 }
 
 /* A log may show a line or two of a program; a program may have stage lines in its strings. */

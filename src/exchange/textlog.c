@@ -271,6 +271,10 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->differences);
 	sb_vec_done(&log->gpu);
 	sb_vec_done(&log->operators);
+	for (size_t i = 0; i < log->caches.count; i++)
+		free((char *)((struct strobe_cache_event *)log->caches.items)[i].cache);
+	sb_vec_done(&log->caches);
+	sb_vec_done(&log->cache_times);
 	for (size_t i = 0; i < log->series.count; i++)
 		free(((struct sb_textlog_series *)log->series.items)[i].values);
 	sb_vec_done(&log->series);

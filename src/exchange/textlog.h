@@ -172,7 +172,9 @@ struct sb_textlog {
 	bool threads; /* the whole is known, and stages of several threads may take longer together */
 	int64_t covered_ns; /* of the whole, by at least one stage; 0: not known */
 	uint64_t guessed_count; /* loops that were put into a stage because they fit */
-	int64_t rank_count; /* of an aggregation summary; 0: none */
+	int64_t rank_count, report_count; /* of an aggregation summary; 0: none */
+	struct sb_vec caches; /* struct strobe_cache_event, with a name of its own; see cache_times */
+	struct sb_vec cache_times; /* double, seconds: of each of them */
 	char session[64]; /* the id that a live display names */
 	struct sb_textlog_header model;
 	uint32_t forward; /* the call that the layers are of, counted from 1; 0: none */
@@ -196,7 +198,8 @@ struct sb_textform {
 };
 extern const struct sb_textform sb_report_form, sb_summary_form, sb_iteration_form, sb_memory_form,
 	sb_benchmark_form, sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form,
-	sb_operations_form, sb_pstats_form, sb_torch_form, sb_model_form, sb_call_memory_form;
+	sb_operations_form, sb_pstats_form, sb_torch_form, sb_model_form, sb_call_memory_form,
+	sb_markdown_form, sb_journal_form, sb_cache_form;
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);

@@ -113,8 +113,27 @@ static void put_model(struct sb_textlog_clock *c)
 		sb_builder_meta_string(c->builder, SB_META_SYSTEM, "gpu0.name", m->gpu);
 }
 
+static void put_count(struct sb_textlog_clock *c, const char *key, int64_t value)
+{
+	if (value > 0)
+		sb_builder_meta(c->builder, SB_META_TAG,
+			&(struct strobe_attr){ .key = key, .type = STROBE_TYPE_INT, .value.i = value });
+}
+
+static void put_caches(struct sb_textlog_clock *c)
+{
+	const struct strobe_cache_event *all = c->log->caches.items;
+	const double *times = c->log->cache_times.items;
+
+	for (size_t i = 0; i < c->log->caches.count; i++)
+		sb_builder_cache(c->builder, (uint64_t)(times[i] * 1e9), &all[i]);
+}
+
 void sb_textlog_put_facts(struct sb_textlog_clock *c)
 {
+	put_count(c, "ranks", c->log->rank_count);
+	put_count(c, "reports", c->log->report_count);
+	put_caches(c);
 	put_model(c);
 	put_variants(c);
 	put_operators(c);

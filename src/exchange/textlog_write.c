@@ -275,7 +275,12 @@ static void put_missing(struct sb_textlog_clock *c)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "where steps and blocks ran",
 			"the report has their sums: they stand in the stage whose own time holds them most "
 			"closely|record with 'strobe run -- COMMAND'");
-	if (log->samples.count)
+	if (log->samples.count && log->rank_count)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "values of single ranks",
+			"the summary has minimum, maximum and average over its ranks|give their run folders "
+			"to "
+			"'strobe aggregate'");
+	else if (log->samples.count)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the samples",
 			"the text has values without a clock: they stand where they were printed|record with "
 			"'strobe run -- COMMAND'");
@@ -350,14 +355,15 @@ static int64_t last_time_ns(const struct sb_textlog_series *s)
 static int64_t told_ns(const struct sb_textlog *log)
 {
 	const struct sb_textlog_memory *memory = log->memory.items;
-	int64_t whole_ns = with_loops(log);
+	int64_t whole_ns = with_loops(log), span_ns = 0;
 
 	for (size_t i = 0; i < log->series.count && !whole_ns; i++)
 		whole_ns = last_time_ns((const struct sb_textlog_series *)log->series.items + i);
-	if (!whole_ns && log->memory.count > 1 && memory[log->memory.count - 1].time_s > memory[0].time_s)
-		whole_ns = (int64_t)(fmin(memory[log->memory.count - 1].time_s - memory[0].time_s, 1e8) *
-				     1e9);
-	return whole_ns;
+	if (log->memory.count > 1 && memory[log->memory.count - 1].time_s > memory[0].time_s)
+		span_ns = (int64_t)(fmin(memory[log->memory.count - 1].time_s - memory[0].time_s, 1e8) * 1e9);
+	for (size_t i = 0; i < log->cache_times.count; i++)
+		span_ns = (int64_t)fmax((double)span_ns, ((const double *)log->cache_times.items)[i] * 1e9);
+	return span_ns > whole_ns ? span_ns : whole_ns;
 }
 
 /* Where nothing has a time, a second for each reading. */

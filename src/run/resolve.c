@@ -4,6 +4,7 @@
 #include "run/job.h"
 #include "run/run.h"
 #include "base/error.h"
+#include "run/folder_files.h"
 #include "base/filename.h"
 
 #include <ctype.h>
@@ -399,6 +400,19 @@ void sb_recordings_done(struct sb_recordings *r)
 	memset(r, 0, sizeof *r);
 }
 
+static int fail_without_recording(const char *path)
+{
+	char name[256];
+	size_t end = strlen(path);
+
+	if (!sb_folder_readable(path, name, sizeof name))
+		return sb_fail(STROBE_ENOENT,
+			"'%s' holds no recording (no .strobe file): nothing was recorded there", path);
+	return sb_fail(STROBE_ENOENT,
+		"'%s' holds no recording (no .strobe file): name a file of it, '%s%s%s'", path, path,
+		end && path[end - 1] == '/' ? "" : "/", name);
+}
+
 static int find_in_folder(const char *path, struct sb_recordings *r)
 {
 	size_t ranks;
@@ -413,8 +427,7 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	if (err)
 		return err;
 	if (!r->files.count)
-		return sb_fail(STROBE_ENOENT,
-			"'%s' holds no recording (no .strobe file): nothing was recorded there", path);
+		return fail_without_recording(path);
 	r->folder = strdup(path);
 	r->listed = true;
 	return 0;

@@ -3,6 +3,7 @@
 
 #include "base/memory_units.h"
 #include "base/role.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,12 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 	const char *source;
 	const struct sb_series_column *c = s ? vram_column(s, &source) : NULL;
 	double from_s = NAN;
+
+	/* one after the other, and over ranks not even that: no rise in time */
+	if (c && sb_run_meta_find(m->run, SB_META_RUN, SB_RUN_NO_TIMES)) {
+		panel->spike_bytes = panel->spike_t_s = NAN;
+		return;
+	}
 
 	for (size_t i = 1; c && i < s->count; i++) {
 		double rise = (c->values[i] - c->values[i - 1]) * SB_MB;

@@ -16,6 +16,7 @@
 #define SERIES_MAX 2000
 #define OUTLIERS_LISTED 20
 #define BEGINS_MAX (1u << 20)
+#define ASIDES 1000 /* above every role */
 #define WARMUP_WINDOW 16 /* a warm-up is no longer than this, and than half of all */
 
 struct loop {
@@ -41,6 +42,7 @@ struct loops {
 	struct loop *all;
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
+	uint32_t aside_count;
 	struct sb_vec traces; /* struct sb_gpu_trace */
 	bool imported; /* zones may stand for several calls */
 	bool no_memory;
@@ -110,9 +112,10 @@ static void see_aside(struct loops *l, const struct sb_event *e)
 		name->type != STROBE_TYPE_STRING || !(mean_s > 0 && mean_s < 1e8) ||
 		!(count >= 1 && count < 1e9))
 		return;
-	at = loop_of(l, e->name, STROBE_ROLE_ITERATION);
+	at = loop_of(l, e->name, ASIDES + l->aside_count++); /* each is one of its own */
 	if (!at)
 		return;
+	at->role = STROBE_ROLE_ITERATION;
 	at->aside = true;
 	at->label = sb_model_text(l->model, name->s);
 	at->fps = sb_attr_number(e->attrs, e->attr_count, "frames_per_s");

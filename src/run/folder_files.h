@@ -1,0 +1,10 @@
+#ifndef SB_RUN_FOLDER_FILES_H
+#define SB_RUN_FOLDER_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A file of the folder that 'strobe report FILE' may read, traces and reports first. False: there is none. */
+bool sb_folder_readable(const char *path, char *out_name, size_t size);
+
+#endif
