@@ -128,3 +128,10 @@ def test_the_ending_of_the_output_chooses_the_format(strobe, tmp_path):
     assert "traceEvents" in json.loads((tmp_path / "t.json").read_text())
     strobe("report", "before.txt", "--format", "text", "-o", "b.json")  # what is said counts
     assert (tmp_path / "b.json").read_text().startswith("strobe: before.txt")
+
+
+def test_a_command_that_one_side_lacks_is_said_once(strobe):
+    strobe("run", "-q", "-o", "runs", "--", BUILD / "tests" / "marked", "3")
+    text = strobe("diff", "before.txt", "runs/last").stdout
+    assert "    command: not recorded -> " in text and "command command" not in text
+    assert "- command: not recorded → " in strobe("diff", "before.txt", "runs/last", "--format", "markdown").stdout

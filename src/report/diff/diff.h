@@ -32,6 +32,8 @@ struct sb_diff_words {
 	char base[32], now[32], delta[40], percent[24];
 };
 void sb_diff_words(const struct sb_metric_change *change, struct sb_diff_words *out);
+/* What stands for a side that has none: "(none)"; every run had a command, so that one was "not recorded". */
+const char *sb_setting_absent(const struct sb_setting_change *s);
 /* "rank test p = 0.003, 20 and 20 values" */
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out);
 

@@ -58,9 +58,9 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		sb_buf_puts(out, *s->where ? ", " : "");
 		sb_markdown_put(out, s->key);
 		sb_buf_puts(out, ": ");
-		sb_markdown_put(out, s->base ? s->base : "(none)");
+		sb_markdown_put(out, s->base ? s->base : sb_setting_absent(s));
 		sb_buf_puts(out, " → ");
-		sb_markdown_put(out, s->now ? s->now : "(none)");
+		sb_markdown_put(out, s->now ? s->now : sb_setting_absent(s));
 		sb_buf_putc(out, '\n');
 	}
 	sb_buf_puts(out, "\n</details>\n");

@@ -216,7 +216,8 @@ static void put_outputs(struct sb_buf *out, const struct sb_comparison *c, const
 
 static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 {
-	static const char *const scopes[] = { "tag", "setting", "environment", "command" };
+	/* command and commit say themselves what they are */
+	static const char *const scopes[] = { "tag ", "setting ", "environment ", "" };
 
 	if (!c->setting_count)
 		return;
@@ -224,9 +225,9 @@ static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 	for (size_t i = 0; i < c->setting_count; i++) {
 		const struct sb_setting_change *s = &c->settings[i];
 
-		sb_buf_printf(out, "    %s%s%s %s: %s -> %s\n", *s->where ? s->where : scopes[s->scope], "",
-			*s->where ? "," : "", s->key, s->base ? s->base : "(none)",
-			s->now ? s->now : "(none)");
+		sb_buf_printf(out, "    %s%s%s: %s -> %s\n", *s->where ? s->where : scopes[s->scope],
+			*s->where ? ", " : "", s->key, s->base ? s->base : sb_setting_absent(s),
+			s->now ? s->now : sb_setting_absent(s));
 	}
 }
 

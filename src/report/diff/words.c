@@ -86,3 +86,8 @@ void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tole
 	if (j->basis == SB_BASIS_RANK_TEST && j->inflation > 1)
 		sb_buf_puts(out, ", widened for drift");
 }
+
+const char *sb_setting_absent(const struct sb_setting_change *s)
+{
+	return s->scope == SB_FACT_COMMAND ? "not recorded" : "(none)";
+}
