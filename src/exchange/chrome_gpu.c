@@ -65,29 +65,50 @@ static char *put_gpu_name(struct sb_chrome *c, char *at, const struct sb_event *
 	return sb_put_json_string(at, name, NAME_LIMIT);
 }
 
-/* The launch on its thread, and the arrow from there to the GPU. */
-static char *put_launch(
+/* From the thread that launched or that waits to the GPU. */
+static char *put_arrow(
 	struct sb_chrome *c, char *at, const struct sb_event *ev, uint32_t gpu_pid, uint64_t correlation)
 {
 	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
-	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
+	int64_t from_ns = ev->gpu.launch_ns != INT64_MIN ? ev->gpu.launch_ns : ev->t_ns;
 
-	if (!c->runtime_zones) {
-		at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
-		at = sb_out_put(at, launch_call(ev), strlen(launch_call(ev)));
-		*at++ = '"';
-		at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
-		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
-		at = sb_put_u64(at, correlation);
-		at = SB_PUT(at, "}},\n");
-	}
 	at = SB_PUT(at, "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
 	at = sb_put_u64(at, correlation);
-	at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
+	at = sb_chrome_place(at, sb_export_pid(c->run, thread->process), sb_export_tid(thread), from_ns);
 	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
 	at = sb_put_u64(at, correlation);
 	at = sb_chrome_place(at, gpu_pid, line_of(ev), ev->t_ns);
 	return SB_PUT(at, "},\n");
+}
+
+/* The launch on its thread, where it is no zone already. */
+static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev, uint64_t correlation)
+{
+	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
+
+	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
+	at = sb_out_put(at, launch_call(ev), strlen(launch_call(ev)));
+	*at++ = '"';
+	at = sb_chrome_place(
+		at, sb_export_pid(c->run, thread->process), sb_export_tid(thread), ev->gpu.launch_ns);
+	at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
+	at = sb_put_u64(at, correlation);
+	return SB_PUT(at, "}},\n");
+}
+
+/* A wait has its arrow, too: it says which thread stood still. */
+static char *put_from(
+	struct sb_chrome *c, char *at, const struct sb_event *ev, uint32_t gpu_pid, uint64_t correlation)
+{
+	bool wait = ev->gpu.kind == SB_GPU_SYNC;
+
+	if (ev->gpu.kind == SB_GPU_ZONE || ev->gpu.launch_track == UINT32_MAX)
+		return at;
+	if (!wait && ev->gpu.launch_ns == INT64_MIN)
+		return at;
+	if (!wait && !c->runtime_zones)
+		at = put_launch(c, at, ev, correlation);
+	return put_arrow(c, at, ev, gpu_pid, correlation);
 }
 
 static char *put_triple(char *at, const uint32_t v[3])
@@ -152,7 +173,5 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	}
 	at = put_shape(at, &ev->gpu.shape);
 	at = SB_PUT(at, "}},\n");
-	if (launched && ev->gpu.kind != SB_GPU_ZONE && ev->gpu.kind != SB_GPU_SYNC)
-		at = put_launch(c, at, ev, pid, correlation);
-	c->out->at = at;
+	c->out->at = put_from(c, at, ev, pid, correlation);
 }

@@ -86,6 +86,7 @@ const UNITS: [string, (v: number) => string][] = [
   ['_per_s', (v) => `${plain(v)}/s`],
   ['_per_hour', (v) => `${plain(v)}/h`],
   ['_percent', (v) => `${v.toFixed(1)}${NBSP}%`],
+  ['speedup_ratio', (v) => `${v.toFixed(2)}×`],
   ['_ratio', (v) => percent(v)],
   ['_celsius', (v) => `${v.toFixed(0)}${NBSP}°C`],
   ['_peak_bytes', memory],

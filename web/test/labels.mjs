@@ -43,7 +43,7 @@ test("a machine's facts, settings and figures have names and units", async (brow
   for (const [label, value] of Object.entries(wanted)) assert.equal(fields[label], value, label);
   assert.deepEqual(pairs.filter(([k]) => /cuda device|[._]\w+\.|CPU\./i.test(k)), [], 'one name each, without dots');
   assert.match(await page.locator('.when').innerText(), /NVIDIA H200/);
-  assert.match(await page.locator('.verdict').innerText(), /Bound by CPU launch\./);
+  assert.match(await page.locator('.verdict').innerText(), /Bound by CPU launch:/);
   assert.match(plain(await page.locator('#stages .tools').innerText()), /GPU busy: of the 500 ms that were traced/);
   assert.match(await page.locator('#kernels').innerText(), /Zones by the GPU time they launched/);
   assert.deepEqual(seen.problems, []);

@@ -72,10 +72,16 @@ try {
   const lastId = (await firstLine(last.stdout)).split('/').pop();
   await page.goto(`${address}runs/${encodeURIComponent(lastId)}`);
   await page.waitForSelector('header .run-state.live', { timeout: 120_000 });
+  const list = await browser.newPage();
+  await list.goto(address);
+  await list.waitForSelector('td .run-state.live', { timeout: 120_000 });
+  assert.equal(await list.locator('a.mark').count(), 0, 'the list of runs leads to itself');
   server.kill('SIGKILL');
   await page.waitForSelector('header .run-state.lost', { timeout: 120_000 });
+  await list.waitForSelector('header .run-state.lost', { timeout: 120_000 });
+  assert.equal(await list.locator('td .run-state.live').count(), 0, 'nothing is live on a server that is gone');
   last.stdin.end();
-  console.log('ok    a server that is gone is no live run');
+  console.log('ok    a server that is gone is no live run, and the list of runs says so');
   assert.deepEqual(elsewhere, []);
   console.log('ok    no error, no request elsewhere');
   code = 0;

@@ -28,3 +28,9 @@ test('the list of runs says how long, how fast and how each ended, and two are c
   assert.match(plain(await page.locator('tbody tr').first().innerText()), /40\.00 s/);
   await close();
 });
+
+test('the list of runs has no column that no run fills', async (browser) => {
+  const { page, close } = await open(browser, writePage('runs-bare', { report: { runs: [run(1)] }, kind: 'runs' }), { wait: 'tbody tr' });
+  assert.deepEqual((await page.locator('th').allInnerTexts()).map((h) => h.trim()), ['', 'run', 'state', 'started', 'duration', 'host', 'process', 'size', 'folder']);
+  await close();
+});

@@ -6,6 +6,7 @@ import { Plot } from '../plot';
 import type { Bench as BenchReport, BenchRow } from '../report';
 import { dark, toggleTheme, useStore } from '../state';
 import { FieldTable } from '../table';
+import { ticks } from '../timeline/draw';
 import { KeyFigures, type Maybe } from './figures';
 import { Shell } from './shell';
 
@@ -52,14 +53,14 @@ function Distributions({ d }: { d: BenchReport }) {
         <div class="rank" key={r.name}>
           <span dir="auto" title={r.name}>{clip(r.name, 24)}</span>
           <Dots r={r} most={most} />
-          <span class="quiet">{[seconds(r.median_s), ratio(r.step_speedup_ratio) && `${ratio(r.step_speedup_ratio)} on the one before`, ratio(r.total_speedup_ratio) && `${ratio(r.total_speedup_ratio)} in all`].filter(Boolean).join(', ')}</span>
+          <span class="quiet">{[seconds(r.median_s), ratio(r.step_speedup_ratio) && `${ratio(r.step_speedup_ratio)} as fast as the one before`, r !== rows[0] && ratio(r.total_speedup_ratio) && `${ratio(r.total_speedup_ratio)} as fast as the first`].filter(Boolean).join(', ')}</span>
         </div>
       ))}
       <div class="rank axis">
         <span />
-        <div>
-          {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-            <span key={part}>{part ? seconds(part * most) : '0'}</span>
+        <div class="ticks">
+          {ticks({ from: 0, to: most * 1e9 }, 500).map((t) => (
+            <span key={t.at} style={{ left: `${t.at / most / 1e7}%` }}>{t.text}</span>
           ))}
         </div>
         <span />

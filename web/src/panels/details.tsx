@@ -465,7 +465,7 @@ export function adviceTail(r: Report): ComponentChildren {
     <div class="verdict">
       {v.why && (
         <p>
-          <b>Bound by {boundBy(v.bound_by)}.</b> {v.why}
+          <b>{v.bound_by === 'unknown' ? 'What bounds the run is not known:' : `Bound by ${boundBy(v.bound_by)}:`}</b> {v.why}
         </p>
       )}
       {leave.length > 0 && <p class="quiet">Not worth tuning: {leave.map((l) => l.name).join(', ')}.</p>}

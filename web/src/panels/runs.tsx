@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { bytes, clip, count, plain, seconds } from '../format';
 import { num, text, type RunList } from '../report';
-import { Table } from '../table';
+import { Table, type Column } from '../table';
 import { toggleTheme } from '../state';
 import { Shell } from './shell';
 
@@ -24,16 +24,24 @@ function Spark({ r, all }: { r: Run; all: Run[] }) {
   );
 }
 
+// What was live when the server was lost may have ended since.
+function State({ r, lost }: { r: Run; lost: boolean }) {
+  if (lost && r.live) return <span class="quiet">was live</span>;
+  return <span class={r.state === 'ended' ? 'quiet' : `run-state ${r.state}`}>{r.state}</span>;
+}
+
 export function Runs({ first }: { first: RunList }) {
   const [data, setData] = useState(first);
   const [chosen, setChosen] = useState<string[]>([]);
+  const [lost, setLost] = useState(false); // the list on the screen stays, and is of the past
   useEffect(() => {
     const timer = setInterval(async () => {
       try {
         const answer = await fetch('/api/runs');
         if (answer.ok) setData((await answer.json()) as RunList);
+        setLost(!answer.ok);
       } catch {
-        // the server may be restarting; the list on the screen stays
+        setLost(true); // it may be restarting
       }
     }, 5000);
     return () => clearInterval(timer);
@@ -44,11 +52,28 @@ export function Runs({ first }: { first: RunList }) {
   const runs = data.runs.filter(passes).sort((a, b) => Number(b.live === true) - Number(a.live === true));
   const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
   const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
+  const columns: (Column<Run> & { where?: (r: Run) => boolean })[] = [ // where: shown if a run passes
+    { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
+    { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
+    { key: 'rank', where: (r) => (r.rank ?? r.rank_count) !== undefined, head: 'rank', help: 'of a job: how many ranks it has', value: (r) => r.rank ?? r.rank_count, cell: (r) => (r.rank !== undefined ? String(r.rank) : r.rank_count ? `${count(r.rank_count)} ranks` : '') },
+    { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <State r={r} lost={lost} /> },
+    { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
+    { key: 'duration_s', head: 'duration', value: (r) => r.duration_s },
+    { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'so far', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
+    { key: 'fps', where: (r) => fps(r) !== undefined, head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
+    { key: 'steps', where: (r) => r.steps !== undefined, head: 'steps', value: (r) => r.steps, cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
+    { key: 'command', where: (r) => r.command !== undefined, head: 'command', text: true, value: (r) => r.command, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
+    { key: 'commit', where: (r) => r.commit !== undefined, head: 'commit', text: true, help: 'of the git tree that it was started in', value: (r) => r.commit, cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
+    { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
+    { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
+    { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
+    { key: 'id', head: 'folder', text: true, value: (r) => text(r, 'id'), cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
+  ];
   return (
-    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} onTheme={toggleTheme}>
+    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="the list is as it was when the server last answered">server lost</span>} onTheme={toggleTheme}>
       <section class="part">
         <p class="tools">
-          <input type="search" class="search" placeholder="Filter by name, host, state, date, command, commit" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
+          <input type="search" class="search wide" placeholder="Filter by name, host, state, date, command, commit" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
         </p>
         {chosen.length === 2 ? (
           <p class="tools">
@@ -65,23 +90,7 @@ export function Runs({ first }: { first: RunList }) {
             caption="Recordings, newest first"
             rows={runs}
             most={200}
-            columns={[
-              { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
-              { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
-              { key: 'rank', head: 'rank', help: 'of a job: how many ranks it has', value: (r) => r.rank ?? r.rank_count, cell: (r) => (r.rank !== undefined ? String(r.rank) : r.rank_count ? `${count(r.rank_count)} ranks` : '') },
-              { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <span class={r.state === 'ended' ? 'quiet' : `run-state ${String(r.state)}`}>{String(r.state)}</span> },
-              { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
-              { key: 'duration_s', head: 'duration', value: (r) => r.duration_s },
-              { key: 'spark', head: 'so far', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
-              { key: 'fps', head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
-              { key: 'steps', head: 'steps', value: (r) => r.steps, cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
-              { key: 'command', head: 'command', text: true, value: (r) => r.command, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
-              { key: 'commit', head: 'commit', text: true, help: 'of the git tree that it was started in', value: (r) => r.commit, cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
-              { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
-              { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
-              { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
-              { key: 'id', head: 'folder', text: true, value: (r) => text(r, 'id'), cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
-            ]}
+            columns={columns.filter((c) => !c.where || runs.some(c.where))}
           />
         )}
       </section>

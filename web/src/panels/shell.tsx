@@ -5,15 +5,25 @@ import { clip } from '../format';
 import { served } from '../load';
 import { dark, useStore } from '../state';
 
-export function Shell({ title, kind, onTheme, children }: { title: string; kind: string; onTheme: () => void; children: ComponentChildren }) {
+interface ShellProps {
+  title: string;
+  kind: string;
+  home?: boolean; // the list of runs itself
+  state?: ComponentChildren;
+  onTheme: () => void;
+  children: ComponentChildren;
+}
+
+export function Shell({ title, kind, home, state, onTheme, children }: ShellProps) {
   const isDark = useStore(dark);
   return (
     <main>
       <header class="top">
-        <Mark />
+        <Mark home={home} />
         <h1 dir="auto">{title}</h1>
         <span class="when">{kind}</span>
         <span class="spring" />
+        {state}
         <button type="button" class="theme" onClick={onTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
           {isDark ? '☀' : '☾'}
         </button>
@@ -24,8 +34,8 @@ export function Shell({ title, kind, onTheme, children }: { title: string; kind:
 }
 
 // The name of the tool, and where there is a server, the way back to its runs.
-export function Mark() {
-  return served() ? (
+export function Mark({ home }: { home?: boolean }) {
+  return served() && !home ? (
     <a class="mark" href="/" title="all runs">
       strobe <span>‹ all runs</span>
     </a>

@@ -11,6 +11,7 @@ import type { Pixels } from './pixels';
 import { busyShare, untracedIn } from './traced';
 
 export const RULER = 20;
+const MARKS = 20; // px: room for the marks of a step before its name
 export const PIN = 15; // px: where a lane's pin is
 
 // Names need room; on a phone the time needs it more.
@@ -137,11 +138,12 @@ export class Canvas {
       c.fillRect(0, top, this.width, bottom - top);
     }
     const within = { ...brush, top, bottom };
+    const marked = stepMarks().length > 0;
     for (const p of this.layout.rows) {
       const y = this.yOf(p);
       if (p.pinned !== pinned || y + p.height <= top || y >= bottom) continue;
       if (p.lane.kind === 'busy') drawBusy(within, p.row, y, p.height);
-      else drawRow(within, p.row, y, p.height);
+      else drawRow(p.lane.kind === 'step' && marked ? { ...within, indent: MARKS } : within, p.row, y, p.height);
       for (const r of untracedIn(p.lane, brush.view)) drawUnknown(brush, r, y, p.height);
     }
     for (const g of this.layout.groups) {

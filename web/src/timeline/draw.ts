@@ -29,6 +29,7 @@ export interface Brush {
   bottom: number;
   look: Look;
   wanted: Set<number> | null; // names that match the search or selection
+  indent?: number; // px before a label, for marks
 }
 
 export const NARROW = 2; // px: zones narrower than this become cells
@@ -176,9 +177,10 @@ function labelZone(b: Brush, row: Row, i: number, x0: number, x1: number, middle
   const c = b.context;
   const name = b.names[row.name[i]];
   const merged = row.count[i] > 1;
+  const indent = b.indent ?? 4;
   c.globalAlpha = fades(b, row, i) ? 0.4 : 1;
   c.fillStyle = merged ? b.look.text : tint(name).text;
-  label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + 4, x1 - x0 - 8, middle);
+  label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + indent, x1 - x0 - indent - 4, middle);
   c.globalAlpha = 1;
 }
 
