@@ -86,7 +86,6 @@ const UNITS: [string, (v: number) => string][] = [
   ['_per_s', (v) => `${plain(v)}/s`],
   ['_per_hour', (v) => `${plain(v)}/h`],
   ['_percent', (v) => `${v.toFixed(1)}${NBSP}%`],
-  ['speedup_ratio', (v) => `${v.toFixed(2)}×`],
   ['_ratio', (v) => percent(v)],
   ['_celsius', (v) => `${v.toFixed(0)}${NBSP}°C`],
   ['_peak_bytes', memory],
@@ -127,6 +126,7 @@ export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : moment(String(v));
   if (/(^|_)(pid|code_value|version)$/.test(key)) return String(v);
+  if (key.endsWith('speedup_ratio')) return `${v.toFixed(2)}×`;
   if (key === 'fps' || key === 'bps' || key === 'gb_per_s' || key === 'bytes' || key === 'per_second') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
   return found ? found[1](v) : plain(v);
