@@ -13,6 +13,7 @@ import argparse
 import os
 import time
 
+SCALE = float(os.environ.get("EXAMPLE_SCALE", "1"))  # of a unit of work: smaller for tests
 # what one unit of each stage costs: (fixed, per unit), in units of work
 COSTS = {"3a": (0, 0.02), "3b": (2, 4), "3c": (0, 0.04), "3d": (0, 0.004), "4a": (0, 0.03), "4b": (0, 0.004), "4c": (1, 0.05),
          "4f.1": (0, 0.001), "4f.2": (3, 0.24), "4g.1": (0, 0.003), "4g.2": (0, 0.003), "4g.3": (0, 0.005)}
@@ -48,9 +49,9 @@ class Machine:
             self.torch.cuda.synchronize()  # what CUDA loads at first belongs to no stage
 
     def compute(self):
-        """One unit of work: some milliseconds."""
+        """One unit of work: some hundredths of a second."""
         if not self.torch:
-            sum(i * i for i in range(40000))
+            sum(i * i for i in range(int(400000 * SCALE)))
             return
         for _ in range(10):
             self.matrix = self.torch.nn.functional.normalize(self.matrix @ self.matrix)

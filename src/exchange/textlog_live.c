@@ -1,6 +1,8 @@
 /* Lines that were taken as they were printed: each stage ended when its line came. */
 #include "exchange/textlog_clock.h"
 
+#include <unistd.h>
+
 #define NONE SB_TEXTLOG_NONE
 
 static bool is_opening(const struct sb_textlog_node *n)
@@ -55,11 +57,13 @@ int sb_textlog_write_live(struct sb_textlog *log, const char *name, uint32_t pid
 {
 	struct sb_textlog_clock c = { .log = log };
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	char host[256] = "";
 	int64_t at_ns = 0;
 	int err;
 
 	o.name = name;
-	o.host = "labels";
+	if (!gethostname(host, sizeof host - 1))
+		o.host = host;
 	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
 	o.pid = o.main_tid = pid;
 	o.start_real_ns = log->start_real_ns;

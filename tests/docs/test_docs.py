@@ -149,7 +149,7 @@ def shell(material, prefix, tmp_path):
     (tools / "python").symlink_to("/usr/bin/python3")
     (tools / "strobe").symlink_to(BUILD / "strobe")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
-    kept.update(HOME=str(home), TMPDIR=str(home), TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1", STROBE_HISTORY=str(home / "history.db"),
+    kept.update(HOME=str(home), TMPDIR=str(home), TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1", STROBE_HISTORY=str(home / "history.db"), EXAMPLE_SCALE="0.02",
                 PATH=f"{tools}:/usr/local/bin:/usr/bin:/bin", PYTHONPATH=str(BUILD / "python"), LD_LIBRARY_PATH=str(prefix / "lib"),
                 PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
 

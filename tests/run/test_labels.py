@@ -54,6 +54,8 @@ def test_lines_become_stages_and_the_output_stays_the_same(tmp_path, program):
     assert rows["4f.2", "UNet"]["parent"] == "Main inference" and rows["4e", "Pre-inference"]["state"] == "skipped"
     assert report["summary"]["frames"] == 81
     assert not any(m["what"] == "stages" for m in report["not_recorded"])
+    import socket
+    assert report["session_info"]["host"] == socket.gethostname()
 
 
 def test_stages_end_when_their_line_appears(tmp_path):
