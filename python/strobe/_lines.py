@@ -1,11 +1,14 @@
 """`@profile` as line_profiler gives it (kernprof's built-in name, and `from line_profiler import profile`), under
-`strobe run`: each decorated function is a stage, and its lines are timed while that is cheap enough: the first
-LINES_MOST line events of a function. The table is printed when the program ends and lies in the run folder
-(line_profile.txt)."""
+`strobe run`: each decorated function is a stage, and its lines are timed while that is cheap enough: calls begin to be
+timed up to LINES_MOST line events of a function, and are timed to their end. The table is printed when the program
+ends, lies in the run folder (line_profile.txt) and is in the report."""
 import sys
 import time
 
 LINES_MOST = 200000
+LINES_MOST_TO_THE_END = 50 * LINES_MOST  # a call that goes on for ever
+REPORTED_MOST = 2000  # lines of all functions together
+TEXT_MOST = 160
 _RULE = "Line #      Hits         Time  Per Hit   % Time  Line Contents"
 
 
@@ -19,6 +22,9 @@ class _Function:
     def is_full(self):
         return self.events >= LINES_MOST
 
+    def is_spent(self):
+        return self.events >= LINES_MOST_TO_THE_END
+
     def tracer(self, done):
         """For sys.settrace(): the lines of one call, or of a generator until it yields. done(): there were enough."""
         at = [None, time.perf_counter_ns()]
@@ -29,7 +35,7 @@ class _Function:
                 self.times[at[0]] = self.times.get(at[0], 0) + now - at[1]
             at[0] = None
             if event == "line":
-                if self.is_full():
+                if self.is_spent():
                     done()
                     return None
                 at[0] = frame.f_lineno
@@ -43,18 +49,23 @@ class _Function:
         """What the table says of a function that was timed in part."""
         if self.timed_calls < self.calls:
             return ["Lines of the first %d of %d calls" % (self.timed_calls, self.calls)]
-        return ["Of the first %d lines that ran" % self.events] if self.is_full() else []
+        return ["Of the first %d lines that ran" % self.events] if self.is_spent() else []
 
-    def table(self):
+    def source(self):
+        """{line number: text}"""
         import inspect
-        total = sum(self.times.values())
-        out = ["Total time: %g s" % (total / 1e9), *self.how_much(), "File: %s" % self.code.co_filename,
-               "Function: %s at line %d" % (self.function.__qualname__, self.code.co_firstlineno), "", _RULE, "=" * len(_RULE)]
         try:
             lines, first = inspect.getsourcelines(self.code)
         except (OSError, TypeError):
-            lines, first = [""] * (max(self.hits, default=self.code.co_firstlineno) - self.code.co_firstlineno + 1), self.code.co_firstlineno
-        for number, text in enumerate(lines, first):
+            first = self.code.co_firstlineno
+            lines = [""] * (max(self.hits, default=first) - first + 1)
+        return dict(enumerate(lines, first))
+
+    def table(self):
+        total = sum(self.times.values())
+        out = ["Total time: %g s" % (total / 1e9), *self.how_much(), "File: %s" % self.code.co_filename,
+               "Function: %s at line %d" % (self.function.__qualname__, self.code.co_firstlineno), "", _RULE, "=" * len(_RULE)]
+        for number, text in self.source().items():
             hits, ns = self.hits.get(number), self.times.get(number, 0)
             figures = "%9d %12.1f %8.1f %8.1f" % (hits, ns / 1e3, ns / 1e3 / hits, 100.0 * ns / total if total else 0.0) if hits else " " * 40
             out.append("%6d %s  %s" % (number, figures, text.rstrip("\n")))
@@ -77,6 +88,7 @@ class LineProfile:
     def __init__(self):
         self._functions, self._by_code = [], {}
         self._trace = self._trace_call  # one object: it is compared
+        self._resuming = None  # the frame of a generator or coroutine whose lines are timed to its end
 
     def __call__(self, function=None):
         import functools
@@ -127,16 +139,20 @@ class LineProfile:
     def _trace_call(self, frame, event, arg):
         """sys.settrace()'s function: decorated functions have their lines timed, also where another one calls them."""
         kept = self._by_code.get(frame.f_code)
-        return None if kept is None or kept.is_full() else kept.tracer(self._stop_when_all_are_full)
+        if kept is None or (kept.is_spent() if frame is self._resuming else kept.is_full()):
+            return None
+        return kept.tracer(self._stop_when_all_are_spent)
 
-    def _stop_when_all_are_full(self):
-        if sys.gettrace() is self._trace and all(kept.is_full() for kept in self._functions):
+    def _stop_when_all_are_spent(self):
+        if sys.gettrace() is self._trace and all(kept.is_spent() for kept in self._functions):
             sys.settrace(None)
 
-    def _begin(self, kept, new):
+    def _begin(self, kept, new, frame=None):
         """Whether tracing begins here: not where a caller has begun it, nor under a debugger."""
         tracer = sys.gettrace()
-        timed = not kept.is_full() and (tracer is None or tracer is self._trace)
+        timed = not (kept.is_full() if new else kept.is_spent()) and (tracer is None or tracer is self._trace)
+        if timed and frame is not None:
+            self._resuming = frame
         kept.calls += new
         kept.timed_calls += new and timed
         if not timed or tracer is not None:
@@ -151,9 +167,11 @@ class LineProfile:
     def _resumed(self, kept, suspended):
         """Runs a generator or coroutine from one suspension to the next, timed; between them others run."""
         resume, given, new = suspended.send, None, True
+        frame = getattr(suspended, "gi_frame", None) or getattr(suspended, "cr_frame", None)
+        timed = not kept.is_full()
         try:
             while True:
-                began, new = self._begin(kept, new), False
+                began, new = self._begin(kept, new, frame) if timed or new else False, False
                 try:
                     item = resume(given)
                 except StopIteration as end:
@@ -170,6 +188,20 @@ class LineProfile:
             suspended.close()
 
     # ---- the table ----
+
+    def record(self, native):
+        """Into the recording, for every report of the run: an event per function and per line that ran."""
+        left = REPORTED_MOST
+        for f in self._functions:
+            if not f.hits:
+                continue
+            source = f.source()
+            native.event("strobe.line_function", function=f.function.__qualname__[:TEXT_MOST], file=f.code.co_filename,
+                         line=f.code.co_firstlineno, calls=f.calls, timed_calls=f.timed_calls, total_ns=sum(f.times.values()))
+            for number in sorted(f.hits)[:left]:
+                native.event("strobe.line", line=number, hits=f.hits[number], time_ns=f.times.get(number, 0),
+                             text=source.get(number, "").strip()[:TEXT_MOST])
+                left -= 1
 
     def text(self):
         tables = [f.table() for f in self._functions if f.hits]
@@ -195,6 +227,7 @@ class LineProfile:
         folder = native.run_dir() if text else None
         if not text:
             return
+        self.record(native)
         try:
             if folder and os.path.isdir(folder):
                 with open(os.path.join(folder, "line_profile.txt"), "a") as file:

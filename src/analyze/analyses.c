@@ -16,6 +16,7 @@ extern const struct sb_analysis sb_analysis_collectives;
 extern const struct sb_analysis sb_analysis_collective_kernels;
 extern const struct sb_analysis sb_analysis_functions;
 extern const struct sb_analysis sb_analysis_lines;
+extern const struct sb_analysis sb_analysis_line_profile;
 extern const struct sb_analysis sb_analysis_marks;
 extern const struct sb_analysis sb_analysis_recording;
 extern const struct sb_analysis sb_analysis_series;
@@ -56,6 +57,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_collective_kernels, /* gives them the GPU's times */
 	&sb_analysis_functions,
 	&sb_analysis_lines,
+	&sb_analysis_line_profile,
 	&sb_analysis_marks,
 	&sb_analysis_recording,
 	&sb_analysis_series,

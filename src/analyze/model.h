@@ -7,6 +7,7 @@
 #ifndef SB_ANALYZE_MODEL_H
 #define SB_ANALYZE_MODEL_H
 
+#include "analyze/model_line_profile.h"
 #include "analyze/model_machine.h"
 #include "analyze/model_slow_moments.h"
 #include "analyze/model_outputs.h"
@@ -226,6 +227,7 @@ struct sb_model {
 	struct sb_collectives_panel collectives;
 	struct sb_stage_lane stage_lane; /* not of the report */
 	struct sb_functions_panel functions;
+	struct sb_line_profile_panel line_profile;
 	struct sb_lines_panel lines;
 	struct sb_unattributed_panel unattributed;
 	struct sb_garbage_panel garbage;

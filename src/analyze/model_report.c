@@ -397,6 +397,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"what ran while no stage did"),
 	SB_FIELD_STRUCT(sb_model, garbage, "garbage_collection", SB_KNOWN, sb_garbage_fields,
 		"Python's garbage collector"),
+	SB_FIELD_LIST(sb_model, line_profile.all, line_profile.count, "line_profile", SB_KNOWN,
+		sb_profiled_function_fields, "functions with @profile, line by line"),
 	SB_FIELD_STRUCT(sb_model, functions, "function_samples", SB_KNOWN, sb_functions_fields,
 		"sampled Python stacks"),
 	SB_FIELD_LIST(sb_model, advice.all, advice.count, "recommendations", SB_ALWAYS, advice,

@@ -69,6 +69,11 @@ def test_each_line_is_counted_and_the_function_is_a_stage(tmp_path):
     report = json.loads(subprocess.run([TOOL, "report", tmp_path / "runs", "--format", "json"], stdout=subprocess.PIPE, check=True, env=environment()).stdout)
     counts = {s["name"]: s["count"] for s in report["stage_analysis"]["stages"] if s["name"] in ("slow", "Model.forward", "lazily")}
     assert counts["slow"] == 2 and counts["Model.forward"] == 1
+    lines = {f["function"]: f for f in report["line_profile"]}
+    assert {n["line"]: n["hit_count"] for n in lines["slow"]["lines"]} == hits(slow) and lines["slow"]["call_count"] == 2
+    assert lines["slow"]["lines"][2]["text"] == "total += helper(i)"
+    text = subprocess.run([TOOL, "report", tmp_path / "runs"], stdout=subprocess.PIPE, check=True, env=environment(), text=True).stdout
+    assert "Lines (@profile)" in text and re.search(r"^ +6 +15 .*total \+= helper\(i\)$", text, re.M)
 
 
 INSIDE = '''
@@ -145,8 +150,16 @@ def test_functions_that_call_each_other_each_have_their_lines(tmp_path):
         "outer": [1, 4, 3, 1], "inner": [4, 2, 2], "numbers": [5, 4, 1], "waits": [2, 2], "talks": [1] * 7, "Model.forward": [1]}
 
 
+def test_a_call_that_began_in_its_share_is_timed_to_its_end(tmp_path):
+    """Also a generator, between two of its values; and the next call is not timed."""
+    source = "import strobe._lines as lines\nlines.LINES_MOST = 50\n@profile\ndef g():\n    for i in range(1000):\n        i += 1\n    return i\n@profile\ndef h():\n    for i in range(300):\n        yield i\n    i += 1\nprint(g(), sum(h()), g())\n"
+    done = recorded(tmp_path, source)
+    assert done.stdout == "1000 44850 1000\n" and "Lines of the first 1 of 2 calls" in done.stderr
+    assert {name: list(hits(text).values()) for name, text in tables(done.stderr).items()} == {"g": [1001, 1000, 1], "h": [301, 300, 1]}
+
+
 def test_one_long_call_is_timed_up_to_its_share(tmp_path):
-    done = recorded(tmp_path, "import strobe._lines as lines\nlines.LINES_MOST = 50\n@profile\ndef g():\n    for i in range(1000):\n        pass\n    return i\nprint(g())\nimport sys\nprint(sys.gettrace())\n")
+    done = recorded(tmp_path, "import strobe._lines as lines\nlines.LINES_MOST_TO_THE_END = 50\n@profile\ndef g():\n    for i in range(1000):\n        pass\n    return i\nprint(g())\nimport sys\nprint(sys.gettrace())\n")
     assert done.stdout == "999\nNone\n" and "Of the first 50 lines that ran" in done.stderr
     assert sum(hits(done.stderr).values()) == 50
 

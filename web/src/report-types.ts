@@ -38,6 +38,7 @@ export type Report = {
   hot_lines?: HotLine[]; // lines of the program that time was spent at, largest first
   unattributed?: Unattributed; // what ran while no stage did
   garbage_collection?: GarbageCollections; // Python's garbage collector
+  line_profile?: ProfiledFunction[]; // functions with @profile, line by line
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
@@ -1230,6 +1231,26 @@ export type GarbageCollection = {
   duration_s: number; // how long the program stood still
   gc_generation_index: number; // 0: young objects, 2: all
   object_count: number; // objects that it freed
+};
+
+// A function with @profile, line by line.
+export type ProfiledFunction = {
+  function: string; // its name
+  file?: string; // where it is written
+  line: number; // where it begins
+  call_count: number; // calls of it
+  timed_call_count: number; // calls whose lines were timed
+  total_s: number; // time of these lines
+  lines: ProfiledLine[]; // those that ran, in the order of the file
+};
+
+// A line of a function with @profile.
+export type ProfiledLine = {
+  line: number; // its number in the file
+  hit_count: number; // how often it ran
+  total_s: number; // time in it and in what it calls
+  share_ratio: number; // of the function
+  text?: string; // what stands there
 };
 
 // Sampled Python stacks (sample_hz): shares of samples weighed by time, not measured times.

@@ -7,6 +7,7 @@ extern const struct sb_panel sb_panel_unattributed;
 extern const struct sb_panel sb_panel_garbage;
 extern const struct sb_panel sb_panel_iterations;
 extern const struct sb_panel sb_panel_functions;
+extern const struct sb_panel sb_panel_line_profile;
 extern const struct sb_panel sb_panel_marks;
 extern const struct sb_panel sb_panel_recording;
 extern const struct sb_panel sb_panel_generations;
@@ -51,6 +52,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_gpu,
 	&sb_panel_hardware,
 	&sb_panel_functions,
+	&sb_panel_line_profile,
 	&sb_panel_garbage,
 	&sb_panel_readings,
 	&sb_panel_advice,
