@@ -4,8 +4,8 @@
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	if (!m->stages.stage_count) {
-		sb_buf_puts(out, "\nNo stages were recorded: nothing in the program began one. If it prints "
-				 "a line per stage,\nrecord it with strobe run --labels.\n");
+		sb_buf_puts(out, "\nNo stages were recorded: nothing in the program began one.\n"
+				 "If it prints a line per stage, record it with strobe run --labels.\n");
 		return;
 	}
 	sb_stages_table(m, o, out);
