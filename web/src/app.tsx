@@ -107,6 +107,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
     { id: 'hardware', title: 'How well the GPU is used', body: hardwareBody(r) },
     { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
+    { id: 'lines', title: 'Lines', body: r.line_profile ? details.linesBody(r) : null },
     { id: 'garbage', title: 'Garbage collection', body: garbageBody(r) },
     { id: 'events', title: 'Events', body: details.eventsBody(r) },
     { id: 'system', title: 'System and configuration', body: details.systemBody(r) },

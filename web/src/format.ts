@@ -13,6 +13,13 @@ export function seconds(s: number | undefined): string {
   return grouped(s, 0) + `${NBSP}s`;
 }
 
+// A time of an imported text, with no digit that the text did not have.
+export function printed(s: number | undefined, digit: number | undefined): string {
+  const a = Math.abs(s ?? NaN);
+  if (!digit || !Number.isFinite(a) || digit <= 1.01 * (a < 1 ? a / 100 : 0.01)) return seconds(s);
+  return a < digit / 2 ? `0${NBSP}s` : s!.toFixed(Math.max(0, Math.ceil(-Math.log10(digit) - 1e-9))) + `${NBSP}s`;
+}
+
 export const nanos = (ns: number): string => seconds(ns / 1e9);
 
 function fixed3(v: number): string {

@@ -275,6 +275,12 @@ export function kernelsBody(r: Report): ComponentChildren {
 }
 
 // Shares of samples, never times: what the interpreter was seen in.
+export function linesBody(r: Report): ComponentChildren {
+  return (r.line_profile ?? []).map((f) => (
+    <FieldTable rows={f.lines} caption={`${f.function}, ${seconds(f.total_s)}, ${f.file ?? ''}:${f.line}${f.timed_call_count < f.call_count ? `: ${f.timed_call_count} of ${f.call_count} calls` : ''}`} />
+  ));
+}
+
 export function functionsBody(r: Report): ComponentChildren {
   const f = r.function_samples;
   if (!f) return null;

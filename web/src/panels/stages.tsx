@@ -1,7 +1,7 @@
 // Stages: the short table of the first screen and the full tree below.
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
-import { clip, count, nanos, percent, sameStage, seconds } from '../format';
+import { clip, count, nanos, percent, sameStage, printed, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
 import { dark, generation, select, selection, Store, useStore, type Range, type Selection } from '../state';
 import { videoRange } from '../video';
@@ -170,7 +170,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => startupOpen.set(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
-    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
+    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : printed(s.total_s, s.time_digit_s)) },
     ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio, cell: (s: StageRow) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) }]),
     ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
     ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: callsOf }]),
@@ -208,7 +208,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     head,
     help,
     value: (s) => s[k] as number | undefined,
-    cell: (s) => (s[k] === undefined ? '' : seconds(s[k] as number)),
+    cell: (s) => (s[k] === undefined ? '' : printed(s[k] as number, s.time_digit_s)),
   });
   const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s) => <Extreme s={s} seconds_={s[k]} /> });
   const columns: Column<StageRow>[] = [
@@ -237,7 +237,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
           </label>
         )}
         <span class="quiet">
-          unattributed {seconds(report.stage_analysis?.unattributed_s)} of {seconds(report.stage_analysis?.wall_s)}
+          unattributed {printed(report.stage_analysis?.unattributed_s, report.session_info?.time_digit_s)} of {printed(report.stage_analysis?.wall_s, report.session_info?.time_digit_s)}
           {has('gpu_busy_s') && tracedPart(report)}
         </span>
       </div>
