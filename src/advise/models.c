@@ -112,7 +112,8 @@ void sb_rule_blocks_dominate(struct sb_advisor *a)
 			sb_say(a, "%s take %.1f %% of the model",
 				has_attention(&a->model->models) ? "transformer blocks" : "its blocks",
 				percent),
-			sb_say(a, "%lld blocks, %.2f ms each", (long long)a->model->models.block_count,
+			sb_say(a, "%lld block%s, %.2f ms each", (long long)a->model->models.block_count,
+				a->model->models.block_count == 1 ? "" : "s",
 				a->model->models.block_mean_s * 1e3));
 }
 

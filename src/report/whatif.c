@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const words[] = { [SB_WHATIF_PROPORTIONAL] = "in proportion",
 	[SB_WHATIF_STEPS] = "single steps",
@@ -84,8 +85,11 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 		put_change(&w->changes[i], width, out);
 	sb_buf_printf(out, "it would take about %s, %s %s (%+.1f %%)\n", then, saved,
 		w->saved_s >= 0 ? "less" : "more", w->change_ratio * 100);
-	sb_buf_printf(
-		out, "  between %s and %s%s\n", low, high, w->extrapolates ? "; this extrapolates" : "");
+	if (strcmp(low, high))
+		sb_buf_printf(out, "  between %s and %s%s\n", low, high,
+			w->extrapolates ? "; this extrapolates" : "");
+	else if (w->extrapolates)
+		sb_buf_puts(out, "  this extrapolates\n");
 	if (w->digit_s > 0) {
 		sb_text_seconds(now, sizeof now, w->digit_s);
 		sb_buf_printf(out, "  its times are printed to %s: that is in the error\n", now);

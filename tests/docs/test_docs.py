@@ -289,6 +289,9 @@ def test_block(block, shell):
 def test_what_the_pages_name_is_installed(prefix):
     examples = {path.name for path in (SOURCE / "examples").iterdir() if path.suffix in (".py", ".c", ".yaml")}
     assert {path.name for path in (prefix / "share/strobe/examples").iterdir()} == examples
+    for page in (prefix / "share/doc/strobe").glob("*.md"):
+        for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), (page.name, link)
     for page in SOURCE.glob("docs/**/*.md"):
         assert (prefix / "share/doc/strobe" / page.relative_to(SOURCE)).read_text() == page.read_text()
         for named in re.findall(r"examples/(\w+\.(?:py|c|yaml))", page.read_text()):
