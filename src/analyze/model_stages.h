@@ -250,6 +250,7 @@ struct sb_collectives_panel {
 		const char *group; /* "gloo:0-3:0"; NULL: not known */
 		double hidden_s; /* of an asynchronous one: until the program waited for it */
 		double bytes; /* 0: not known */
+		double apart_s; /* since the one before it: loading code, and what strobe itself did */
 		int64_t root; /* of those that have one */
 		int64_t call_begin_ns, call_end_ns; /* the zone it was started or waited for in */
 		uint32_t track; /* of that zone */

@@ -81,6 +81,7 @@ void sb_aggregate_free(struct sb_aggregate *a)
 	free(a->missing);
 	free(a->scales);
 	free(a->job);
+	free(a->straggler_rule);
 	sb_aggregate_drawings_done(a);
 	sb_strings_done(&a->strings);
 	sb_map_done(&a->index->by_key);

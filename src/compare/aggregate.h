@@ -14,6 +14,16 @@ struct sb_extent {
 	bool adds; /* the sum says something: see SB_METRICS */
 };
 
+/* By what the work of ranks is compared, all of a job by the same. */
+enum sb_work_measure {
+	SB_WORK_IN_STAGES, /* wall time less waiting at collectives, imports, and outside every stage */
+	SB_WORK_IN_RUN, /* the same with the time outside, where stages tell nothing */
+	SB_WORK_BETWEEN_COLLECTIVES /* from their first common collective to the last, less what it waited */
+};
+extern const char *const sb_work_measures[]; /* "stages", "run", "between_collectives" */
+
+enum { SB_WORK_PARTS = 16 };
+
 struct sb_aggregate_rank {
 	int64_t rank;
 	char *label, *host, *id, *job; /* job: NULL or "" unknown */
@@ -26,9 +36,11 @@ struct sb_aggregate_rank {
 	bool complete;
 	bool live; /* still being recorded */
 	double metrics[SB_METRIC_COUNT];
-	double work_s; /* wall time less waiting at collectives and outside every stage */
+	double work_s; /* what it did itself: sb_aggregate.work_measure */
+	double met_s, together_s; /* between collectives: when that begins, how long it lasts */
+	double work_parts_s[SB_WORK_PARTS]; /* its work in each part of that */
 	double behind_s; /* how much more work than the median rank; the others wait for it */
-	double caused_wait_s; /* what the others waited at collectives where it came last; NaN: not known */
+	double caused_wait_s; /* what the others waited where it came last, start-up left out; NaN: not known */
 	size_t last_count; /* collectives where it came last, as far as the clocks can tell */
 	size_t clear_count; /* its collectives of which they can */
 	double late_wait_s, transfer_s,
@@ -122,7 +134,7 @@ struct sb_aggregate {
 	size_t report_count; /* all that were read */
 	struct sb_extent metrics[SB_METRIC_COUNT];
 	struct sb_extent work_s;
-	struct sb_aggregate_stage *stages; /* the largest imbalance in seconds first */
+	struct sb_aggregate_stage *stages; /* the largest imbalance in seconds first, loading code last */
 	size_t stage_count;
 	size_t left_out_count; /* stages past the cap */
 	double wait_s; /* at collectives, all ranks */
@@ -131,6 +143,10 @@ struct sb_aggregate {
 	size_t unclear_count; /* of those: the clocks cannot tell who came last */
 	double late_wait_s, transfer_s,
 		hidden_s; /* all ranks, scaled up to all collectives; NaN: none matched */
+	double startup_wait_s; /* of late_wait_s: until all had started and met for the first time; not scaled up */
+	enum sb_work_measure work_measure;
+	size_t work_part_count; /* 0: work is known as a whole only */
+	char *straggler_rule; /* why there is none, with the numbers; NULL: there are some */
 	size_t straggler_count;
 	int64_t *stragglers; /* places in ranks, the furthest behind first */
 	const char *memory_metric; /* the key of the peak that counts: the GPUs', else the processes'; NULL */
@@ -223,6 +239,7 @@ void sb_extent_of(const double *values, const int64_t *ranks, size_t count, stru
 int sb_aggregate_find_stragglers(struct sb_aggregate *a);
 int sb_aggregate_meet(struct sb_aggregate *a);
 struct sb_meet;
+int sb_aggregate_measure_work(struct sb_aggregate *a, const struct sb_meet *meet);
 int sb_aggregate_find_late_groups(struct sb_aggregate *a, const struct sb_meet *meet);
 void sb_aggregate_drawings_done(struct sb_aggregate *a);
 

@@ -385,10 +385,18 @@ static bool reorder(struct sb_aggregate *a, struct sb_aggregate_stage *s, const 
 	return true;
 }
 
+/* Loading code takes what the disk takes, and strobe's own work is no load of the ranks. */
+static bool is_apart(const struct sb_aggregate_stage *s)
+{
+	return s->role == STROBE_ROLE_IMPORT || s->role == STROBE_ROLE_PROFILER;
+}
+
 static int by_imbalance(const void *a, const void *b)
 {
 	const struct sb_aggregate_stage *x = a, *y = b;
 
+	if (is_apart(x) != is_apart(y))
+		return is_apart(x) ? 1 : -1;
 	if (x->imbalance_s != y->imbalance_s)
 		return x->imbalance_s < y->imbalance_s ? 1 : -1;
 	if (x->total_s.sum != y->total_s.sum)

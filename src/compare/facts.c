@@ -149,6 +149,7 @@ static struct sb_fact_collective fact_of(struct sb_facts *f, const struct sb_col
 		.group = sb_facts_text(f, c->group),
 		.hidden_s = c->hidden_s,
 		.bytes = c->bytes,
+		.apart_s = c->apart_s,
 		.kind = sb_meet_kind_of(c->name),
 		.root = (int32_t)c->root,
 		.late_end = c->hidden_s > 0 && c->end_s - c->begin_s - c->hidden_s < AT_ONCE_S };

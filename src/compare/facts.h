@@ -141,6 +141,7 @@ struct sb_fact_collective {
 	const char *group; /* "gloo:0-3:0": backend, members, tag; NULL: not known */
 	double hidden_s; /* of an asynchronous one: until the program began to wait for it */
 	double bytes; /* 0: not known */
+	double apart_s; /* since the one before it: loading code, and what strobe itself did */
 	enum sb_meet_kind kind;
 	int32_t root; /* of those that have one */
 	bool late_end; /* it may have been over long before end_s: no one waited for it */

@@ -93,6 +93,15 @@ static double exchange_s(
 	return left_s - last_came_s;
 }
 
+/* Whether ranks were still starting: what they wait for each other then says nothing of their work. */
+static bool is_startup(const struct sb_aggregate *a, const struct sb_meet_part *p, size_t count)
+{
+	for (size_t i = 0; i < count && a->work_measure == SB_WORK_BETWEEN_COLLECTIVES; i++)
+		if (p[i].call->end_s <= a->ranks[p[i].rank].met_s)
+			return true;
+	return false;
+}
+
 static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double *arrivals,
 	struct sb_links *links)
 {
@@ -113,6 +122,10 @@ static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t c
 	sb_links_moved(links, row, p, count, exchange_s(a, p, count, arrivals[last]));
 	if (!is_certain(a, p, arrivals, count, last)) {
 		a->unclear_count++;
+		return;
+	}
+	if (is_startup(a, p, count)) {
+		a->startup_wait_s += waited_s;
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -245,6 +258,8 @@ int sb_aggregate_meet(struct sb_aggregate *a)
 		begin(a, align);
 	if (!err && a->rank_count > 1)
 		err = sb_meet_match(align, a->rank_count, &meet);
+	if (!err)
+		err = sb_aggregate_measure_work(a, &meet);
 	for (size_t k = 0; k < meet.count && !err; k++) {
 		const struct sb_meet_part *p = &meet.parts[meet.all[k].first];
 

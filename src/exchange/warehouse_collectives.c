@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALL_COLUMNS 9
+#define CALL_COLUMNS 10
 #define TOTAL_COLUMNS 2
 
 /* "all_reduce|gloo:0-3:0" or the name alone; loads of schema 3 have "|root|hidden_ns|bytes" behind it. */
@@ -54,6 +54,7 @@ static int take_call(struct sb_warehouse_reading *r, char *line)
 	c.hidden_s = sb_warehouse_next_number(&line);
 	c.bytes = sb_warehouse_next_number(&line);
 	c.late_end = sb_warehouse_next_integer(&line) != 0;
+	c.apart_s = sb_warehouse_next_number(&line);
 	read_name(r->a, name, &c);
 	return slot < 0 ? 0 : add_call(&r->a->ranks[slot], &c);
 }
@@ -66,8 +67,9 @@ static int read_calls(struct sb_warehouse_reading *r)
 	int err;
 
 	sb_buf_puts(&sql, "SELECT " SB_WAREHOUSE_RUN ", name, occurrence, any(begin_s), any(end_s), ");
-	sb_buf_puts(&sql, sb_warehouse_column(
-				  r, "any(root), any(hidden_s), any(bytes), any(late_end)", "0, 0., 0., 0"));
+	sb_buf_puts(&sql,
+		sb_warehouse_column(r, "any(root), any(hidden_s), any(bytes), any(late_end), any(apart_s)",
+			"0, 0., 0., 0, 0."));
 	sb_buf_printf(&sql, " FROM %s WHERE ", sb_warehouse_table(r->w, "meetings", table, sizeof table));
 	sb_warehouse_put_job(r->w, &sql);
 	sb_buf_printf(&sql, " GROUP BY run, name, occurrence ORDER BY %s, any(begin_s)",

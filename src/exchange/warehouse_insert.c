@@ -223,6 +223,7 @@ static void load_collectives(struct sb_warehouse_loader *l)
 		put_f64(row, m->hidden_s);
 		put_f64(row, m->bytes);
 		put_u8(row, m->late_end);
+		put_f64(row, m->apart_s);
 	}
 }
 

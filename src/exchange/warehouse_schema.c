@@ -59,7 +59,7 @@ static const struct column collectives[] = { COMMON, { "name", "String", WORD },
 	{ "occurrence", "UInt32", "UInt32 CODEC(Delta, ZSTD)" }, { "start_ns", "UInt64", COUNTED },
 	{ "begin_s", "Float64", SMOOTH }, { "end_s", "Float64", SMOOTH }, { "place", "UInt32", NULL },
 	{ "root", "Int32", NULL }, { "hidden_s", "Float64", NULL }, { "bytes", "Float64", NULL },
-	{ "late_end", "UInt8", NULL }, END };
+	{ "late_end", "UInt8", NULL }, { "apart_s", "Float64", NULL }, END };
 
 static const struct {
 	const char *name;

@@ -131,7 +131,7 @@ def test_a_database_of_schema_3_is_read_and_gets_the_columns(servers, tmp_path):
     subprocess.run([BUILD / "tests" / "make_ranks", folder, "4", "800", "3", "2", "40"], check=True)
     strobe("export", folder, "--to", url)
     for table, columns in {"runs": "session clock gpu collective_total pair_scope pair_key pair_value lane_name lane", "stages": "parent_key",
-                           "meetings": "place root hidden_s bytes late_end"}.items():
+                           "meetings": "place root hidden_s bytes late_end apart_s"}.items():
         servers[0].ask(f"ALTER TABLE third.{table} " + ", ".join("DROP COLUMN " + c for c in columns.split()))
     servers[0].ask("DROP TABLE third.strobe_schema")
     servers[0].ask("CREATE TABLE third.strobe_schema (version UInt32, made DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY version")

@@ -6,131 +6,383 @@
 #include <cmocka.h>
 
 #include "compare/aggregate.h"
+#include "report/ranks/ranks.h"
 #include "report/ranks/screen.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 2, COLLECTIVES = 10 };
+enum { RANKS = 4, STEPS = 16, CALLS_MAX = 256 };
 
-static struct sb_fact_collective collectives[COLLECTIVES];
-static struct sb_aggregate_rank ranks[RANKS];
-static double import_s[RANKS];
-static struct sb_aggregate_stage import;
+/* ---- a job whose ranks meet at every step ---- */
 
-/* Ten seconds of import, three outside every stage, and little work: as a short program under load. */
-static struct sb_aggregate job_of(double work0_s, double work1_s)
+struct plan {
+	double start_s[RANKS]; /* until a rank comes to the first collective */
+	double extra_s[RANKS][STEPS]; /* beside the work that all have */
+	double apart_s; /* of what rank 0 does in its first step, strobe's own work */
+	int small; /* collectives after each step where rank 1 is last by a hair */
+	bool chained; /* rank 2 waits in recv for rank 0 in every step, then ranks 2 and 3 meet */
+	bool sums_only; /* nothing but the metrics is known */
+	int64_t world; /* more ranks than these */
+	int ranks; /* 0: RANKS */
+};
+
+static struct sb_fact_collective calls[RANKS][CALLS_MAX];
+static size_t call_count[RANKS];
+static double now_s[RANKS], import_self_s[RANKS], flops_self_s[RANKS];
+
+static void add_call(
+	int rank, const char *name, const char *group, int64_t number, double begin_s, double end_s)
 {
-	const double work_s[RANKS] = { work0_s, work1_s };
+	assert_true(call_count[rank] < CALLS_MAX);
+	calls[rank][call_count[rank]++] = (struct sb_fact_collective){ .name = name,
+		.group = group,
+		.occurrence = number,
+		.begin_s = begin_s,
+		.end_s = end_s,
+		.kind = sb_meet_kind_of(name) };
+}
 
-	for (int i = 0; i < COLLECTIVES; i++)
-		collectives[i] = (struct sb_fact_collective){ .begin_s = 13 + i * 0.05,
-			.end_s = 13.02 + i * 0.05 };
-	for (int r = 0; r < RANKS; r++) {
-		ranks[r] = (struct sb_aggregate_rank){
-			.rank = r, .host = "", .collectives = collectives, .collective_count = COLLECTIVES
-		};
-		for (int m = 0; m < SB_METRIC_COUNT; m++)
-			ranks[r].metrics[m] = NAN;
-		import_s[r] = 10;
-		ranks[r].metrics[SB_METRIC_COLLECTIVE] = 0.2;
-		ranks[r].metrics[SB_METRIC_UNATTRIBUTED] = 3;
-		ranks[r].metrics[SB_METRIC_WALL] = 13.2 + work_s[r];
+/* Ranks from..to meet: all leave 1 ms after the last has come. */
+static void meet(int from, int to, const char *group, int64_t number)
+{
+	double last_s = 0;
+
+	for (int r = from; r <= to; r++)
+		last_s = fmax(last_s, now_s[r]);
+	for (int r = from; r <= to; r++) {
+		add_call(r, "collective:all_reduce", group, number, now_s[r], last_s + 0.001);
+		now_s[r] = last_s + 0.001;
 	}
-	import = (struct sb_aggregate_stage){ .name = "import torch",
-		.role = STROBE_ROLE_IMPORT,
-		.selves = import_s,
-		.totals = import_s,
-		.rank_room = RANKS };
-	return (struct sb_aggregate){
-		.ranks = ranks, .rank_count = RANKS, .world_size = RANKS, .stages = &import, .stage_count = 1
+}
+
+static void step(const struct plan *p, int ranks, int number)
+{
+	if (p->chained && number) { /* what rank 0 sent at the end of the step before */
+		add_call(2, "collective:recv", "p2p:gloo:0-3:0:0>2:0", number - 1, now_s[2],
+			fmax(now_s[2], now_s[0]));
+		add_call(0, "collective:send", "p2p:gloo:0-3:0:0>2:0", number - 1, now_s[0], now_s[0]);
+		now_s[2] = fmax(now_s[2], now_s[0]);
+	}
+	for (int r = 0; r < ranks; r++)
+		now_s[r] += 0.02 + p->extra_s[r][number];
+	if (p->chained) {
+		meet(0, 1, "gloo:0-1:1", number);
+		meet(2, 3, "gloo:2-3:2", number);
+		return;
+	}
+	meet(0, ranks - 1, "gloo:0-3:0", 1 + number * (1 + p->small));
+	for (int i = 0; i < p->small; i++) {
+		for (int r = 0; r < ranks; r++)
+			now_s[r] += r == 1 ? 2e-5 : 1e-5;
+		meet(0, ranks - 1, "gloo:0-3:0", 2 + number * (1 + p->small) + i);
+	}
+}
+
+static int add_rank(struct sb_aggregate *a, const struct plan *p, int rank)
+{
+	struct sb_fact_stage stages[] = {
+		{ .name = "import torch",
+			.key = "import torch",
+			.parent = -1,
+			.role = STROBE_ROLE_IMPORT,
+			.count = 1,
+			.total_s = import_self_s[rank],
+			.self_s = import_self_s[rank] },
+		{ .name = "strobe: counting FLOPs",
+			.key = "strobe: counting FLOPs",
+			.parent = -1,
+			.role = STROBE_ROLE_PROFILER,
+			.count = 1,
+			.total_s = flops_self_s[rank],
+			.self_s = flops_self_s[rank] },
 	};
+	char label[32];
+	struct sb_facts f = { .label = label,
+		.host = "h",
+		.id = "",
+		.job = "",
+		.name = "",
+		.clock = "h",
+		.rank = rank,
+		.world_size = p->world   ? p->world
+			      : p->ranks ? p->ranks
+					 : RANKS,
+		.start_real_ns = 1,
+		.complete = true,
+		.stages = stages,
+		.stage_count = 2,
+		.collectives = p->sums_only ? NULL : calls[rank],
+		.collective_count = p->sums_only ? 0 : call_count[rank],
+		.collective_total = p->sums_only ? 0 : (int64_t)call_count[rank] };
+
+	snprintf(label, sizeof label, "rank_%d", rank);
+	for (int m = 0; m < SB_METRIC_COUNT; m++)
+		f.metrics[m] = NAN;
+	f.metrics[SB_METRIC_WALL] = now_s[rank];
+	f.metrics[SB_METRIC_COLLECTIVE] = 0;
+	for (size_t i = 0; i < call_count[rank]; i++)
+		f.metrics[SB_METRIC_COLLECTIVE] += calls[rank][i].end_s - calls[rank][i].begin_s;
+	return sb_aggregate_add(a, &f);
 }
 
-static void work_is_what_stages_took_however_long_the_imports(void **state)
+static struct sb_aggregate *job_of(const struct plan *p)
 {
-	struct sb_aggregate job = job_of(0.11, 0.12);
+	struct sb_aggregate *a = sb_aggregate_new();
+	int ranks = p->ranks ? p->ranks : RANKS;
 
-	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_true(fabs(ranks[0].work_s - 0.11) < 1e-9 && fabs(ranks[1].work_s - 0.12) < 1e-9);
+	assert_non_null(a);
+	for (int r = 0; r < ranks; r++) {
+		call_count[r] = 0;
+		now_s[r] = p->start_s[r];
+		import_self_s[r] = p->start_s[r] * 0.9;
+		flops_self_s[r] = r ? 0 : p->apart_s;
+	}
+	if (!p->chained)
+		meet(0, ranks - 1, "gloo:0-3:0", 0);
+	for (int i = 0; i < STEPS; i++)
+		step(p, ranks, i);
+	for (size_t i = 0; i < call_count[0] && p->apart_s > 0; i++)
+		if (calls[0][i].occurrence == 1)
+			calls[0][i].apart_s = p->apart_s;
+	for (int r = 0; r < ranks; r++)
+		assert_int_equal(add_rank(a, p, r), 0);
+	assert_int_equal(sb_aggregate_finish(a), 0);
+	return a;
 }
 
-static void time_outside_every_stage_is_work_where_nothing_else_is_known(void **state)
+static void slow(struct plan *p, int rank, double extra_s)
 {
-	struct sb_aggregate job = job_of(0, 0);
+	for (int i = 0; i < STEPS; i++)
+		p->extra_s[rank][i] = extra_s;
+}
 
-	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_true(fabs(ranks[0].work_s - 3) < 1e-9);
+static void assert_only(const struct sb_aggregate *a, int64_t rank)
+{
+	for (size_t i = 0; i < a->rank_count; i++)
+		assert_int_equal(a->ranks[i].straggler, a->ranks[i].rank == rank);
+}
+
+static void a_slow_rank_is_named_with_its_seconds_however_ranks_started(void **state)
+{
+	struct plan p = { .start_s = { 9, 14, 10, 11 } };
+	struct sb_aggregate *a;
+
+	slow(&p, 2, 0.08);
+	a = job_of(&p);
+	assert_only(a, 2);
+	assert_true(fabs(a->ranks[2].behind_s - STEPS * 0.08) < 1e-6);
+	assert_true(fabs(a->ranks[2].caused_wait_s - 3 * STEPS * 0.08) < 1e-6);
+	assert_true(fabs(a->startup_wait_s - (5 + 4 + 3)) < 1e-6);
+	assert_int_equal(a->work_measure, SB_WORK_BETWEEN_COLLECTIVES);
+	sb_aggregate_free(a);
+}
+
+static void many_small_collectives_do_not_outvote_a_long_wait(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 }, .small = 12 };
+	struct sb_aggregate *a;
+
+	slow(&p, 2, 0.08);
+	a = job_of(&p);
+	assert_true(a->ranks[1].last_count > a->ranks[2].last_count);
+	assert_only(a, 2);
+	sb_aggregate_free(a);
+}
+
+static void a_rank_that_only_started_late_is_not_named(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 20, 9 } };
+	struct sb_aggregate *a = job_of(&p);
+
+	assert_only(a, -1);
+	assert_string_equal(a->straggler_rule, "none: rank 0 works most, 0.00 s (0.0 %) more than the median "
+					       "rank; a straggler works over 5 % "
+					       "more");
+	assert_true(a->ranks[2].work_s < 1);
+	sb_aggregate_free(a);
+}
+
+static void strobes_own_work_is_never_a_cause(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 }, .apart_s = 0.5 };
+	struct sb_aggregate *a;
+
+	p.extra_s[0][0] = 0.5;
+	a = job_of(&p);
+	assert_only(a, -1);
+	assert_true(fabs(a->ranks[0].behind_s) < 1e-6);
+	sb_aggregate_free(a);
+}
+
+static void one_long_wait_is_named_and_a_short_one_is_chance(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 } };
+	struct sb_aggregate *a;
+
+	p.extra_s[1][STEPS - 1] = 0.5; /* one rank has most of the frames to decode */
+	a = job_of(&p);
+	assert_only(a, 1);
+	sb_aggregate_free(a);
+	p.extra_s[1][STEPS - 1] = 0.05; /* a rank that was held up once */
+	a = job_of(&p);
+	assert_only(a, -1);
+	assert_string_equal(a->straggler_rule,
+		"none: rank 1 works most, 0.05 s (15.6 %) more than the median rank, but in 1 of 16 parts of "
+		"the run; a straggler does in 12");
+	sb_aggregate_free(a);
+}
+
+static void ranks_that_differ_as_much_are_no_stragglers(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 } };
+	struct sb_aggregate *a;
+
+	slow(&p, 1, 0.001);
+	slow(&p, 2, 0.002);
+	slow(&p, 3, 0.003);
+	a = job_of(&p);
+	assert_only(a, -1);
+	assert_string_equal(a->straggler_rule, "none: rank 3 works most, 0.02 s (7.0 %) more than the median "
+					       "rank; ranks differ by as much: 5 "
+					       "robust deviations are 0.12 s");
+	sb_aggregate_free(a);
+}
+
+static void who_waits_in_recv_is_not_late_but_the_one_it_waits_for(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 }, .chained = true };
+	struct sb_aggregate *a;
+
+	slow(&p, 1, 0.02);
+	a = job_of(&p);
+	assert_true(a->ranks[2].last_count > STEPS / 2);
+	assert_only(a, 1);
+	sb_aggregate_free(a);
+}
+
+static void half_of_the_world_names_nobody(void **state)
+{
+	struct plan p = { .start_s = { 9, 9, 9, 9 }, .world = 8 };
+	struct sb_aggregate *a;
+	struct sb_buf out = { 0 };
+
+	slow(&p, 2, 0.08);
+	a = job_of(&p);
+	assert_only(a, -1);
+	assert_string_equal(a->straggler_rule,
+		"not judged: 4 of 8 ranks are here, and those that are waited for may be elsewhere");
+	sb_ranks_screen(a, "runs/job", &out);
+	assert_non_null(strstr(sb_buf_text(&out), "4 ranks of 8 on 1 host"));
+	assert_non_null(strstr(sb_buf_text(&out), "not judged: 4 of 8 ranks are here"));
+	sb_buf_done(&out);
+	sb_aggregate_free(a);
+}
+
+static void two_ranks_can_tell_where_they_meet_often(void **state)
+{
+	struct plan p = { .start_s = { 9, 12 }, .ranks = 2 };
+	struct sb_aggregate *a;
+
+	slow(&p, 0, 0.08);
+	a = job_of(&p);
+	assert_only(a, 0);
+	sb_aggregate_free(a);
+}
+
+/* ---- ranks of which only sums are known ---- */
+
+static void without_collectives_imports_and_strobes_own_work_are_left_out(void **state)
+{
+	struct plan p = { .start_s = { 9, 14, 10, 11 }, .sums_only = true };
+	struct sb_aggregate *a = job_of(&p);
+
+	assert_int_equal(a->work_measure, SB_WORK_IN_STAGES);
+	for (int r = 0; r < RANKS; r++)
+		assert_true(fabs(a->ranks[r].work_s - (p.start_s[r] * 0.1 + STEPS * 0.02)) < 1e-6);
+	sb_aggregate_free(a);
+}
+
+static struct sb_aggregate_rank few[2];
+
+static struct sb_aggregate few_of(double work0_s, double work1_s)
+{
+	const double work_s[2] = { work0_s, work1_s };
+
+	for (int r = 0; r < 2; r++) {
+		few[r] = (struct sb_aggregate_rank){ .rank = r, .host = "" };
+		for (int m = 0; m < SB_METRIC_COUNT; m++)
+			few[r].metrics[m] = NAN;
+		few[r].metrics[SB_METRIC_UNATTRIBUTED] = 3;
+		few[r].metrics[SB_METRIC_WALL] = 3 + work_s[r];
+	}
+	return (struct sb_aggregate){ .ranks = few, .rank_count = 2, .world_size = 2 };
 }
 
 /* One rank has a stage that takes a moment, the other has none. */
 static void all_ranks_are_compared_by_one_measure(void **state)
 {
-	struct sb_aggregate job = job_of(0, 0.12);
+	struct sb_aggregate job = few_of(0, 0.12);
 
 	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_true(fabs(ranks[0].work_s - 3) < 1e-9 && fabs(ranks[1].work_s - 3.12) < 1e-9);
+	assert_int_equal(job.work_measure, SB_WORK_IN_RUN);
+	assert_true(fabs(few[0].work_s - 3) < 1e-9 && fabs(few[1].work_s - 3.12) < 1e-9);
+	free(job.straggler_rule);
+	job = few_of(0.11, 0.12);
+	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
+	assert_true(fabs(few[0].work_s - 0.11) < 1e-9 && fabs(few[1].work_s - 0.12) < 1e-9);
+	free(job.straggler_rule);
 }
 
-static void a_rank_that_only_comes_late_is_not_said_to_work_more(void **state)
+static void work_is_never_negative(void **state)
 {
-	struct sb_aggregate job = job_of(0.20, 0.10);
-	struct sb_buf out = { 0 };
+	struct sb_aggregate job = few_of(1, 1);
 
-	ranks[1].clear_count = ranks[1].last_count = COLLECTIVES;
-	ranks[1].caused_wait_s = 0.3;
+	few[0].metrics[SB_METRIC_COLLECTIVE] = 1.002; /* waits that overlap count twice */
+	few[1].metrics[SB_METRIC_COLLECTIVE] = 0.5;
 	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_true(ranks[1].straggler && ranks[1].behind_s < 0);
-	assert_int_equal(sb_aggregate_draw(&job), 0);
-	sb_ranks_screen(&job, "runs/job", &out);
-	assert_non_null(strstr(sb_buf_text(&out),
-		"The others wait for rank 1: last at 10 collectives, with no more work than the median\n"));
-	sb_aggregate_drawings_done(&job);
-	sb_buf_done(&out);
-}
-
-static void a_rank_that_works_more_is_said_to(void **state)
-{
-	struct sb_aggregate job = job_of(0.10, 0.20);
-	struct sb_buf out = { 0 };
-
-	ranks[1].clear_count = ranks[1].last_count = COLLECTIVES;
-	ranks[1].caused_wait_s = 0.3;
-	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_int_equal(sb_aggregate_draw(&job), 0);
-	sb_ranks_screen(&job, "runs/job", &out);
-	assert_non_null(
-		strstr(sb_buf_text(&out), "The others wait for rank 1: 0.05 s more work than the median\n"));
-	sb_aggregate_drawings_done(&job);
-	sb_buf_done(&out);
+	assert_true(few[0].work_s >= 0);
+	free(job.straggler_rule);
 }
 
 static void the_rank_furthest_behind_is_named_first(void **state)
 {
-	struct sb_aggregate job = job_of(0.10, 0.20);
+	struct sb_aggregate job = few_of(0.10, 0.20);
+	struct sb_buf out = { 0 };
 
-	ranks[0].straggler = ranks[1].straggler = true;
-	ranks[0].behind_s = 0.004; /* less than is shown */
-	ranks[1].behind_s = 2;
-	job.metrics[SB_METRIC_RSS_PEAK].count = RANKS;
+	few[0].straggler = few[1].straggler = true;
+	few[0].behind_s = 0.5;
+	few[1].behind_s = 2;
+	job.metrics[SB_METRIC_RSS_PEAK].count = 2;
 	assert_int_equal(sb_aggregate_draw(&job), 0);
 	assert_int_equal(job.straggler_count, 2);
 	assert_int_equal(job.stragglers[0], 1);
 	assert_int_equal(job.stragglers[1], 0);
-	assert_true(ranks[1].works_more && !ranks[0].works_more);
 	assert_string_equal(job.memory_metric, "rss_peak_bytes"); /* no GPU was sampled */
+	sb_ranks_screen(&job, "runs/job", &out);
+	assert_non_null(
+		strstr(sb_buf_text(&out), "The others wait for rank 1: 2.00 s more work than the median\n"));
 	sb_aggregate_drawings_done(&job);
+	sb_buf_done(&out);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_is_what_stages_took_however_long_the_imports),
-		cmocka_unit_test(time_outside_every_stage_is_work_where_nothing_else_is_known),
+		cmocka_unit_test(a_slow_rank_is_named_with_its_seconds_however_ranks_started),
+		cmocka_unit_test(many_small_collectives_do_not_outvote_a_long_wait),
+		cmocka_unit_test(a_rank_that_only_started_late_is_not_named),
+		cmocka_unit_test(strobes_own_work_is_never_a_cause),
+		cmocka_unit_test(one_long_wait_is_named_and_a_short_one_is_chance),
+		cmocka_unit_test(ranks_that_differ_as_much_are_no_stragglers),
+		cmocka_unit_test(who_waits_in_recv_is_not_late_but_the_one_it_waits_for),
+		cmocka_unit_test(half_of_the_world_names_nobody),
+		cmocka_unit_test(two_ranks_can_tell_where_they_meet_often),
+		cmocka_unit_test(without_collectives_imports_and_strobes_own_work_are_left_out),
 		cmocka_unit_test(all_ranks_are_compared_by_one_measure),
-		cmocka_unit_test(a_rank_that_only_comes_late_is_not_said_to_work_more),
-		cmocka_unit_test(a_rank_that_works_more_is_said_to),
+		cmocka_unit_test(work_is_never_negative),
 		cmocka_unit_test(the_rank_furthest_behind_is_named_first),
 	};
 

@@ -1627,8 +1627,10 @@ export type Aggregate = {
   metrics: AggregateMetrics; // the metrics of all ranks
   aggregated_metrics: AggregatedMetrics; // the same flat, for tools that know that form
   reports_summary: AggregateRank[]; // every rank
-  stages: AggregateStage[]; // the largest imbalance in seconds first
+  stages: AggregateStage[]; // the largest imbalance in seconds first, loading code last
   percentile_error_ratio?: number; // how far off percentiles may be
+  work_measure: "stages" | "run" | "between_collectives"; // what work_s is: between_collectives: from the ranks' first common collective to the last, less what it waited; stages: wall time less waiting, imports and time outside every stage; run: the same with the time outside
+  straggler_rule?: string; // why no rank is a straggler, with the numbers
   straggler_count: number; // ranks that the others wait for
   straggler_indexes?: number[]; // their places in reports_summary, the furthest behind first
   memory_metric?: string; // which metric is the peak of memory: the GPUs', else the processes'
@@ -1637,11 +1639,12 @@ export type Aggregate = {
   collective_count: number; // that were matched by group and number, or by name where more than half of the ranks share it
   unclear_collective_count?: number; // of those: the clocks cannot tell who came last
   late_wait_s?: number; // waiting at collectives until the last rank came, all ranks
+  startup_wait_s?: number; // of it: until all ranks had started and met for the first time
   transfer_s?: number; // what the collectives took after that
   hidden_s?: number; // asynchronous collectives beside other work
   wait_s?: number; // at collectives, all ranks
   wait_ratio?: number; // of all ranks' wall time
-  clock_residual_s?: number; // how far collectives still lie apart, 95 % of them
+  clock_residual_s?: number; // how far apart ranks leave a collective, 95 % of them; the clocks are better known than that: see clock_uncertainty_s
   clock_uncertainty_s?: number; // how far the clocks may be apart: the worst rank's
   scaling?: Scale[]; // across world sizes
   heat_map: HeatMap; // stage by rank
@@ -1875,10 +1878,10 @@ export type AggregateRank = {
   complete: boolean; // nothing of it is missing
   live?: true; // it is still being recorded
   damage?: string; // what of its recording could not be read
-  work_s?: number; // wall time less waiting at collectives and outside every stage
+  work_s?: number; // what it did itself: see work_measure
   behind_s?: number; // how much more work than the median rank
   straggler: boolean; // the others wait for it
-  works_more?: true; // behind_s is more than nothing; absent: it only comes later
+  works_more?: true; // behind_s is more than nothing
   slow_stage?: string; // where most of it is
   slow_stage_s?: number; // its time there
   slow_stage_median_s?: number; // the median rank's time there

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "run/events.h"
+#include "stats/coverage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct collectives {
 	uint64_t mask; /* kept: those whose hash has none of these bits */
 	int64_t total;
 	struct sb_map seen; /* name -> how often */
+	struct sb_union apart; /* loading code, and what strobe itself did */
 	bool no_memory;
 };
 
@@ -97,6 +99,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE))
 		return;
+	if (z->role != STROBE_ROLE_COLLECTIVE) {
+		m->no_memory |= !sb_union_add(&m->apart, z->begin_ns, z->end_ns);
+		return;
+	}
 	m->total++;
 	identify(m, z, m->run->names[z->name].text, &c);
 	if (c.hash & m->mask)
@@ -118,6 +124,7 @@ static void done(void *self)
 	if (!m)
 		return;
 	sb_map_done(&m->seen);
+	sb_union_done(&m->apart);
 	free(m->all);
 	free(m);
 }
@@ -134,9 +141,38 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	m->run = run;
 	m->model = model;
 	v->self = m;
-	v->roles = 1u << STROBE_ROLE_COLLECTIVE;
+	v->roles = 1u << STROBE_ROLE_COLLECTIVE | 1u << STROBE_ROLE_IMPORT | 1u << STROBE_ROLE_PROFILER;
 	v->zone = see_zone;
 	return 0;
+}
+
+/* How much of begin..end was apart; from: where to look on, as both come in order. */
+static int64_t apart_ns(const struct sb_union *u, int64_t begin_ns, int64_t end_ns, uint32_t *from)
+{
+	int64_t sum_ns = 0;
+
+	while (*from < u->count && u->parts[*from].end_ns <= begin_ns)
+		++*from;
+	for (uint32_t i = *from; i < u->count && u->parts[i].begin_ns < end_ns; i++) {
+		int64_t first_ns = u->parts[i].begin_ns > begin_ns ? u->parts[i].begin_ns : begin_ns;
+		int64_t last_ns = u->parts[i].end_ns < end_ns ? u->parts[i].end_ns : end_ns;
+
+		sum_ns += last_ns - first_ns;
+	}
+	return sum_ns;
+}
+
+/* Before the first one all of it was start-up. */
+static void give_apart(struct collectives *m, struct sb_collectives_panel *to)
+{
+	int64_t before_ns = m->all[0].end_ns;
+	uint32_t from = 0;
+
+	sb_union_ns(&m->apart); /* puts it in order */
+	for (size_t i = 1; i < to->count; i++) {
+		to->all[i].apart_s = (double)apart_ns(&m->apart, before_ns, m->all[i].call_ns, &from) * 1e-9;
+		before_ns = m->all[i].end_ns > before_ns ? m->all[i].end_ns : before_ns;
+	}
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
@@ -165,6 +201,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			.track = m->all[i].track,
 			.enqueued = m->all[i].group && !strncmp(m->all[i].group, "nccl:", 5),
 		};
+	if (to->count)
+		give_apart(m, to);
 	return 0;
 }
 

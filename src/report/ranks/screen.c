@@ -86,15 +86,13 @@ static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
 
 static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 {
+	if (a->straggler_rule && a->world_size > (int64_t)a->rank_count) /* what it saw is not all */
+		sb_buf_printf(out, "Late ranks: %s\n", a->straggler_rule);
 	for (size_t i = 0; i < a->straggler_count && i < 3; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out, "The others wait for rank %" PRId64, r->rank);
-		if (r->works_more)
-			sb_buf_printf(out, ": %.2f s more work than the median", r->behind_s);
-		else
-			sb_buf_printf(out, ": last at %zu collectives, with no more work than the median",
-				r->last_count);
+		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than the median",
+			r->rank, r->behind_s);
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
 			sb_label_put(out, r->slow_stage, 24);

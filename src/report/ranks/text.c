@@ -219,20 +219,17 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 {
 	sb_buf_puts(out, "\n=== Stragglers ===\n");
 	if (!a->straggler_count)
-		sb_buf_puts(out,
-			a->unranked ? "not judged: these runs do not say which ranks of a job they are\n"
-			: a->rank_count < 3 ? "none: three ranks at least are needed to tell\n"
-					    : "none: no rank stands out by 5 % more work than the median\n");
+		sb_buf_printf(out, "%s\n",
+			a->unranked ? "not judged: these runs do not say which ranks of a job they are"
+			: a->straggler_rule ? a->straggler_rule
+					    : "none");
 	for (size_t i = 0; i < a->straggler_count && i < top; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, ", r->rank, *r->host ? " on " : "",
-			r->host, r->work_s);
-		if (r->works_more)
-			sb_buf_printf(out, "%.2f s (%.0f %%) more than the median rank", r->behind_s,
-				100 * r->behind_s / a->work_s.median);
-		else
-			sb_buf_puts(out, "no more than the median rank");
+		sb_buf_printf(out,
+			"rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than the median rank",
+			r->rank, *r->host ? " on " : "", r->host, r->work_s, r->behind_s,
+			100 * r->behind_s / a->work_s.median);
 		if (r->slow_stage)
 			sb_buf_printf(out, "; %s took %.2f s, the median rank %.2f s", r->slow_stage,
 				r->slow_stage_s, r->slow_stage_median_s);
@@ -292,8 +289,12 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 		"%" PRId64 " (%.2f s), most rank %" PRId64 " (%.2f s)\n",
 		a->wait_s, 100 * a->wait_ratio, e->min_rank, e->min, e->max_rank, e->max);
 	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
-		sb_buf_printf(out, "%.2f s of it until the last rank came, %.2f s for the transfer itself",
-			a->late_wait_s, a->transfer_s);
+		sb_buf_printf(out, "%.2f s of it until the last rank came", a->late_wait_s);
+	if (a->startup_wait_s >= 0.005)
+		sb_buf_printf(
+			out, " (%.2f s at the first collective, which ends the start-up)", a->startup_wait_s);
+	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
+		sb_buf_printf(out, ", %.2f s for the transfer itself", a->transfer_s);
 	if (!isnan(a->hidden_s) && a->hidden_s > 0)
 		sb_buf_printf(out, "; %.2f s more hidden behind other work", a->hidden_s);
 	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
@@ -376,8 +377,8 @@ static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 	if (corrected)
 		sb_buf_printf(out,
 			"%zu ranks corrected by common collectives, by up to %.3f ms, to within %.3f ms; "
-			"residual "
-			"error %.3f ms (95 %%)\n",
+			"ranks "
+			"leave a collective up to %.3f ms apart (95 %% of them)\n",
 			corrected, largest * 1e3, a->uncertainty_s * 1e3, a->residual_s * 1e3);
 	if (unknown)
 		sb_buf_printf(out,

@@ -37,7 +37,7 @@ const rankName = (r: AggregateRank) => (r.rank >= 0 ? `rank ${r.rank}` : clip(r.
 // Who holds the others up, and why: the first thing that a job's reader wants to know.
 function Stragglers({ d }: { d: AggregateReport }) {
   const slow = stragglersOf(d);
-  if (!slow.length) return <p class="lead">No rank holds the others up.</p>;
+  if (!slow.length) return <p class="lead">{d.straggler_rule?.startsWith('not judged') ? 'Which ranks hold the others up cannot be told from here' : 'No rank holds the others up'}{d.straggler_rule ? ` (${d.straggler_rule.replace(/^none: |^not judged: /, '')})` : ''}.</p>;
   return (
     <ul class="sentences" aria-label="stragglers">
       {slow.slice(0, 5).map((r) => (
@@ -48,7 +48,7 @@ function Stragglers({ d }: { d: AggregateReport }) {
             </a>
           </b>
           {r.host ? ` on ${r.host}` : ''} holds the others up
-          {num(r, 'behind_s') !== undefined && (r.works_more ? `: ${seconds(num(r, 'behind_s'))} more work than the median rank` : ': no more work than the median rank, but late')}
+          {num(r, 'behind_s') !== undefined && `: ${seconds(num(r, 'behind_s'))} more work than the median rank`}
           {r.slow_stage && `, most of it in ${clip(r.slow_stage, 60)}`}
           {num(r, 'slow_stage_s') !== undefined && num(r, 'slow_stage_median_s') !== undefined && ` (${seconds(num(r, 'slow_stage_s'))} against ${seconds(num(r, 'slow_stage_median_s'))})`}
           {num(r, 'caused_wait_s') !== undefined && `. The others waited ${seconds(num(r, 'caused_wait_s'))} for it in ${count(r.last_count)} collectives`}.
@@ -276,7 +276,7 @@ function jobBody(d: AggregateReport) {
       {(d.communication ?? []).length > 0 && <FieldTable rows={d.communication!} caption="Communication by group and operation, the most time first" />}
       {(d.attempts ?? []).length > 0 && <FieldTable rows={d.attempts!} caption="Attempts: the last complete one counts" />}
       {(d.late_groups ?? []).length > 0 && <FieldTable rows={d.late_groups!} caption="Groups that come late as a whole" />}
-      {uncertain !== undefined && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
+      {uncertain !== undefined && uncertain > 0 && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
       {clocks.length > 0 && <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />}
     </>
   );
