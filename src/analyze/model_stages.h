@@ -51,6 +51,7 @@ struct sb_stage {
 	double covered_s; /* wall time in which at least one call ran; less than total_s when several did */
 	double at_once_mean; /* calls that ran at the same time, on average; NAN: one at most */
 	double outside_s; /* of a top-level stage: covered time in which no generation ran; NAN: others */
+	double own_outside_s; /* the same of its own time, without the stages inside it; NAN: less than all generations */
 	bool in_generation; /* inside one, however deep */
 	bool side_by_side; /* one of those that split the generations' time, or the run's where none is */
 	bool before_run; /* part of it lies before the run: a duration handed in later */

@@ -1,43 +1,114 @@
 /* Names in columns. */
 #include "report/label.h"
 
-#include "base/json.h"
+#include <ctype.h>
 
-#include <string.h>
-
-/* Bytes of the next character; 0: the next byte is none. */
-static size_t character(const char *text)
+size_t sb_label_character(const char *text, bool *out_harmless)
 {
-	return (unsigned char)*text < 0x80 ? 1 : sb_utf8_length(text, strnlen(text, 4));
+	const unsigned char *u = (const unsigned char *)text;
+	size_t n = u[0] < 0x80 ? 1 : u[0] >> 5 == 6 ? 2 : u[0] >> 4 == 14 ? 3 : u[0] >> 3 == 30 ? 4 : 0;
+
+	*out_harmless = false;
+	for (size_t i = 1; i < n; i++)
+		if (u[i] >> 6 != 2)
+			return 1;
+	if (!n)
+		return 1;
+	*out_harmless = u[0] >= 0x20 && u[0] != 0x7f && !(u[0] == 0xc2 && u[1] < 0xa0) &&
+			!(u[0] == 0xe2 && u[1] == 0x80 &&
+				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
+			!(u[0] == 0xe2 && u[1] == 0x81);
+	return n;
 }
 
 int sb_label_columns(const char *text)
 {
 	int columns = 0;
+	bool harmless;
 
-	for (size_t n; *text; text += n ? n : 1, columns++)
-		n = character(text);
+	for (; *text; text += sb_label_character(text, &harmless))
+		columns++;
 	return columns;
 }
 
-static bool is_shown(const char *text, size_t n)
+/* ---- where to cut -------------------------------------------------------- */
+
+static bool is_letter(const char *at)
 {
-	return n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f);
+	return (unsigned char)*at >= 0x80 || isalnum((unsigned char)*at);
+}
+
+/* Between two words: beside anything but letters and digits, and before a capital after a small letter. */
+static bool is_break(const char *before, const char *after)
+{
+	if (!is_letter(before) || !is_letter(after))
+		return true;
+	return islower((unsigned char)*before) && isupper((unsigned char)*after);
+}
+
+/* The columns up to the first break from a column on; all of them: there is none. */
+static size_t first_break(const char *text, size_t from)
+{
+	const char *before = text;
+	size_t at = 0;
+	bool harmless;
+
+	for (; *text; at++) {
+		if (at && at >= from && is_break(before, text))
+			return at;
+		before = text;
+		text += sb_label_character(text, &harmless);
+	}
+	return at;
+}
+
+/* The columns up to the last break that is no further than a column; 0: there is none. */
+static size_t last_break(const char *text, size_t most)
+{
+	const char *before = text;
+	size_t found = 0;
+	bool harmless;
+
+	for (size_t at = 0; *text && at <= most; at++) {
+		if (at && is_break(before, text))
+			found = at;
+		before = text;
+		text += sb_label_character(text, &harmless);
+	}
+	return found;
+}
+
+void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
+{
+	size_t columns = (size_t)sb_label_columns(text), room = width ? width - 1 : 0, half = room / 2;
+	size_t head = last_break(text, half);
+
+	if (!head) /* the first word may take more than half */
+		head = first_break(text, 1);
+	if (head > room) {
+		*out_head = half;
+		*out_tail = room - half;
+		return;
+	}
+	*out_tail = columns - first_break(text, columns - (room - head));
+	*out_head = last_break(text, room - *out_tail);
 }
 
 void sb_label_put(struct sb_buf *out, const char *text, int width)
 {
-	int columns = sb_label_columns(text), left = columns <= width ? columns : width - 1;
+	int columns = sb_label_columns(text), left = columns, used = 0;
+	bool harmless;
 
-	for (size_t n; *text && left > 0; text += n ? n : 1, left--) {
-		n = character(text);
-		if (is_shown(text, n))
-			sb_buf_add(out, text, n);
-		else
-			sb_buf_putc(out, '?');
+	if (columns > width) {
+		left = (int)last_break(text, (size_t)width - 1);
+		left = left ? left : width - 1;
+	}
+	for (size_t n; *text && used < left; text += n, used++) {
+		n = sb_label_character(text, &harmless);
+		sb_buf_add(out, harmless ? text : "?", harmless ? n : 1);
 	}
 	if (columns > width)
 		sb_buf_puts(out, "…");
-	else
-		sb_buf_printf(out, "%*s", width - columns, "");
+	used += columns > width;
+	sb_buf_printf(out, "%*s", width > used ? width - used : 0, "");
 }

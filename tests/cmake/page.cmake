@@ -1,5 +1,5 @@
 # The page: rebuilt and compared with what is committed, then tried in Chromium.
-set(page_tests install build browser statistics speedscope)
+set(page_tests install build browser statistics faces speedscope)
 if(STROBE_HAVE_EVENT)
   list(APPEND page_tests live)
 else()

@@ -444,6 +444,38 @@ static void work_outside_that_takes_longer_than_all_videos_is_the_bottleneck(voi
 	synthetic_done(&s);
 }
 
+/* main() contains the videos, or waits for them on another thread: marked only for its own time outside of them. */
+static void a_wrapper_is_marked_only_for_its_own_time(void **state)
+{
+	static const struct {
+		uint64_t own_s, inner_s; /* beside a video of 6 s */
+		bool other_thread;
+		int main_level, inner_level;
+	} cases[] = { { 1, 2, false, 0, 0 }, { 1, 9, false, 0, SB_BOTTLENECK_MAJOR },
+		{ 9, 2, false, SB_BOTTLENECK_MAJOR, 0 }, { 1, 2, true, 0, 0 },
+		{ 1, 9, true, 0, SB_BOTTLENECK_MAJOR }, { 9, 2, true, SB_BOTTLENECK_MAJOR, 0 } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t video_ns = cases[i].own_s * SECOND, inner_ns = video_ns + 6 * SECOND,
+			 end_ns = inner_ns + cases[i].inner_s * SECOND;
+		struct synthetic s;
+		struct sb_stream_writer *thread;
+
+		synthetic_open(&s);
+		synthetic_begin(&s, 0, "main", 0);
+		thread = cases[i].other_thread ? sb_builder_thread(s.b, 2001, "worker") : s.main;
+		sb_builder_begin(thread, video_ns, sb_builder_name(s.b, "video", NULL));
+		sb_builder_role(thread, STROBE_ROLE_GENERATION);
+		sb_builder_end(thread, inner_ns, 0);
+		synthetic_stage(&s, inner_ns, end_ns, "inner", 0);
+		synthetic_end(&s, end_ns);
+		synthetic_model(&s, end_ns);
+		assert_int_equal(sb_model_stage(s.model, "main")->bottleneck_level, cases[i].main_level);
+		assert_int_equal(sb_model_stage(s.model, "inner")->bottleneck_level, cases[i].inner_level);
+		synthetic_done(&s);
+	}
+}
+
 static void small_numbers_choose_their_unit(void **state)
 {
 	struct synthetic s;
@@ -642,6 +674,7 @@ int main(void)
 		cmocka_unit_test(what_the_program_used_goes_on_in_a_second_line),
 		cmocka_unit_test(a_verdict_without_room_has_a_line_of_its_own),
 		cmocka_unit_test(work_outside_that_takes_longer_than_all_videos_is_the_bottleneck),
+		cmocka_unit_test(a_wrapper_is_marked_only_for_its_own_time),
 		cmocka_unit_test(small_numbers_choose_their_unit),
 		cmocka_unit_test(a_row_too_small_for_the_table_is_not_nothing),
 		cmocka_unit_test(rows_carry_the_codes_of_their_stages),

@@ -81,8 +81,13 @@ static void name(const char *from, size_t width, const char *expected, size_t co
 static void long_names_lose_their_middle(void **state)
 {
 	name("denoise", 20, "denoise", 7);
-	name("sampling_chunk_17_of_200", 11, "sampl…f_200", 11);
-	name("größer_als_erlaubt", 9, "größ…aubt", 9);
+	name("sampling_chunk_17_of_200", 11, "sampling_…", 10);
+	name("sampling_chunk_17_of_200", 18, "sampling…17_of_200", 18);
+	name("größer_als_erlaubt", 9, "größer_…", 8);
+	name("[3a] I/O (read video/mask, preprocess)", 26, "[3a] I/O (…, preprocess)", 24);
+	name("StableVideoDiffusionPipeline", 18, "Stable…Pipeline", 15);
+	name("transformer_blocks_forward", 18, "transformer_…", 13);
+	name("Donaudampfschiffahrtsgesellschaft", 11, "Donau…chaft", 11); /* one word alone has to be cut */
 	name("", 5, "", 0);
 }
 

@@ -62,6 +62,17 @@ export function memory(v: number | undefined): string {
   return a >= 1024 ? `${(v / 1024).toFixed(1)}${NBSP}kB` : `${v.toFixed(0)}${NBSP}B`;
 }
 
+// The unit that suits it, by the rule of the text (src/stats/energy.c).
+export function energy(wh: number): string {
+  const a = Math.abs(wh);
+  const j = wh * 3600;
+  if (a === 0) return `0${NBSP}J`;
+  if (a >= 999.5) return `${(wh / 1000).toFixed(2)}${NBSP}kWh`;
+  if (a >= 0.0995) return `${wh.toFixed(a >= 9.995 ? 1 : 2)}${NBSP}Wh`;
+  if (Math.abs(j) >= 0.9995) return `${j.toFixed(Math.abs(j) >= 99.95 ? 0 : 1)}${NBSP}J`;
+  return `${Math.abs(j) >= 0.00995 ? (j * 1000).toFixed(0) : Number((j * 1000).toPrecision(2))}${NBSP}mJ`;
+}
+
 function rate(v: number): string {
   return Math.abs(v) >= 1e9 ? `${(v / 1e9).toFixed(2)}${NBSP}GB/s` : `${bytes(v)}/s`;
 }
@@ -104,7 +115,7 @@ const UNITS: [string, (v: number) => string][] = [
   ['_mhz', (v) => `${grouped(v)}${NBSP}MHz`],
   ['_ghz', (v) => `${v.toFixed(2)}${NBSP}GHz`],
   ['_hz', (v) => `${grouped(v)}${NBSP}Hz`],
-  ['_wh', (v) => `${v.toFixed(2)}${NBSP}Wh`],
+  ['_wh', energy],
   ['_mb', (v) => memory(v * 2 ** 20)],
   ['_gb', (v) => bytes(v * 1e9)],
   ['_fps', (v) => `${plain(v)}${NBSP}frames/s`],

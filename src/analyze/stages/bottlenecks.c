@@ -147,24 +147,27 @@ static bool has_sibling(const struct sb_stages_panel *s, size_t row)
 	return false;
 }
 
-/* Work outside of the generations that takes longer than all of them: what is marked inside comes second. */
-static void mark_outside(struct sb_stages_panel *s, const uint32_t *order)
+/* Work outside of the generations that takes longer than all of them: what is marked inside comes second. What
+ * only contains them, or waits for them, is no work: its own time counts in which none ran. */
+static void mark_outside(struct sb_stages_panel *s)
 {
-	for (size_t i = 0; s->generations_s > 0 && i < s->stage_count; i++) {
-		struct sb_stage *row = &s->stages[order[i]];
+	struct sb_stage *most = NULL;
 
-		if (row->self_s <= 0 || row->self_ratio <= judged_ratio(s))
-			return;
-		if (!may_be_named(s, row, BESIDE_SETUP) || may_be_named(s, row, IN_JUDGED_TIME) ||
-			row->bottleneck)
-			continue;
-		for (size_t k = 0; k < s->stage_count; k++)
-			if (s->stages[k].bottleneck_level == SB_BOTTLENECK_MAJOR)
-				s->stages[k].bottleneck_level = SB_BOTTLENECK_OTHER;
-		row->bottleneck_level = SB_BOTTLENECK_MAJOR;
-		s->two_bottlenecks = true;
-		return;
+	for (size_t i = 0; s->generations_s > 0 && i < s->stage_count; i++) {
+		struct sb_stage *row = &s->stages[i];
+
+		if (may_be_named(s, row, BESIDE_SETUP) && !may_be_named(s, row, IN_JUDGED_TIME) &&
+			!row->bottleneck && row->own_outside_s > s->generations_s &&
+			!(most && most->own_outside_s >= row->own_outside_s))
+			most = row;
 	}
+	if (!most)
+		return;
+	for (size_t k = 0; k < s->stage_count; k++)
+		if (s->stages[k].bottleneck_level == SB_BOTTLENECK_MAJOR)
+			s->stages[k].bottleneck_level = SB_BOTTLENECK_OTHER;
+	most->bottleneck_level = SB_BOTTLENECK_MAJOR;
+	s->two_bottlenecks = true;
 }
 
 static bool is_stage(const struct sb_stage *s)
@@ -218,5 +221,5 @@ void sb_stages_rank(struct sb_model *model)
 	if (!s->bottleneck_count && isnan(s->startup_end_s) && !only_imports(s))
 		name_largest(s, order, ANY, 0);
 	name_model(s);
-	mark_outside(s, order);
+	mark_outside(s);
 }

@@ -116,6 +116,37 @@ static bool outside_of(
 	return ok;
 }
 
+/* A wrapper that waits for a video on another thread is not at work: of its own time only that counts in which no
+ * generation ran. On one track its own time has none. */
+static bool own_outside_of(const struct sb_stage_paths *paths, const struct sb_coverage *generations,
+	struct sb_stages_panel *s, size_t row)
+{
+	struct sb_coverage rest = { 0 };
+	double without_s;
+	bool ok;
+
+	if (paths->sums->run->track_count <= 1) {
+		s->stages[row].own_outside_s = s->stages[row].self_ratio * s->wall_s;
+		return true;
+	}
+	ok = sb_coverage_join(&rest, generations);
+	for (size_t i = row + 1; ok && i < s->stage_count && s->stages[i].depth > s->stages[row].depth; i++)
+		if (s->stages[i].parent == (int64_t)row && s->stages[i].state != SB_STAGE_SKIPPED)
+			ok = join_row(&paths[i], &rest);
+	without_s = covered_of(&rest, paths->sums);
+	ok = ok && join_row(&paths[row], &rest);
+	s->stages[row].own_outside_s = covered_of(&rest, paths->sums) - without_s;
+	sb_coverage_done(&rest);
+	return ok;
+}
+
+/* Whether its own time is more than that of all generations, which is all that is asked about it. */
+static bool may_outweigh(const struct sb_stage *row, double wall_s, double generations_s)
+{
+	return generations_s > 0 && !row->in_generation && row->role != STROBE_ROLE_GENERATION &&
+	       row->state != SB_STAGE_SKIPPED && row->self_ratio * wall_s > generations_s;
+}
+
 static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_panel *s, struct joined *top,
 	struct joined *inside, struct sb_coverage *generations)
 {
@@ -137,6 +168,9 @@ static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_pane
 		if (s->stages[i].parent < 0 && s->stages[i].role != STROBE_ROLE_GENERATION &&
 			s->stages[i].state != SB_STAGE_SKIPPED)
 			ok = outside_of(&paths[i], generations, &s->stages[i]);
+	for (size_t i = 0; ok && i < s->stage_count; i++)
+		if (may_outweigh(&s->stages[i], s->wall_s, covered_of(generations, paths->sums)))
+			ok = own_outside_of(paths, generations, s, i);
 	return ok;
 }
 

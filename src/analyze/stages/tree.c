@@ -367,7 +367,8 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
-	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s = NAN;
+	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s =
+		row->own_outside_s = NAN;
 	row->work = (struct sb_stage_work){ .flops = NAN,
 		.tflops = NAN,
 		.time_s = NAN,

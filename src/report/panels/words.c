@@ -1,6 +1,8 @@
 /* Words and numbers that every panel prints alike. */
 #include "report/panels/panel.h"
 
+#include "report/label.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,47 +68,17 @@ void sb_text_heading(struct sb_buf *out, const struct sb_text_options *options, 
 	sb_buf_putc(out, '\n');
 }
 
-/* Bytes of the character at s (1 where it is none), and whether it is harmless:
- * whole UTF-8, no control character, no change of direction. */
-static size_t character(const char *s, bool *out_harmless)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	size_t n = u[0] < 0x80 ? 1 : u[0] >> 5 == 6 ? 2 : u[0] >> 4 == 14 ? 3 : u[0] >> 3 == 30 ? 4 : 0;
-
-	*out_harmless = false;
-	for (size_t i = 1; i < n; i++)
-		if (u[i] >> 6 != 2)
-			return 1;
-	if (!n)
-		return 1;
-	*out_harmless = u[0] >= 0x20 && u[0] != 0x7f && !(u[0] == 0xc2 && u[1] < 0xa0) &&
-			!(u[0] == 0xe2 && u[1] == 0x80 &&
-				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
-			!(u[0] == 0xe2 && u[1] == 0x81);
-	return n;
-}
-
-static size_t columns_of(const char *s)
-{
-	size_t columns = 0;
-	bool harmless;
-
-	for (; *s; s += character(s, &harmless))
-		columns++;
-	return columns;
-}
-
 size_t sb_text_name(struct sb_buf *out, const char *name, size_t width)
 {
-	size_t columns = columns_of(name), at = 0, used = 0;
-	size_t head = columns <= width ? columns : (width - 1) / 2;
-	size_t tail = columns <= width ? 0 : width - 1 - head;
+	size_t columns = (size_t)sb_label_columns(name), at = 0, used = 0, head = columns, tail = 0;
 
+	if (columns > width)
+		sb_label_cut(name, width, &head, &tail);
 	while (*name) {
 		bool harmless;
-		size_t n = character(name, &harmless);
+		size_t n = sb_label_character(name, &harmless);
 
-		if (at == head && tail) {
+		if (at == head && head < columns) {
 			sb_buf_puts(out, "…");
 			used++;
 		}

@@ -1,7 +1,7 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { Picture } from '../picture';
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
-import { clip, grouped, memory, percent, plain, seconds } from '../format';
+import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
 import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
@@ -116,7 +116,7 @@ function videoFigures(r: Report, g: Generation): (Figure | null)[] {
     g.step_median_s === undefined ? ofRun(stepFigure(r)) : { label: 'time per step', value: seconds(g.step_median_s), note: `median of ${g.steps}; longest ${seconds(g.step_max_s)}` },
     ofRun(memoryFigure(r)),
     ofRun(boundFigure(r)),
-    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', ...energy(g.energy_wh) },
+    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', ...energyFigure(g.energy_wh) },
   ];
 }
 
@@ -209,8 +209,8 @@ function boundFigure(r: Report): Figure | null {
   return { label: 'bound by', value: boundBy(v.bound_by), note: v.why ?? (util !== undefined ? `GPU utilisation ${util.toFixed(0)} % on average` : undefined) };
 }
 
-// Joules for what one video takes, watt hours from where a meter shows them.
-const energy = (wh: number) => (wh < 1 ? { value: `${Number((wh * 3600).toPrecision(3))} J`, note: `${Number(wh.toPrecision(2))} Wh` } : { value: `${plain(wh)} Wh`, note: `${plain(wh * 3.6)} kJ` });
+// The note has the unit that the value does not have.
+const energyFigure = (wh: number) => ({ value: energy(wh), note: wh < 0.0995 ? `${Number(wh.toPrecision(2))} Wh` : `${plain(wh * 3.6)} kJ` });
 
 function costFigure(r: Report): Figure | null {
   const s = r.summary;
@@ -218,8 +218,8 @@ function costFigure(r: Report): Figure | null {
   const per = each === undefined ? '' : ' per video';
   const wh = num(s, each === undefined ? 'run_energy_wh' : 'video_energy_wh');
   const cost = num(s, each === undefined ? 'run_gpu_cost' : 'video_gpu_cost');
-  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost), note: wh !== undefined ? energy(wh).value : undefined };
-  return wh === undefined ? null : { label: `GPU energy${per}`, ...energy(wh) };
+  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost), note: wh !== undefined ? energy(wh) : undefined };
+  return wh === undefined ? null : { label: `GPU energy${per}`, ...energyFigure(wh) };
 }
 
 function recordingFigure(r: Report): Figure | null {
