@@ -128,37 +128,11 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 
 /* ---- garbage collection in the warm generations ------------------------------ */
 
-static double number_of(const struct sb_event_row *e, const char *key)
-{
-	for (size_t i = 0; i < e->attr_count; i++)
-		if (strcmp(e->attrs[i].key, key) == 0)
-			return e->attrs[i].type == STROBE_TYPE_FLOAT ? e->attrs[i].f : (double)e->attrs[i].i;
-	return NAN;
-}
-
-static bool in_a_generation(const struct sb_model *model, double t_s)
-{
-	for (size_t i = 0; i < model->generations.count; i++)
-		if (t_s >= model->generations.all[i].begin_s && t_s <= model->generations.all[i].end_s)
-			return true;
-	return false;
-}
-
+/* From all of them: the listed events of a long run are thinned. */
 static double collected_s(const struct sb_model *model, int64_t *out_count)
 {
-	double sum_s = 0;
-
-	*out_count = 0;
-	for (size_t i = 0; i < model->events.count; i++) {
-		const struct sb_event_row *e = &model->events.rows[i];
-		double took_s = strcmp(e->name, "garbage collection") == 0 ? number_of(e, "duration_s") : NAN;
-
-		if (!(took_s > 0) || !in_a_generation(model, e->t_s) || !sb_weigh_is_warm(model, e->t_s))
-			continue;
-		sum_s += took_s;
-		++*out_count;
-	}
-	return sum_s;
+	*out_count = model->garbage.warm_count;
+	return model->garbage.warm_s;
 }
 
 /* ---- Python between the steps -------------------------------------------- */

@@ -35,6 +35,8 @@ struct sb_garbage_panel {
 	double total_s;
 	double generations_s; /* of the long ones, inside generations of videos */
 	int64_t long_count; /* 1 ms or longer */
+	double warm_s; /* of the long ones, in generations after a cold first one; without any, after the start-up */
+	int64_t warm_count;
 	struct sb_collection {
 		double end_s, duration_s;
 		int64_t generation, object_count;

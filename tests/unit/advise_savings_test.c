@@ -119,6 +119,27 @@ static void a_thread_that_polls_an_event_holds_the_gil(void **state)
 	synthetic_done(&s);
 }
 
+/* max_data_points keeps two of the events; the others collected too. */
+static void collections_count_though_their_events_are_thinned(void **state)
+{
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = 0.01 } };
+	const struct strobe_attr most = { "max_data_points", STROBE_TYPE_INT, { .i = 2 } };
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 0);
+	sb_builder_meta(s.b, SB_META_SETTING, &most);
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		sb_builder_event(s.b, (i * LONG_MS + 20) * MS, "garbage collection", 0, &took, 1);
+	m = synthetic_model(&s, VIDEOS * LONG_MS * MS);
+	assert_true(m->events.count < VIDEOS);
+	f = finding(m, "garbage_collection");
+	assert_non_null(f);
+	assert_near(f->saves_s, (VIDEOS - 1) * 0.01, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +147,7 @@ int main(void)
 		cmocka_unit_test(a_comprehension_counts_with_the_function_around_it),
 		cmocka_unit_test(emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles),
 		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
+		cmocka_unit_test(collections_count_though_their_events_are_thinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

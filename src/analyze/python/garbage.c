@@ -60,12 +60,32 @@ static int longest_first(const void *a, const void *b)
 	return x->duration_s > y->duration_s ? -1 : x->duration_s < y->duration_s;
 }
 
-static bool in_generation(const struct sb_model *m, double t_s)
+/* The first generation around a moment; SIZE_MAX: none. */
+static size_t generation_at(const struct sb_model *m, double t_s)
 {
 	for (size_t i = 0; i < m->generations.listed; i++)
 		if (m->generations.all[i].begin_s <= t_s && t_s <= m->generations.all[i].end_s)
-			return true;
-	return false;
+			return i;
+	return SIZE_MAX;
+}
+
+static bool is_warm(const struct sb_model *m, double t_s, size_t generation)
+{
+	if (!m->generations.whole_run)
+		return generation != SIZE_MAX && (generation > 0 || m->generations.count < SB_WARM_LEAST);
+	return !isfinite(m->stages.startup_end_s) ||
+	       (t_s >= m->stages.startup_end_s && t_s <= m->stages.work_end_s);
+}
+
+static void add_up(struct sb_garbage_panel *to, const struct sb_model *m, const struct sb_collection *c)
+{
+	size_t generation = generation_at(m, c->end_s);
+
+	to->generations_s += generation != SIZE_MAX ? c->duration_s : 0;
+	if (c->duration_s > 0 && is_warm(m, c->end_s, generation)) {
+		to->warm_s += c->duration_s;
+		to->warm_count++;
+	}
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -90,8 +110,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (g->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the collections of '%s'", run->path);
 	for (size_t i = 0; i < g->used; i++)
-		if (in_generation(model, g->all[i].end_s))
-			to->generations_s += g->all[i].duration_s;
+		add_up(to, model, &g->all[i]);
 	if (g->used)
 		qsort(g->all, g->used, sizeof *g->all, longest_first);
 	to->long_count = (int64_t)g->used;
