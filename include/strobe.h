@@ -105,6 +105,10 @@ STROBE_API void strobe_missing(const char *what, const char *why, const char *ho
  * (multiprocessing). local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
 STROBE_API void strobe_rank(int rank, int local_rank, int world_size, const char *backend);
 
+/* Says how the process ends, once its session is closed: a status other than 0 is a failure, and its rank does
+ * not count as ended in order. For bindings, as the last they do. */
+STROBE_API void strobe_exit_status(int status);
+
 /* A binding prints the lines of `stage_log` itself: the library prints none in this process. */
 STROBE_API void strobe_stage_log_elsewhere(void);
 

@@ -38,11 +38,33 @@ static PyMethodDef module_methods[] = {
 	{ NULL, NULL, 0, NULL },
 };
 
+#ifdef __GLIBC__
+static void at_exit(int status, void *arg)
+{
+	(void)arg;
+	strobe_exit_status(status);
+}
+
+/* Python says nowhere what it exits with: sys.exit(3), an exception that nothing caught. */
+static void watch_exit(void)
+{
+	static bool watched;
+
+	if (!watched)
+		watched = !on_exit(at_exit, NULL);
+}
+#else
+static void watch_exit(void)
+{
+}
+#endif
+
 static int module_exec(PyObject *module)
 {
 	struct state *st = state_of(module);
 
 	strobe_stage_log_elsewhere(); /* strobe._stage_log prints them */
+	watch_exit();
 	st->sections = PyDict_New();
 	st->device_zero = PyLong_FromLong(0);
 	st->word_gpu = PyUnicode_InternFromString("gpu");

@@ -81,7 +81,7 @@ struct sb_file_header {
 	uint64_t end_ticks; /* valid once closed */
 	uint64_t end_mono_ns;
 	uint64_t end_real_ns;
-	uint32_t closed; /* 1: stopped in order */
+	uint32_t closed; /* SB_CLOSED_… */
 	uint32_t chunk_count; /* chunks handed out so far; a hint, never trusted */
 	uint32_t writer_count;
 	uint32_t fold_count;
@@ -91,6 +91,12 @@ struct sb_file_header {
 	uint32_t limited_by; /* enum sb_limit: why detail had to be folded */
 	uint32_t record_ps; /* what one word costs here, measured at the start, in 1e-12 s; 0: not measured */
 	uint64_t made[SB_MADE_COUNT]; /* steps, blocks and frames that began so far */
+};
+
+enum sb_closed {
+	SB_CLOSED_NOT = 0,
+	SB_CLOSED_IN_ORDER = 1,
+	SB_CLOSED_FAILED = 2 /* stopped, and then its process ended with a failure */
 };
 
 enum sb_limit {

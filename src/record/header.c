@@ -81,5 +81,5 @@ void sb_header_finish(struct sb_file_header *h, const struct sb_anchor *end, uin
 	h->end_real_ns = end->real_ns;
 	h->heartbeat_ticks = end->ticks;
 	h->chunk_count = chunk_count;
-	__atomic_store_n(&h->closed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->closed, SB_CLOSED_IN_ORDER, __ATOMIC_RELEASE);
 }

@@ -50,7 +50,8 @@ static void take_end(struct reading *r, const struct sb_file_header *h)
 		return;
 	r->main_beside = r->beside;
 	r->main_start_ns = h->start_real_ns;
-	r->brief.closed = h->closed != 0;
+	r->brief.closed = h->closed != SB_CLOSED_NOT;
+	r->brief.failed = h->closed == SB_CLOSED_FAILED;
 }
 
 /* The times of day of one machine: what a report takes from its clocks differs by less than is shown. */

@@ -22,6 +22,7 @@ struct sb_run_brief {
 	bool packed; /* every recording is */
 	bool live;
 	bool closed; /* its main recording was stopped in order */
+	bool failed; /* and its process then ended with a failure */
 };
 
 /* path: a run's folder or one recording. False: it has no recording that can be read. */

@@ -194,7 +194,7 @@ static void look_at_ranks(struct sb_job_attempt *a)
 			!sb_run_brief_read(found.entries[i].path, &brief))
 			continue;
 		a->rank_count++;
-		a->closed_count += brief.closed;
+		a->closed_count += brief.closed && !brief.failed;
 		a->live |= brief.live;
 		a->world_size = brief.world_size > a->world_size ? brief.world_size : a->world_size;
 		if (!a->start_real_ns || brief.start_real_ns < a->start_real_ns)

@@ -34,7 +34,7 @@ struct sb_member sb_member_of(const struct sb_file_header *head, bool tool)
 		.rank = head->rank,
 		.world_size = head->world_size,
 		.start_real_ns = head->start_real_ns,
-		.closed = head->closed != 0,
+		.closed = head->closed == SB_CLOSED_IN_ORDER,
 		.live = sb_run_is_running(head),
 		.tool = tool,
 		.of_rank = -1 };

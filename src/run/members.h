@@ -14,7 +14,7 @@ struct sb_member {
 	uint64_t machine; /* of one boot of one host: process numbers are its own */
 	int32_t rank, world_size; /* as its header says; -1, 0: none */
 	uint64_t start_real_ns;
-	bool closed, live;
+	bool closed, live; /* closed: in order, and its process did not fail */
 	bool tool; /* of `strobe run`: watches the others */
 	/* out */
 	int32_t of_rank; /* the rank it belongs to; -1: none, as of launchers */

@@ -1,5 +1,8 @@
 """Exit, fork, spawn: the recording is there whatever the process does."""
 import os
+import struct
+
+import pytest
 
 
 
@@ -22,6 +25,36 @@ def test_an_uncaught_exception_keeps_its_own_words(program):
     """, check=False)
     assert done.returncode == 1 and "SystemError: mine" in done.stderr
     assert done.recordings[0].named("work")[0].attrs == {"error": "SystemError"}
+
+
+def closed_of(done):
+    """The word in the header that says how the recording was closed: 1 in order, 2 its process failed then."""
+    with open(done.recordings[0].path, "rb") as file:
+        return struct.unpack_from("<I", file.read(1024), 888)[0]
+
+
+@pytest.mark.parametrize("end, closed", [("", 1), ("sys.exit(0)", 1), ("sys.exit(3)", 2), ("raise ValueError", 2)])
+def test_how_the_program_ended_is_in_its_recording(program, end, closed):
+    done = program("""
+        import sys, strobe
+        strobe.start()
+        with strobe.section("work"):
+            pass
+        %s
+    """ % end, check=False)
+    assert closed_of(done) == closed
+
+
+def test_a_forked_child_that_fails_is_not_the_program(program):
+    done = program("""
+        import ctypes, os, strobe
+        strobe.start()
+        child = os.fork()
+        if not child:
+            ctypes.CDLL(None).exit(4)
+        os.waitpid(child, 0)
+    """)
+    assert closed_of(done) == 1
 
 
 def test_a_killed_program_leaves_its_zones(program):

@@ -11,6 +11,7 @@
 #include "run/run.h"
 #include "synthetic.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,6 +124,48 @@ static void a_rank_of_a_shared_folder_is_named_like_a_folder(void **state)
 	assert_int_not_equal(sb_run_open(in_root("shared/rank_2"), NULL, &run), 0);
 }
 
+/* Its process failed after the recording was stopped in order. */
+static void mark_failed(const char *file)
+{
+	const uint32_t failed = SB_CLOSED_FAILED;
+	FILE *f = fopen(in_root(file), "r+");
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, (long)offsetof(struct sb_file_header, closed), SEEK_SET), 0);
+	assert_int_equal(fwrite(&failed, sizeof failed, 1, f), 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void an_attempt_that_failed_is_not_the_job(void **state)
+{
+	struct sb_job job;
+
+	mkdir(in_root("retried"), 0700);
+	mkdir(in_root("retried.2"), 0700);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		record(attempt ? "retried.2/rank_0" : "retried/rank_0", "run.strobe", 1, 0, true);
+		record(attempt ? "retried.2/rank_1" : "retried/rank_1", "run.strobe", 2, 1, true);
+	}
+	mark_failed("retried.2/rank_1/run.strobe");
+	assert_int_equal(sb_job_find(in_root("retried"), &job), 0);
+	assert_true(job.attempts[0].taken && !job.attempts[1].taken);
+	assert_int_equal(job.attempts[1].closed_count, 1);
+	sb_job_done(&job);
+}
+
+static void an_attempt_that_failed_in_one_folder_is_not_the_job(void **state)
+{
+	struct sb_member m[] = { MEMBER(20, 10, 0, 2, 2), MEMBER(21, 10, 1, 2, 2), MEMBER(30, 10, 0, 2, 9),
+		MEMBER(31, 10, 1, 2, 9) };
+	struct sb_file_header failed = { .closed = SB_CLOSED_FAILED };
+
+	m[3].closed = sb_member_of(&failed, false).closed;
+	assert_true(sb_members_settle(m, COUNT(m)));
+	assert_int_equal(sb_members_attempt(m, COUNT(m)), 1);
+	m[0].closed = false; /* none is whole: the last one */
+	assert_int_equal(sb_members_attempt(m, COUNT(m)), 2);
+}
+
 static void a_job_is_its_last_complete_attempt(void **state)
 {
 	struct sb_job job;
@@ -161,6 +204,8 @@ int main(void)
 		cmocka_unit_test(the_last_attempt_that_ended_counts), cmocka_unit_test(one_run_is_no_job),
 		cmocka_unit_test_setup_teardown(
 			a_rank_of_a_shared_folder_is_named_like_a_folder, make_root, remove_root),
+		cmocka_unit_test(an_attempt_that_failed_in_one_folder_is_not_the_job),
+		cmocka_unit_test_setup_teardown(an_attempt_that_failed_is_not_the_job, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(a_job_is_its_last_complete_attempt, make_root, remove_root) };
 
 	return cmocka_run_group_tests_name("members", tests, NULL, NULL);
