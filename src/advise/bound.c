@@ -65,8 +65,12 @@ static bool by_communication(struct sb_model *model)
 		return false;
 	}
 	bound(model, "communication", "communication");
-	model->summary.bound_reason = sb_model_printf(
-		model, "%.0f %% of the time waits for other ranks", waited_s / wall_s * 100);
+	model->summary.bound_reason = sb_model_printf(model, "%.0f %% of %s waits for other ranks",
+		fmin(waited_s / wall_s, 1) * 100,
+		wall_s == model->gpu.window_s         ? "the GPU's time"
+		: !model->generations.whole_run       ? "the videos' time"
+		: wall_s < model->stages.wall_s * 0.9 ? "the time after the start-up"
+						      : "the time");
 	return true;
 }
 

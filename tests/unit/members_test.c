@@ -205,7 +205,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_rank_of_a_shared_folder_is_named_like_a_folder, make_root, remove_root),
 		cmocka_unit_test(an_attempt_that_failed_in_one_folder_is_not_the_job),
-		cmocka_unit_test_setup_teardown(an_attempt_that_failed_is_not_the_job, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(
+			an_attempt_that_failed_is_not_the_job, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(a_job_is_its_last_complete_attempt, make_root, remove_root) };
 
 	return cmocka_run_group_tests_name("members", tests, NULL, NULL);
