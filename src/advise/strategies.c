@@ -20,6 +20,7 @@ enum need {
 	KNOB_FEW, /* and it is FEW_STEPS at most */
 	KNOB_MANY, /* and it is more */
 	NOT_COMPILED, /* the run compiles nothing, and the stage carries the knob */
+	NOT_COMPILED_UNPADDED, /* … and nothing is padded yet */
 	NOT_COMPILED_FIXED, /* … and does not carry it */
 	CALLED_AGAIN, /* more than one call */
 	FULL_PRECISION /* its precision is said to be FP32 */
@@ -51,7 +52,7 @@ static const struct row rows[] = {
 		"detail; needs a model distilled for so few steps" },
 	{ STROBE_ROLE_DENOISE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
 		"FP16 or BF16 instead of FP32", "numerical range: compare the output" },
-	{ STROBE_ROLE_DENOISE, { NULL }, NOT_COMPILED, "frames", 0, 0, SB_EFFORT_WEEKS,
+	{ STROBE_ROLE_DENOISE, { NULL }, NOT_COMPILED_UNPADDED, "frames", 0, 0, SB_EFFORT_WEEKS,
 		"pad every video to one number of frames, mask what is padded, compile for that shape",
 		"padded frames are computed and thrown away; memory" },
 	{ STROBE_ROLE_DENOISE, { NULL }, NOT_COMPILED_FIXED, "frames", 0, 0, SB_EFFORT_DAYS,
@@ -133,6 +134,14 @@ static bool is_full_precision(const struct sb_stage *s)
 	return false;
 }
 
+static bool pads_frames(const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->padding.count; i++)
+		if (!isnan(m->padding.all[i].padded_frames))
+			return true;
+	return false;
+}
+
 static bool needs_met(const struct sb_model *m, const struct sb_stage *s, const struct row *row)
 {
 	double value = row->knob ? value_of(m, s, row->knob) : NAN;
@@ -142,6 +151,10 @@ static bool needs_met(const struct sb_model *m, const struct sb_stage *s, const 
 	case KNOB: return value > 1;
 	case KNOB_FEW: return value > 1 && value <= FEW_STEPS;
 	case KNOB_MANY: return value > FEW_STEPS;
+	case NOT_COMPILED_UNPADDED:
+		if (pads_frames(m))
+			return false; /* another finding says what that costs */
+		/* fallthrough */
 	case NOT_COMPILED: return value > 0 && (SB_STAGE_ROLES >> s->role & 1) && !compiles(m);
 	case NOT_COMPILED_FIXED: return isnan(value) && !s->child_count && !compiles(m);
 	case CALLED_AGAIN: return s->count > 1;

@@ -117,6 +117,28 @@ static void a_compiled_model_is_not_told_to_compile(void **state)
 	synthetic_done(&s);
 }
 
+/* What it costs is said instead. */
+static void a_run_that_pads_its_frames_is_not_told_to_pad(void **state)
+{
+	for (int pads = 0; pads < 2; pads++) {
+		struct synthetic s;
+		struct sb_model *m;
+		int told = 0;
+
+		synthetic_open(&s);
+		synthetic_begin(&s, 0, "UNet pipeline", 0);
+		synthetic_attr(&s, "frames", 1320);
+		if (pads)
+			synthetic_attr(&s, "padded_frames", 2048);
+		synthetic_end(&s, 100 * SECOND);
+		m = synthetic_model(&s, 100 * SECOND);
+		for (size_t i = 0; i < m->strategies.count; i++)
+			told += strstr(m->strategies.all[i].what, "pad every video") != NULL;
+		assert_int_equal(told, !pads);
+		synthetic_done(&s);
+	}
+}
+
 static void the_finding_names_what_to_turn(void **state)
 {
 	struct synthetic s;
@@ -173,6 +195,7 @@ int main(void)
 		cmocka_unit_test(steps_that_are_zones_are_counted_by_video),
 		cmocka_unit_test(the_least_effort_comes_first_and_then_the_largest_gain),
 		cmocka_unit_test(a_compiled_model_is_not_told_to_compile),
+		cmocka_unit_test(a_run_that_pads_its_frames_is_not_told_to_pad),
 		cmocka_unit_test(the_finding_names_what_to_turn),
 		cmocka_unit_test(bottlenecks_are_marked_at_both_levels),
 		cmocka_unit_test(knobs_have_the_names_pipelines_give_them),
