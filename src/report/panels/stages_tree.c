@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +253,10 @@ static void tree_end(const struct tree *t)
 		sb_text_seconds(text, sizeof text, -s->overlap_s);
 		sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "overlap (at the same time)",
 			text, -s->overlap_s / s->wall_s * 100);
+	}
+	if (s->startup_unattributed_s > 0.1 * s->unattributed_s && s->unattributed_s > 0.01 * s->wall_s) {
+		sb_text_seconds(text, sizeof text, fmin(s->startup_unattributed_s, s->unattributed_s));
+		sb_buf_printf(t->out, "  (%s of what is unattributed belongs to the start-up)\n", text);
 	}
 	if (t->hidden)
 		sb_buf_printf(t->out, "  (%zu small stages not shown; JSON has them)\n", t->hidden);
