@@ -63,7 +63,11 @@ static void put_row(const struct sb_aggregate_rank *r, struct sb_buf *out)
 	put_cell(out, r, SB_METRIC_PROCESS_CPU, 9);
 	put_cell(out, r, SB_METRIC_RSS_PEAK, 10);
 	put_cell(out, r, SB_METRIC_GPU_MEMORY_PEAK, 10);
-	sb_buf_printf(out, "  %s\n", r->straggler ? "late" : !r->complete ? "unfinished" : "");
+	sb_buf_printf(out, "  %s\n",
+		r->straggler   ? "late"
+		: r->live      ? "running"
+		: !r->complete ? "unfinished"
+			       : "");
 }
 
 static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
