@@ -66,7 +66,7 @@ def main(planted):
         frames = 6 if planted == "frames" and rank == 1 else 2
         for frame in range(frames * 6):
             with strobe.section("vae_decode", frames=1):
-                busy(0.02)
+                busy(0.06)
         dist.barrier()
     dist.destroy_process_group()
 
