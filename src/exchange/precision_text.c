@@ -76,15 +76,20 @@ static uint32_t heading_count(const char *line)
 	return count > 1 && count < 1000000000 ? (uint32_t)count : 1;
 }
 
-/* form_node: what the heading says; 0: there was none, and only precisions are taken. */
+/* form_node: what the heading says; 0: there was none, and only precisions are taken. Another form's stays. */
 static bool opens(struct sb_textlog *log, const char *line)
 {
+	uint32_t before = log->form_node;
+
 	if (strstr(line, "Precision Comparison")) {
 		log->form_node = heading_count(line);
 		return true;
 	}
-	log->form_node = log->form == &sb_precision_form ? log->form_node : 0;
-	return sb_textlog_after(line, "Speedup") || take_known(log, line);
+	log->form_node = log->form == &sb_precision_form ? before : 0;
+	if (sb_textlog_after(line, "Speedup") || take_known(log, line))
+		return true;
+	log->form_node = before;
+	return false;
 }
 
 static bool row(struct sb_textlog *log, char *line, int *out_err)
