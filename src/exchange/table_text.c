@@ -221,13 +221,20 @@ static bool opens_cache(struct sb_textlog *log, const char *line)
 	return !strncmp(line, "| Time (s) | Frame | Cache | Details |", 38);
 }
 
+/* NaN: no number, or none that a cache could have. */
+static double number_at(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	return end != text && fabs(value) < 1e15 ? value : NAN;
+}
+
 static double number_in(const char *details, const char *key)
 {
 	const char *at = strstr(details, key);
-	char *end;
-	double value = at ? strtod(at + strlen(key), &end) : NAN;
 
-	return at && end != at + strlen(key) ? value : NAN;
+	return at ? number_at(at + strlen(key)) : NAN;
 }
 
 static bool ends_in_miss(const char *details)
@@ -264,7 +271,7 @@ static bool cache_row(struct sb_textlog *log, char *line, int *out_err)
 		.size_bytes = -1,
 		.score = number_in(cells[3], "score="),
 		.threshold = number_in(cells[3], "threshold="),
-		.frame = strtod(cells[1], NULL),
+		.frame = number_at(cells[1]),
 		.chunk = -1 };
 	if (!e->cache)
 		*out_err = sb_fail(STROBE_ENOMEM, "no memory to import");
