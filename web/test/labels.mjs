@@ -71,9 +71,10 @@ test('charts show amounts, each with its own kind, and a value alone is a dot', 
 
 test('a call that has not ended is no call 0; a run of the server that failed says so', async (browser) => {
   const stages = [{ name: 'denoise', code: 'a', count: 0, open_count: 1, total_s: 0.5, self_s: 0.5, depth: 0 }];
-  const report = { session_info: { id: 'open', name: 'open', exit_code_value: 1, outcome: 'exit 1' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.5, stages, bottlenecks: [] }, recommendations: [], recording: { zones: 1, dropped_count: 0, complete: true } };
+  const report = { session_info: { id: 'open', name: 'open', rank: 3, world_size_count: 8, exit_code_value: 1, outcome: 'exit 1' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.5, stages, bottlenecks: [] }, recommendations: [], recording: { zones: 1, dropped_count: 0, complete: true } };
   const { page, close } = await open(browser, writePage('open-call', { report }));
   assert.match(await page.locator('#stages tbody tr').first().innerText(), /1 open[\s\S]*–/);
   assert.equal(await page.locator('header .run-state').innerText(), 'exit 1');
+  assert.equal(await page.locator('header .when').innerText(), 'rank 3 of 8');
   await close();
 });

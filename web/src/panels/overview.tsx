@@ -33,6 +33,8 @@ function Ended({ r, orderly }: { r: Report; orderly: string }) {
   return words ? <span class="run-state killed" title="how the program ended">{clip(words, 40)}</span> : orderly ? <span class={`run-state ${orderly}`}>{orderly}</span> : null;
 }
 
+const rankWords = ({ rank, world_size_count: size }: Report['session_info']) => rank !== undefined && `rank ${rank}${size ? ` of ${size}` : ''}`;
+
 export function Header({ page, liveState, comparison, onCompare, runs, onRun }: HeaderProps) {
   const r = page.report;
   const isDark = useStore(dark);
@@ -46,7 +48,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       <h1 dir="auto" title={info.command}>
         {clip(info.name || info.id, 48)}
       </h1>
-      <span class="when">{[text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), text(r.summary, 'gpu_name')].filter(Boolean).join(' · ')}</span>
+      <span class="when">{[rankWords(info), text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), text(r.summary, 'gpu_name')].filter(Boolean).join(' · ')}</span>
       <ul class="tags" aria-label="tags">
         {tags.slice(0, 5).map(([k, v]) => (
           <li key={k} dir="auto" title={`${k}: ${String(v)}`}>
