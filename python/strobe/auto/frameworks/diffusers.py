@@ -369,12 +369,8 @@ def _counting_attentions(original):
     return __call__
 
 
-_attentions = weakref.WeakKeyDictionary()  # a denoiser's block that was looked at -> its first attention
-
-
 def _watch_blocks(denoiser):
-    """A denoiser's blocks, its longest list of modules. The attention in them counts from the first cache on whose hooks sit
-    in the blocks."""
+    """A denoiser's blocks, its longest list of modules, and the attention in them: a cache may pass over either."""
     lists = [child for child in denoiser.children() if type(child).__name__ == "ModuleList" and len(child)]
     if not lists:
         return
@@ -382,21 +378,8 @@ def _watch_blocks(denoiser):
     modules.watch_calls(block, _counting_blocks)
     for inner in block.modules():
         if inner is not block and "attention" in type(inner).__name__.lower():
-            _attentions[block] = weakref.ref(inner)
-            if _has_caches:
-                modules.watch_calls(inner, _counting_attentions)
+            modules.watch_calls(inner, _counting_attentions)
             return
-
-
-_has_caches = False
-
-
-def _count_attentions():
-    global _has_caches
-    _has_caches = True
-    for attention in list(_attentions.values()):
-        if attention() is not None:
-            modules.watch_calls(attention(), _counting_attentions)
 
 
 # ---- caches of attentions and blocks ----
@@ -415,8 +398,6 @@ def _register_hook(original):
         result = original(self, hook, name, *args, **kwargs)
         if name in PART_CACHES:
             guard(_watch_cache, hook)
-        if not _has_caches and name.startswith(tuple(KEPT_BY)):
-            guard(_count_attentions)
         guard(_note_cache, hook, name)
         return result
     return register_hook
