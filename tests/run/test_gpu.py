@@ -123,7 +123,7 @@ def test_a_slice_of_a_gpu_is_followed_by_its_uuid(strobe):
 
 
 def test_pcie_and_nvlink_are_in_the_report(strobe):
-    strobe.fake_nvml("pcie_bytes 1000000\nnvlink_kib 5000\n")
+    strobe.fake_nvml("pcie_bytes 1000000\npcie_wide\nnvlink_kib 5000\n")
     process = until_line(strobe, "--real-time-display", "--display-interval", "0.3")
     process.stdout.readline()
     shown = 0
