@@ -1,6 +1,7 @@
 /* The stages of two sides, matched by key, judged on single calls, one generation or totals. */
 #include "compare/compare.h"
 
+#include "base/error.h"
 #include "base/map.h"
 #include "base/room.h"
 
@@ -152,8 +153,31 @@ static bool spread_judges(const struct sb_comparison *c, const struct row *row)
 	       spread_known(&row->now.any->time, needed);
 }
 
+static bool has_other_calls(const struct sb_stage_change *s)
+{
+	return s->per_generation && s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
+}
+
+/* Each single call as often as a generation has it: twice as many of the same calls take twice as long. */
+static int judge_all_calls(const struct sb_comparison *c, const struct row *row, struct sb_stage_change *s)
+{
+	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
+	double *base = malloc((b->value_count + n->value_count) * sizeof *base), *now = base + b->value_count;
+	int err;
+
+	if (!base)
+		return sb_fail(STROBE_ENOMEM, "no memory to compare stages");
+	for (size_t i = 0; i < b->value_count; i++)
+		base[i] = b->values[i] * s->base_count;
+	for (size_t i = 0; i < n->value_count; i++)
+		now[i] = n->values[i] * s->now_count;
+	err = sb_judge(base, b->value_count, now, n->value_count, &c->tolerance, true, &s->judgement);
+	free(base);
+	return err;
+}
+
 /* Single calls tell whether a change is real where they were kept. Else the runs' totals
- * do, or what a call took on average where the numbers of calls differ. */
+ * do, or what a call took on average where the numbers of calls differ and there are no generations. */
 static int judge_stage(
 	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
 {
@@ -164,13 +188,16 @@ static int judge_stage(
 
 	if (have_calls(c, row)) {
 		s->per_rank = c->base[0]->ranks && c->now[0]->ranks;
-		s->per_call = !s->per_rank;
+		s->per_call = !s->per_rank && !has_other_calls(s);
+		if (has_other_calls(s))
+			return judge_all_calls(c, row, s);
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
 	if ((b->is_mean && n->is_mean) || spread_judges(c, row))
 		t.absolute = 0;
-	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
+	s->per_call = !s->per_generation && s->base_count > 0 && s->now_count > 0 &&
+		      s->base_count != s->now_count;
 	if (s->per_call) {
 		t.absolute /= s->now_count;
 		base_count = per_call(&row->base, c->base_count, scratch);
