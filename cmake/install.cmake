@@ -23,10 +23,12 @@ install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/strobe/examples
   PATTERN __pycache__ EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/strobe/docs)
 # README's link to the header leads to where that is installed.
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
-file(READ README.md readme)
-string(REPLACE "](include/strobe.h)" "](../../../include/strobe.h)" readme "${readme}")
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/installed/README.md CONTENT "${readme}")
-install(FILES ${CMAKE_BINARY_DIR}/installed/README.md CHANGELOG.md CONTRIBUTING.md LICENSE
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/strobe)
+if(EXISTS ${CMAKE_SOURCE_DIR}/README.md)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
+  file(READ README.md readme)
+  string(REPLACE "](include/strobe.h)" "](../../../include/strobe.h)" readme "${readme}")
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/installed/README.md CONTENT "${readme}")
+  install(FILES ${CMAKE_BINARY_DIR}/installed/README.md CHANGELOG.md CONTRIBUTING.md LICENSE
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/strobe)
+endif()
 install(FILES ${pages}/_strobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
