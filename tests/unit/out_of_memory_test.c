@@ -173,6 +173,24 @@ static void what_a_killed_program_took_at_last_is_a_part(void **state)
 	synthetic_done(&s);
 }
 
+/* The process was last known to live as its last stage began. */
+static void a_stage_that_had_just_begun_is_the_one(void **state)
+{
+	for (uint64_t after_ns = 0; after_ns < 2000; after_ns += 1000) {
+		struct synthetic s;
+		struct sb_model *m;
+
+		synthetic_open(&s);
+		synthetic_stage(&s, SECOND, 2 * SECOND, "denoise", 0);
+		synthetic_begin(&s, 2 * SECOND, "vae_decode", 0); /* never ended */
+		sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
+		m = synthetic_model(&s, 2 * SECOND + after_ns);
+		assert_true(m->out_of_memory.killed);
+		assert_string_equal(m->out_of_memory.stage, "vae_decode");
+		synthetic_done(&s);
+	}
+}
+
 static void nothing_is_said_where_memory_sufficed(void **state)
 {
 	struct synthetic s;
@@ -196,6 +214,7 @@ int main(void)
 		cmocka_unit_test(of_several_times_the_last_is_told),
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
 		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),
+		cmocka_unit_test(a_stage_that_had_just_begun_is_the_one),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
 	};
 

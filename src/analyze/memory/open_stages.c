@@ -31,11 +31,12 @@ static void drop_short(struct sb_open_stages *s)
 
 void sb_open_stages_add(struct sb_open_stages *s, const struct sb_zone *z)
 {
+	bool open = z->flags & SB_ZONE_OPEN; /* however short: the process ended in it */
 	struct sb_open_stage *stage;
 
 	if (!s->least_ns)
 		s->least_ns = LEAST_NS;
-	if (z->end_ns - z->begin_ns < s->least_ns || z->flags & SB_ZONE_SPAN ||
+	if ((z->end_ns - z->begin_ns < s->least_ns && !open) || z->flags & SB_ZONE_SPAN ||
 		z->role == STROBE_ROLE_PROFILER)
 		return;
 	if (s->all.count == SPANS_MOST)
@@ -46,6 +47,8 @@ void sb_open_stages_add(struct sb_open_stages *s, const struct sb_zone *z)
 		return;
 	}
 	*stage = (struct sb_open_stage){ z->begin_ns, z->end_ns, z->name, z->depth, z->role, z->track };
+	if (open && stage->end_ns == stage->begin_ns)
+		stage->end_ns++;
 	s->sorted = false;
 }
 
