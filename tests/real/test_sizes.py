@@ -13,13 +13,13 @@ KNOWN = (("9x128x128", "9x192x192", "17x192x192"), ("9x256x256", "33x192x192"), 
 def test_a_held_back_size(tmp_path):
     history = str(tmp_path / "history.db")
     for sizes in KNOWN:
-        strobe_run(tmp_path, sys.executable, PROGRAM, *sizes, options=("-n", "wan"), STROBE_HISTORY=history)
+        strobe_run(tmp_path, sys.executable, PROGRAM, *sizes, options=("-n", "wan", "--cpu-monitor-interval", "0.05"), STROBE_HISTORY=history)
     told = subprocess.run([TOOL, "fit", "runs/last", "--frames", "25", "--width", "256", "--height", "256", "--format", "json"],
                           cwd=tmp_path, stdout=subprocess.PIPE, check=True, env=environment(STROBE_HISTORY=history))
     told = json.loads(told.stdout)
     assert told["model"].startswith("WanPipeline") and told["run_count"] == 3 and told["size_count"] == 6
     assert told["memory_of"] == "host" and told["more_count"] == 0
-    held = strobe_run(tmp_path, sys.executable, PROGRAM, "25x256x256", STROBE_HISTORY="off").report()
+    held = strobe_run(tmp_path, sys.executable, PROGRAM, "25x256x256", options=("--cpu-monitor-interval", "0.05"), STROBE_HISTORY="off").report()
     (size,) = held["generation_sizes"]["sizes"]
     assert {key: size["attributes"][key] for key in ("frames", "width", "height", "steps")} == \
         {"frames": 25, "width": 256, "height": 256, "steps": 2}
