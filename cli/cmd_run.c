@@ -2,11 +2,13 @@
 #include "command.h"
 #include "run_attach.h"
 #include "run_child.h"
+#include "run_display.h"
 #include "run_finish.h"
 #include "run_gather.h"
 #include "run_labels.h"
 #include "run_commit.h"
 #include "run_name.h"
+#include "run_outer.h"
 #include "run_python.h"
 #include "run_settings.h"
 #include "run_stages.h"
@@ -70,7 +72,6 @@ static const struct command_option own_options[] = {
 	{ "print-config", 0, NULL, "show the settings in force and where each came from; runs nothing", false,
 		false },
 };
-#define INNER_RUNS "inner_runs.txt" /* gone again when the run has ended */
 enum { OWN_COUNT = sizeof own_options / sizeof own_options[0] };
 static struct command_option options[RUN_OPTIONS_MAX];
 
@@ -94,6 +95,7 @@ struct run {
 	struct run_labels labels; /* --labels */
 	struct run_python python;
 	struct run_gather gather;
+	struct run_display display;
 	char outer[PATH_MAX]; /* the run folder of a `strobe run` above; "": none */
 	char hook_folder[PATH_MAX];
 	struct sb_cgroup cgroup;
@@ -144,13 +146,23 @@ static void start_monitors(struct run *r)
 		.outside = true,
 		.label = sb_filename_of(r->folder),
 		.display_fd = STDERR_FILENO,
+		.display_later = r->display.path[0] != 0,
 		.stage = r->labels.running ? run_labels_last : NULL,
 		.stage_of = &r->labels };
 
-	if (r->settings.monitor)
+	if (r->settings.monitor) {
 		sb_monitor_start(&how);
-	else /* who belongs to the command must be known to end it */
+		run_display_watch(&r->display);
+	} else /* who belongs to the command must be known to end it */
 		sb_tree_open(getpid(), true);
+}
+
+/* What the user of `run` says about the display holds; else the command's own configuration can ask for it. */
+static void let_command_ask_for_display(struct run *r)
+{
+	if (r->settings.monitor && r->settings.enabled &&
+		r->origin.source[sb_setting_find("real_time_display") - sb_setting_table] == SB_FROM_DEFAULT)
+		run_display_begin(&r->display, r->absolute);
 }
 
 static void look_at_processes(void *python)
@@ -183,7 +195,7 @@ static int ask_for_history(const struct args *args)
 static int start_command(struct run *r, const struct args *args)
 {
 	struct run_attach attach = { &r->settings, &r->origin, r->absolute, !args_has(args, "no-python-hook"),
-		r->stages_seen };
+		r->stages_seen, r->display.path };
 	char **environment;
 	struct rusage own;
 	int code;
@@ -195,6 +207,7 @@ static int start_command(struct run *r, const struct args *args)
 	}
 	if (r->settings.stage_count)
 		run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
+	let_command_ask_for_display(r);
 	environment = run_attach_environment(&attach);
 
 	if (!environment)
@@ -249,33 +262,10 @@ static bool has_recorded(const struct run *r, pid_t pid)
 	return !access(path, F_OK);
 }
 
-/* The runs that were made below this one; their stages are not ours. */
-static bool say_inner_runs(const struct run *r)
-{
-	char path[PATH_MAX + 32], folder[PATH_MAX], first[PATH_MAX] = "", why[96];
-	unsigned count = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "%s/" INNER_RUNS, r->absolute);
-	file = fopen(path, "re");
-	while (file && fgets(folder, sizeof folder, file))
-		if (!count++)
-			snprintf(first, sizeof first, "%.*s", (int)strcspn(folder, "\n"), folder);
-	if (file)
-		fclose(file);
-	if (!count)
-		return false;
-	unlink(path);
-	snprintf(why, sizeof why, "%u 'strobe run' inside the command recorded into %s", count,
-		count == 1 ? "a run of its own" : "runs of their own");
-	sb_keep_missing("stages of inner runs", why, first);
-	return true;
-}
-
 /* Why there are no stages, as far as it can be told from outside. */
 static void say_missing_stages(const struct run *r)
 {
-	bool any = say_inner_runs(r) || anything_recorded(r->absolute);
+	bool any = run_outer_say_inner(r->absolute) || anything_recorded(r->absolute);
 
 	if (any && r->python.unreached && !has_recorded(r, r->python.pid ? r->python.pid : r->child.pid))
 		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
@@ -344,39 +334,6 @@ static int run_unrecorded(const struct args *args)
 	return run_child_check(args->after_dashes[0]);
 }
 
-/* A `strobe run` below another one has a run of its own, and leaves word in the
- * other's folder. What the other one set for programs is not meant for it. */
-static void notice_outer_run(struct run *r)
-{
-	static const char *const theirs[] = { "STROBE_RUN_DIR", "STROBE_MONITOR", "STROBE_REAL_TIME_DISPLAY",
-		"STROBE_NAME", "STROBE_STAGES_SEEN", SB_MONITOR_RANKS };
-	const char *outer = getenv("STROBE_RUN_DIR");
-
-	if (!outer || !*outer || access(outer, W_OK))
-		return;
-	snprintf(r->outer, sizeof r->outer, "%s", outer);
-	for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
-		unsetenv(theirs[i]);
-}
-
-static void tell_outer_run(const struct run *r, bool quiet)
-{
-	char path[PATH_MAX + 32];
-	FILE *file;
-
-	if (!r->outer[0])
-		return;
-	if (!quiet)
-		fprintf(stderr, "strobe: inside the run '%s': what this command records goes to '%s'\n",
-			sb_filename_of(r->outer), r->folder);
-	snprintf(path, sizeof path, "%s/" INNER_RUNS, r->outer);
-	file = fopen(path, "ae");
-	if (!file)
-		return;
-	fprintf(file, "%s\n", r->absolute);
-	fclose(file);
-}
-
 static int record(struct run *r, const struct args *args)
 {
 	char outcome[160];
@@ -393,13 +350,14 @@ static int record(struct run *r, const struct args *args)
 		run_child_release(&r->child);
 		return run_unrecorded(args);
 	}
-	tell_outer_run(r, args_has(args, "quiet"));
+	run_outer_tell(r->outer, r->folder, r->absolute, args_has(args, "quiet"));
 	sb_cgroup_find(&r->cgroup);
 	sb_cgroup_oom_kills(&r->cgroup, &r->oom_kills_before);
 	r->start_ns = sb_mono_ns();
 	code = start_command(r, args);
 	if (code) { /* nothing ran: nothing is kept */
 		run_labels_end(&r->labels, NULL, NULL, 0);
+		run_display_end(&r->display);
 		sb_session_close();
 		unlink(r->stages_seen);
 		sb_rundir_discard(r->folder, &r->folder_id);
@@ -407,6 +365,7 @@ static int record(struct run *r, const struct args *args)
 	}
 	start_monitors(r); /* beside the command, which need not wait for the GPU driver */
 	run_child_wait(&r->child, args_has(args, "wait"));
+	run_display_end(&r->display);
 	run_labels_end(&r->labels, r->absolute, r->settings.name, r->child.pid);
 	wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9;
 	record_end(r, outcome, sizeof outcome);
@@ -450,7 +409,7 @@ static int run(struct args *args)
 
 	if (!r)
 		return complain("no memory");
-	notice_outer_run(r);
+	run_outer_notice(r->outer, sizeof r->outer);
 	code = run_settings_load(args, &r->settings, &r->origin);
 	if (!code && args_has(args, "print-config")) {
 		struct sb_buf text = { 0 };

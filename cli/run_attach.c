@@ -151,7 +151,10 @@ static void put_settings(struct variables *v, const struct run_attach *a)
 	put(v, "STROBE_MONITOR", "0");
 	if (a->settings->monitor)
 		put_rank(v);
-	put(v, "STROBE_REAL_TIME_DISPLAY", "0");
+	if (a->display_asked[0])
+		put(v, SB_MONITOR_DISPLAY_ASKED, a->display_asked);
+	else
+		put(v, "STROBE_REAL_TIME_DISPLAY", "0");
 }
 
 /* False: it is not installed beside the command. */

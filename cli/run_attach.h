@@ -12,6 +12,7 @@ struct run_attach {
 	const char *run_dir; /* absolute */
 	bool python_hook;
 	const char *stages_seen; /* where Python programs say what they found; "": no stage is asked for */
+	const char *display_asked; /* where programs ask for the live display; "": they cannot */
 };
 
 /* The child's environment: ours, with strobe's variables. Freed by the caller

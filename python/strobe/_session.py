@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 
-from . import _config, _faults, _flops, _torch, _tracks
+from . import _config, _display, _faults, _flops, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 
@@ -51,6 +51,7 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             return
         if code == _EBUSY and native.recording():  # started twice: one session, all tags
             native.tag({str(key): value for key, value in (tags or {}).items()})
+            _ask_for_display(settings, config, name)
             return
     if config is not None and code in (_EINVAL, _EFORMAT, _ENOENT) or code == _EINVAL:
         raise ConfigError(message)
@@ -135,6 +136,20 @@ def _apply_stage_log(settings, config):
         _stage_log.switch(wanted)
 
 
+def _ask_for_display(settings, config, name):
+    """Of the `strobe run` above, where the session that was joined is its."""
+    if "STROBE_DISPLAY_ASKED" not in os.environ:
+        return
+    if config is not None:
+        try:
+            settings = _config.read(os.fspath(config))
+        except ConfigError:
+            return
+    interval_s = _display.wanted(settings)
+    if interval_s:
+        _display.ask(interval_s, name or os.path.basename(native.run_dir() or ""))
+
+
 def stop():
     """Ends the session and starts the report in a process of its own. Returns a
     Report: print it, or leave it as a notebook cell's last line."""
@@ -144,6 +159,7 @@ def stop():
         folder = native.run_dir()
         if was_open:
             _restore_environment()
+            _display.end()
             _say_missing()
             _stop_sampling()
             code, message = native.stop()

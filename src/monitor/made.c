@@ -75,7 +75,8 @@ static void put_count(struct sb_buf *out, bool *any, uint64_t count, const char 
 {
 	if (!count)
 		return;
-	sb_buf_printf(out, "%s%llu %s", *any ? ", " : "", (unsigned long long)count, what);
+	sb_buf_printf(
+		out, "%s%llu %s%s", *any ? ", " : "", (unsigned long long)count, what, count == 1 ? "" : "s");
 	*any = true;
 }
 
@@ -92,8 +93,8 @@ void sb_made_put(struct sb_buf *out, const struct sb_made_so_far *now, const str
 	put_rate(out, &any, now->steps, before->steps, seconds, "steps/s");
 	sb_buf_puts(out, " (");
 	any = false;
-	put_count(out, &any, now->frames, "frames");
-	put_count(out, &any, now->blocks, "blocks");
-	put_count(out, &any, now->steps, "steps");
+	put_count(out, &any, now->frames, "frame");
+	put_count(out, &any, now->blocks, "block");
+	put_count(out, &any, now->steps, "step");
 	sb_buf_puts(out, ")\n");
 }

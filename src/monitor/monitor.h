@@ -12,6 +12,9 @@
 /* Set by `strobe run` for what it starts: ranks of a launcher sample themselves; "RANK/WORLD" of
  * the tool itself, "-1/0" where it is none. */
 #define SB_MONITOR_RANKS "STROBE_MONITOR_RANKS"
+/* Set by `strobe run` for what it starts: the file to which a program appends "SECONDS<tab>LABEL" and a newline when its
+ * configuration asks for the live display; the tool shows it. */
+#define SB_MONITOR_DISPLAY_ASKED "STROBE_DISPLAY_ASKED"
 
 struct sb_monitor_options {
 	const struct sb_settings *settings;
@@ -19,6 +22,8 @@ struct sb_monitor_options {
 	bool outside; /* root itself is not of the tree */
 	const char *label; /* in the live display; NULL: the run's folder name */
 	int display_fd; /* of the live display; usually 2 */
+	bool no_display; /* whatever the settings say */
+	bool display_later; /* sb_monitor_show() may ask for it */
 	/* What the program says it does, for the display; false: nothing. NULL: not asked. Another thread calls it. */
 	bool (*stage)(void *of, char *out, size_t size);
 	void *stage_of;
@@ -27,6 +32,9 @@ struct sb_monitor_options {
 /* One at a time. What cannot be sampled is noted in the recording. */
 void sb_monitor_start(const struct sb_monitor_options *options);
 void sb_monitor_stop(void);
+/* The live display every interval_s from now on, under this label; 0: no longer. Noticed at once. Once it could not be
+ * written it stays off. From any thread, between start and stop. */
+void sb_monitor_show(double interval_s, const char *label);
 
 extern const struct sb_module sb_monitor_module;
 

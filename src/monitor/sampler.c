@@ -17,6 +17,8 @@
 #include "record/put.h"
 #include "record/rank.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,8 @@ static struct {
 	uint64_t start_ns;
 	uint64_t next_sample_ns, next_display_ns;
 	bool displayed;
+	bool display_later;
+	bool display_failed; /* nobody reads it: never again */
 	int display_fd;
 	bool display_in_reach; /* also from a table of the sampler's own */
 	char label[128];
@@ -48,6 +52,14 @@ static struct {
 	struct sb_made_so_far made; /* when it was displayed last */
 	uint64_t made_ns;
 } sampler;
+
+/* What sb_monitor_show() asks for, until the thread takes it. */
+static struct {
+	pthread_mutex_t lock;
+	bool any;
+	double interval_s;
+	char label[sizeof sampler.label];
+} asked = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct sb_tick tick_now(void)
 {
@@ -109,7 +121,7 @@ static void display(void)
 		put_stage(&text);
 		put_made(&text);
 		if (!sb_buf_failed(&text) && !sb_descriptor_write(fd, text.data, text.size))
-			sampler.settings.real_time_display = false;
+			sampler.display_failed = true;
 	}
 	sb_descriptor_give_back(fd, sampler.display_fd);
 	sb_buf_done(&text);
@@ -118,8 +130,56 @@ static void display(void)
 /* What is displayed goes to the program's standard error, which must stay in reach. */
 static void leave_the_programs_table(void)
 {
-	if (!sampler.settings.real_time_display || sampler.display_in_reach)
+	if ((!sampler.settings.real_time_display && !sampler.display_later) || sampler.display_in_reach)
 		sb_descriptor_table_make();
+}
+
+/* The display counts from the moment that it was asked for; its first block has a CPU value of its own then. */
+static void begin_display(uint64_t now_ns)
+{
+	double usage;
+
+	if (!sb_samples_latest("cpu", -1, "usage_percent", &usage))
+		sampler.next_sample_ns = now_ns;
+	sampler.start_ns = now_ns;
+	sampler.next_display_ns = now_ns + sampler.display_ns;
+	sb_made_read(sampler.outside ? strobe_run_dir() : NULL, &sampler.made);
+	sampler.made_ns = now_ns;
+}
+
+static void take_asked(uint64_t now_ns)
+{
+	bool before = sampler.settings.real_time_display;
+	uint64_t interval_ns;
+
+	pthread_mutex_lock(&asked.lock);
+	if (asked.any) {
+		asked.any = false;
+		interval_ns = (uint64_t)(asked.interval_s * 1e9);
+		sampler.settings.real_time_display = interval_ns > 0;
+		if (interval_ns) {
+			before &= interval_ns == sampler.display_ns;
+			sampler.display_ns = interval_ns;
+			snprintf(sampler.label, sizeof sampler.label, "%s", asked.label);
+		}
+	}
+	pthread_mutex_unlock(&asked.lock);
+	if (sampler.display_failed)
+		sampler.settings.real_time_display = false;
+	if (sampler.settings.real_time_display && !before)
+		begin_display(now_ns);
+}
+
+void sb_monitor_show(double interval_s, const char *label)
+{
+	if (!sampler.running)
+		return;
+	pthread_mutex_lock(&asked.lock);
+	asked.any = true;
+	asked.interval_s = interval_s;
+	snprintf(asked.label, sizeof asked.label, "%s", label);
+	pthread_mutex_unlock(&asked.lock);
+	sb_thread_poke(&sampler.thread);
 }
 
 static uint64_t min64(uint64_t a, uint64_t b)
@@ -153,18 +213,17 @@ static uint64_t sample_after_ns(void)
 
 static void run(struct sb_thread *thread)
 {
-	uint64_t step_ns = sampler.sample_ns;
-
-	if (sampler.settings.real_time_display)
-		step_ns = min64(step_ns, sampler.display_ns);
 	leave_the_programs_table();
 	open_sources();
 	sampler.start_ns = sampler.next_sample_ns = sampler.next_display_ns = sb_mono_ns();
 	sampler.next_display_ns += sampler.display_ns;
 	for (;;) {
 		bool last = sb_thread_stopping(thread);
-		uint64_t now_ns = sb_mono_ns();
+		uint64_t now_ns = sb_mono_ns(), step_ns = sampler.sample_ns;
 
+		take_asked(now_ns);
+		if (sampler.settings.real_time_display)
+			step_ns = min64(step_ns, sampler.display_ns);
 		if (last || now_ns + step_ns / 8 >= sampler.next_sample_ns) {
 			sample_all();
 			sampler.next_sample_ns = now_ns + sample_after_ns();
@@ -251,9 +310,12 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 		return;
 	memset(&sampler, 0, sizeof sampler);
 	sampler.settings = *o->settings;
+	sampler.settings.real_time_display &= !o->no_display;
 	sampler.sample_ns = (uint64_t)(o->settings->cpu_monitor_interval_s * 1e9);
 	sampler.display_ns = (uint64_t)(o->settings->display_interval_s * 1e9);
 	sampler.display_fd = o->display_fd;
+	sampler.display_later = o->display_later;
+	asked.any = false;
 	snprintf(sampler.label, sizeof sampler.label, "%s", o->label ? o->label : folder_name());
 	sampler.outside = o->outside;
 	sampler.stage = o->stage;
@@ -264,7 +326,8 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 	describe_machine(&look);
 	if (sb_gpus_wanted(o->settings))
 		sb_gpus_start(o->settings);
-	if (!sampler.any_on && !sampler.settings.real_time_display && !sb_gpus_wanted(o->settings))
+	if (!sampler.any_on && !sampler.settings.real_time_display && !o->display_later &&
+		!sb_gpus_wanted(o->settings))
 		return;
 	sampler.running = sb_thread_start(&sampler.thread, "strobe-sampler", run, NULL);
 	if (!sampler.running)
@@ -297,32 +360,74 @@ static bool is_rank_below_run(void)
 	return rank.rank >= 0 && strcmp(own, tool) != 0;
 }
 
+static bool asked_of_tool; /* `strobe run` above shows the display of this process */
+
+static int ask_tool(void *line)
+{
+	const char *path = secure_getenv(SB_MONITOR_DISPLAY_ASKED);
+	struct sb_descriptor file;
+
+	if (!path || !sb_descriptor_open(&file, path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0))
+		return 0;
+	asked_of_tool = sb_descriptor_write(file.number, line, strlen(line));
+	sb_descriptor_close(&file);
+	return 0;
+}
+
+/* One display of the whole run, not one of each of its processes. */
+static void leave_display_to_tool(const struct sb_settings *s)
+{
+	char line[sizeof sampler.label + 32];
+
+	if (!s->real_time_display || !secure_getenv(SB_MONITOR_DISPLAY_ASKED))
+		return;
+	snprintf(line, sizeof line, "%.3f\t%s\n", s->display_interval_s,
+		*sb_tags_session_id() ? sb_tags_session_id() : folder_name());
+	sb_errand_run(ask_tool, line);
+}
+
+static void start_inside(const struct sb_settings *settings)
+{
+	sb_monitor_start(&(struct sb_monitor_options){ .settings = settings,
+		.display_fd = STDERR_FILENO,
+		.no_display = secure_getenv(SB_MONITOR_DISPLAY_ASKED) != NULL });
+}
+
 static void start_module(const struct sb_settings *settings)
 {
-	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
+	if (sb_session_is_forked()) /* it is in its parent's tree already */
+		return;
+	leave_display_to_tool(settings);
+	if (settings->monitor || is_rank_below_run())
+		start_inside(settings);
+}
 
-	/* A forked child is in its parent's tree already. */
-	if ((settings->monitor || is_rank_below_run()) && !sb_session_is_forked())
-		sb_monitor_start(&options);
+static void stop_module(void)
+{
+	static char no_longer[] = "0\t\n";
+
+	sb_monitor_stop();
+	if (asked_of_tool)
+		sb_errand_run(ask_tool, no_longer);
+	asked_of_tool = false;
 }
 
 /* The session is a rank's, as turned out after it began. */
 static void ranked(const struct sb_settings *settings, int local_rank)
 {
-	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
-
 	if (settings->monitor || !secure_getenv(SB_MONITOR_RANKS) || sb_session_is_forked())
 		return;
 	sb_gpus_set_local_rank(local_rank);
-	sb_monitor_start(&options);
+	start_inside(settings);
 }
 
 static void forked(void)
 {
 	sampler.running = false;
+	asked_of_tool = false;
 	sb_gpus_forked();
 	sb_tree_forked();
 	sb_samples_forget_all();
 }
 
-const struct sb_module sb_monitor_module = { "monitor", start_module, sb_monitor_stop, ranked, forked };
+const struct sb_module sb_monitor_module = { "monitor", start_module, stop_module, ranked, forked };

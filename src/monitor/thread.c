@@ -93,8 +93,19 @@ void sb_thread_wait(struct sb_thread *t, uint64_t interval_ns)
 		t->next_ns = now_ns + interval_ns - (now_ns - t->next_ns) % interval_ns;
 	until = as_timespec(t->next_ns);
 	pthread_mutex_lock(&t->lock);
-	while (!t->stop && pthread_cond_timedwait(&t->wake, &t->lock, &until) == 0)
+	while (!t->stop && !t->poked && pthread_cond_timedwait(&t->wake, &t->lock, &until) == 0)
 		continue;
+	if (t->poked) /* the next wait is from here */
+		t->next_ns = sb_mono_ns();
+	t->poked = false;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void sb_thread_poke(struct sb_thread *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->poked = true;
+	pthread_cond_broadcast(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -16,6 +16,7 @@ struct sb_thread {
 	pthread_cond_t wake;
 	bool stop;
 	bool done;
+	bool poked;
 	uint64_t next_ns;
 	uint64_t cpu_ns; /* told so far */
 };
@@ -25,6 +26,8 @@ bool sb_thread_start(
 bool sb_thread_stopping(struct sb_thread *thread);
 /* Until the next multiple of the interval, or until stop or poke. */
 void sb_thread_wait(struct sb_thread *thread, uint64_t interval_ns);
+/* Ends the wait that is under way, or the next one. From any thread. */
+void sb_thread_poke(struct sb_thread *thread);
 /* Asks and waits. False: it did not end in time and now runs on its own. */
 bool sb_thread_stop(struct sb_thread *thread, uint64_t patience_ns);
 

@@ -129,6 +129,98 @@ def test_the_label_that_was_printed_last_is_shown(strobe):
     until(strobe, r"^Stage: \[3b\] RAFT optical flow", "--labels", "--", "sh", "-c", "echo '[3a] Load: 1.00s'; echo '  [3b] RAFT optical flow (12 iters): 95.32s'; read word")
 
 
+# A program below `strobe run` whose own configuration asks for the display: the tool has the monitors.
+ASKING = """
+import os, sys
+from strobe.compat import InferixProfiler, ProfilingConfig
+profiler = InferixProfiler(ProfilingConfig(enabled=True, real_time_display=True, display_interval=0.1, output_dir="reports"))
+for name in ("session_abc123", "session_def456"):
+    with profiler.session(name):
+        profiler.record_block_computation(0, 3, 10.0)
+        while "Profiling Metrics (" + name not in open("display").read():
+            pass
+print(os.environ["STROBE_DISPLAY_ASKED"])
+"""
+JOINING = """
+import os, strobe
+strobe.start("mine", config={"real_time_display": True, "display_interval": 0.1})
+while "Profiling Metrics" not in open("display").read():
+    pass
+print(os.environ["STROBE_DISPLAY_ASKED"])
+"""
+
+
+def asked(strobe, program, *arguments):
+    """What was displayed; the monitors sample once an hour, so that nothing waits for a sample."""
+    (strobe.folder / "program.py").write_text(program)
+    with open(strobe.folder / "display", "w") as display:
+        done = subprocess.run([TOOL, "run", "-q", "--cpu-monitor-interval", "3600", *arguments, "--", PYTHON, "program.py"],
+                              cwd=strobe.folder, env=strobe.environment, stderr=display, stdout=subprocess.PIPE, check=True,
+                              timeout=300, text=True)
+    assert not os.path.exists(done.stdout.strip())  # and leaves no file behind
+    return (strobe.folder / "display").read_text()
+
+
+def test_a_display_that_the_program_asks_for_is_shown_at_once(strobe):
+    seen = asked(strobe, ASKING)
+    assert set(re.findall(r"=== Profiling Metrics \((.*)\) ===", seen)) == {"session_abc123", "session_def456"}
+    assert re.findall(r"^CPU: .*$", seen, re.M)[0] != "CPU: n/a"
+    assert "(3 frames, 1 block)" in seen, seen
+
+
+def test_a_session_that_joins_the_run_gets_its_display_too(strobe):
+    assert "=== Profiling Metrics (" in asked(strobe, JOINING)
+
+
+def test_what_is_said_to_run_about_the_display_holds(strobe):
+    done = strobe("run", "-q", "--real-time-display=false", "--", PYTHON, "-c",
+                  "import os; print('STROBE_DISPLAY_ASKED' in os.environ, os.environ['STROBE_REAL_TIME_DISPLAY'])")
+    assert done.stdout == "False 0\n"
+
+
+UNREAD = """
+import os, sys
+from strobe.compat import InferixProfiler, ProfilingConfig
+
+def sampled():
+    for task in os.listdir("/proc/%d/task" % os.getppid()):
+        folder = "/proc/%d/task/%s/" % (os.getppid(), task)
+        if open(folder + "comm").read() == "strobe-sampler\\n":
+            return int(re.search(r"^voluntary_ctxt_switches:\\s*(\\d+)", open(folder + "status").read(), re.M).group(1))
+
+import re
+profiler = InferixProfiler(ProfilingConfig(enabled=True, real_time_display=True, display_interval=0.1, output_dir="reports"))
+for name in ("unread", "read_again"):
+    with profiler.session(name):
+        before = sampled()
+        while sampled() < before + 30:
+            pass
+    print(name, flush=True)
+    input()
+"""
+
+
+def test_a_display_that_could_not_be_written_stays_off(strobe):
+    """Nobody reads standard error; later somebody does, and the next session asks again."""
+    (strobe.folder / "program.py").write_text(UNREAD)
+    fifo = strobe.folder / "errors"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with open(fifo, "wb") as errors:
+        process = strobe.start("run", "-q", "--cpu-monitor-interval", "0.1", "--", PYTHON, "program.py", stderr=errors,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        os.close(reader)
+        assert process.stdout.readline() == b"unread\n"
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        process.stdin.write(b"on\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"read_again\n"
+    process.communicate(b"end\n", timeout=60)
+    seen = os.read(reader, 65536)
+    os.close(reader)
+    assert b"Profiling Metrics" not in seen, seen
+
+
 def test_the_summary_leaves_the_programs_last_line_alone(strobe, screen):
     top = screen("sh", "-c", "%s run -- printf 'the result: 42'; cat" % TOOL, columns=100, rows=30)
     lines = lines_of(top.until("report:"))

@@ -13,7 +13,7 @@ import uuid
 import warnings
 import weakref
 
-from .. import _faults, _record, _session
+from .. import _display, _faults, _record, _session
 from .._core import native, section
 from . import session_report
 from .batches import Batches
@@ -136,6 +136,7 @@ class InferixProfiler:
         self._lock = threading.RLock()
         self._session = Session(self.config)
         self._owns_recording = False
+        self._displayed = None  # the session for which `strobe run` was asked for the live display
         self._moment = Moment()
         self._layer_begins = {}
         self._inside = threading.local()
@@ -179,6 +180,7 @@ class InferixProfiler:
         """Opens the strobe recording, unless one is open."""
         self._session.first = self._session.first or time.perf_counter()
         if native.recording():
+            self._ask_for_display()
             return
         settings = self.config.to_dict()
         tags = dict(settings.pop("session_tags", None) or {}, **({"session_id": self._session.id} if self._session.id else {}))
@@ -189,6 +191,14 @@ class InferixProfiler:
             warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=3)
         self._owns_recording = native.recording()
 
+    def _ask_for_display(self):
+        """Of the `strobe run` that has the recording."""
+        if self._owns_recording or self._displayed is self._session:
+            return
+        self._displayed = self._session
+        if self.config.real_time_display:
+            _display.ask(self.config.display_interval, self._session.id or "profiling")
+
     def end_session(self):
         """Ends the session and writes its report; returns the report's data."""
         if not self.enabled or not self.in_session:
@@ -197,6 +207,7 @@ class InferixProfiler:
             s, self._session = self._session, Session(self.config)
             s.end_time, s.end = time.time(), time.perf_counter()
             run_dir = native.run_dir()
+            _display.end()
             if self._owns_recording:
                 self._owns_recording = False
                 _session.stop()

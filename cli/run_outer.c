@@ -1,0 +1,69 @@
+/* Word between a `strobe run` and those inside its command: a run of its own each, named in the outer one's folder. */
+#include "run_outer.h"
+
+#include "command.h"
+
+#include "base/filename.h"
+#include "monitor/monitor.h"
+#include "record/put.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INNER_RUNS "inner_runs.txt" /* gone again when the run has ended */
+
+void run_outer_notice(char *out_folder, size_t size)
+{
+	static const char *const theirs[] = { "STROBE_RUN_DIR", "STROBE_MONITOR", "STROBE_REAL_TIME_DISPLAY",
+		"STROBE_NAME", "STROBE_STAGES_SEEN", SB_MONITOR_RANKS, SB_MONITOR_DISPLAY_ASKED };
+	const char *outer = getenv("STROBE_RUN_DIR");
+
+	if (!outer || !*outer || access(outer, W_OK))
+		return;
+	snprintf(out_folder, size, "%s", outer);
+	for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
+		unsetenv(theirs[i]);
+}
+
+void run_outer_tell(const char *outer, const char *folder, const char *absolute, bool quiet)
+{
+	char path[PATH_MAX + 32];
+	FILE *file;
+
+	if (!*outer)
+		return;
+	if (!quiet)
+		fprintf(stderr, "strobe: inside the run '%s': what this command records goes to '%s'\n",
+			sb_filename_of(outer), folder);
+	snprintf(path, sizeof path, "%s/" INNER_RUNS, outer);
+	file = fopen(path, "ae");
+	if (!file)
+		return;
+	fprintf(file, "%s\n", absolute);
+	fclose(file);
+}
+
+bool run_outer_say_inner(const char *run_dir)
+{
+	char path[PATH_MAX + 32], folder[PATH_MAX], first[PATH_MAX] = "", why[96];
+	unsigned count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/" INNER_RUNS, run_dir);
+	file = fopen(path, "re");
+	while (file && fgets(folder, sizeof folder, file))
+		if (!count++)
+			snprintf(first, sizeof first, "%.*s", (int)strcspn(folder, "\n"), folder);
+	if (file)
+		fclose(file);
+	if (!count)
+		return false;
+	unlink(path);
+	snprintf(why, sizeof why, "%u 'strobe run' inside the command recorded into %s", count,
+		count == 1 ? "a run of its own" : "runs of their own");
+	sb_keep_missing("stages of inner runs", why, first);
+	return true;
+}
