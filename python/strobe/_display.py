@@ -11,7 +11,7 @@ def wanted(settings):
 
 
 def ask(interval_s, label):
-    """A display that nobody can show is no fault: the program runs on."""
+    """A display that cannot be shown is no fault: the program runs on."""
     global _asked
     path = os.environ.get("STROBE_DISPLAY_ASKED")
     if not path:

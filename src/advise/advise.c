@@ -96,17 +96,18 @@ static int priority_order(const char *priority)
 	return strcmp(priority, "high") == 0 ? 0 : strcmp(priority, "medium") == 0 ? 1 : 2;
 }
 
-static int by_gain(const void *a, const void *b)
+static int by_priority_and_gain(const void *a, const void *b)
 {
 	const struct sb_advice *x = a, *y = b;
-	int order;
+	int order = priority_order(x->priority) - priority_order(y->priority);
 
 	if (x->startup != y->startup)
 		return x->startup - y->startup;
+	if (order)
+		return order;
 	if (x->rank_s != y->rank_s)
 		return x->rank_s > y->rank_s ? -1 : 1;
-	order = priority_order(x->priority) - priority_order(y->priority);
-	return order ? order : strcmp(x->id, y->id);
+	return strcmp(x->id, y->id);
 }
 
 static bool is_above(const struct sb_advice *cause, const struct sb_advice *symptom)
@@ -212,7 +213,7 @@ int sb_advise(struct sb_model *model)
 	sb_strategies_name(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
-		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);
+		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_priority_and_gain);
 		lower_symptoms(a.found.items, a.found.count);
 		memcpy(model->advice.all, a.found.items, a.found.count * sizeof *model->advice.all);
 		model->advice.count = a.found.count;

@@ -49,6 +49,7 @@ struct sb_session_panel {
 	double duration_s;
 	const char *duration; /* for people: "131.40 s"; "no times" */
 	double digit_s; /* what the last digit of imported times stands for; NAN: they were measured */
+	bool file_date; /* what was imported has no date: start_real_ns is reckoned from its file's */
 	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */
@@ -204,6 +205,7 @@ struct sb_recording_panel {
 	double record_cost_s; /* of one word, measured where it was recorded */
 	double recording_s, threads_s; /* all words at that cost; the time of the threads that wrote them */
 	double overhead_ratio; /* recording_s / threads_s: never above 1 */
+	double own_stages_s; /* of stages that are strobe's own work inside the program; NAN: none */
 	double waiting_s; /* moving on to the next piece of the file, work and waiting, all threads */
 	int64_t files;
 	const char **warnings;

@@ -14,6 +14,8 @@ static const struct sb_field session_rows[] = {
 		"from the start to the end of the recording"),
 	SB_FIELD(sb_session_panel, digit_s, "time_digit_s", SB_KNOWN,
 		"what the last digit of the imported times stands for: they are known to half of it"),
+	SB_FIELD(sb_session_panel, file_date, "file_date", SB_SET,
+		"what was imported has no date: start_time and end_time are reckoned from its file's"),
 	SB_FIELD(sb_session_panel, no_times, "no_times", SB_SET,
 		"what was imported has no times: those of this report are made up"),
 	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),
@@ -318,6 +320,10 @@ static const struct sb_field recording_rows[] = {
 		.when = cost_known),
 	SB_FIELD(sb_recording_panel, overhead_ratio, "overhead_ratio", SB_KNOWN, "recording_s of threads_s",
 		.range = SB_SHARE),
+	SB_FIELD(sb_recording_panel, own_stages_s, "own_stages_s", SB_KNOWN,
+		"what strobe did in the program besides recording (counting FLOPs, reading a memory "
+		"history): "
+		"its stages \"strobe: …\", not in overhead_ratio"),
 	SB_FIELD(sb_recording_panel, waiting_s, "waiting_s", SB_ALWAYS,
 		"what threads spent on moving to the next piece of the recording file, work and waiting, "
 		"added up over threads: not in overhead_ratio"),
@@ -402,7 +408,7 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_model, functions, "function_samples", SB_KNOWN, sb_functions_fields,
 		"sampled Python stacks"),
 	SB_FIELD_LIST(sb_model, advice.all, advice.count, "recommendations", SB_ALWAYS, advice,
-		"findings, by the seconds they could save"),
+		"findings, the most urgent first, among equals by the seconds they could save"),
 	SB_FIELD_STRUCT(sb_model, summary, "verdict", SB_ALWAYS, verdict, "what bounds the run"),
 	SB_FIELD_LIST(sb_model, readings.all, readings.count, "readings", SB_KNOWN, sb_reading_fields,
 		"what the numbers mean, a sentence each"),

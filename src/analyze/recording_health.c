@@ -176,6 +176,21 @@ static void fill_recording_cost(struct sb_run *run, struct sb_recording_panel *s
 		s->overhead_ratio = fmin(1, s->recording_s / s->threads_s);
 }
 
+static bool is_own(const struct sb_stage *s)
+{
+	return s->role == STROBE_ROLE_PROFILER && s->name && !strncmp(s->name, "strobe: ", 8);
+}
+
+static double own_stages_s(const struct sb_model *m)
+{
+	double sum_s = NAN;
+
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		if (is_own(&m->stages.stages[i]))
+			sum_s = (isnan(sum_s) ? 0 : sum_s) + m->stages.stages[i].total_s;
+	return sum_s;
+}
+
 #define CPU_SHARE_LEAST_S 1.0 /* a shorter run pays for the start of the monitors alone */
 
 static void fill_cost(struct sb_run *run, struct sb_model *m)
@@ -192,6 +207,7 @@ static void fill_cost(struct sb_run *run, struct sb_model *m)
 	}
 	s->own_cpu_ratio = wall_s >= CPU_SHARE_LEAST_S ? s->own_cpu_s / wall_s : NAN;
 	fill_recording_cost(run, s);
+	s->own_stages_s = own_stages_s(m);
 	s->files = run->process_count;
 }
 

@@ -141,6 +141,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	if (!(s->digit_s > 0 && s->digit_s < 1e6))
 		s->digit_s = NAN;
 	s->no_times = count_meta(run, SB_RUN_NO_TIMES) == 1;
+	s->file_date = count_meta(run, SB_RUN_FILE_DATE) == 1;
 	if (s->no_times)
 		snprintf(duration, sizeof duration, "no times");
 	else

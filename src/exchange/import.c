@@ -7,6 +7,7 @@
 #include "base/extsort.h"
 #include "exchange/trace_in.h"
 #include "exchange/trace_store.h"
+#include "format/run_keys.h"
 #include "format/wire.h"
 
 #include <ctype.h>
@@ -142,6 +143,12 @@ uint64_t sb_import_start_real_ns(const char *path, int64_t whole_ns)
 	if (end.tv_sec <= whole_ns / 1000000000)
 		return 0;
 	return (uint64_t)end.tv_sec * 1000000000u + (uint64_t)end.tv_nsec - (uint64_t)whole_ns;
+}
+
+void sb_import_note_file_date(struct sb_builder *builder)
+{
+	sb_builder_meta(builder, SB_META_RUN,
+		&(struct strobe_attr){ .key = SB_RUN_FILE_DATE, .type = STROBE_TYPE_INT, .value.i = 1 });
 }
 
 bool sb_import_is_candidate(const char *path)

@@ -3,6 +3,7 @@
 #define SB_EXCHANGE_IMPORT_H
 
 #include "exchange/source.h"
+#include "format/builder.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,8 @@ int sb_import_on_the_fly(const char *path, const struct sb_import_options *opts,
 /* When a recording of that length began that does not say it: it ended when its file
  * was written, or now where it came through a pipe. Nanoseconds of real time. */
 uint64_t sb_import_start_real_ns(const char *path, int64_t whole_ns);
+/* Says so in the recording. */
+void sb_import_note_file_date(struct sb_builder *builder);
 
 /* ---- one per format, for import.c ---- */
 struct sb_importer {

@@ -326,6 +326,7 @@ static int write_prof(struct prof *p, const char *strobe_path)
 	p->calls_key = sb_builder_name(p->builder, "calls", NULL);
 	p->least_s = whole_of(p, false) * LEAST_SHARE;
 	sb_builder_meta_string(p->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, p->path);
+	sb_import_note_file_date(p->builder);
 	sb_builder_meta_string(p->builder, SB_META_MISSING, "order of calls",
 		"cProfile keeps sums per function, not when each call was; the clock is made up|record with "
 		"'strobe run --sample=100'");

@@ -207,6 +207,7 @@ int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strob
 	struct sb_buf buf = { 0 };
 	int64_t end_us = 0;
 	uint64_t entries = 0;
+	bool dated;
 	int err;
 
 	for (size_t i = 0; i < s->devices.count; i++) {
@@ -218,13 +219,15 @@ int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strob
 	o.name = sb_filename_of(path);
 	o.host = "imported";
 	/* Times of the system's clock, in microseconds; before 2001 they are another clock's. */
-	o.start_real_ns = w.start_us > 1000000000000000 && w.start_us < 9000000000000000
-				  ? (uint64_t)w.start_us * 1000
-				  : sb_import_start_real_ns(path, (end_us - w.start_us) * 1000);
+	dated = w.start_us > 1000000000000000 && w.start_us < 9000000000000000;
+	o.start_real_ns = dated ? (uint64_t)w.start_us * 1000
+				: sb_import_start_real_ns(path, (end_us - w.start_us) * 1000);
 	err = sb_builder_open(strobe_path, &o, &w.builder);
 	if (err)
 		return err;
 	sb_builder_meta_string(w.builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, path);
+	if (!dated)
+		sb_import_note_file_date(w.builder);
 	for (size_t i = 0; i < s->devices.count; i++) {
 		put_samples(&w, &devices[i]);
 		put_snapshots(&w, &devices[i]);

@@ -290,6 +290,7 @@ static int write_recording(struct speedscope *s, node root, const char *strobe_p
 	if (err)
 		return err;
 	sb_builder_meta_string(s->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, s->path);
+	sb_import_note_file_date(s->builder);
 	err = take_document(s, root);
 	if (err)
 		sb_builder_discard(s->builder);

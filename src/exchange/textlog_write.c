@@ -396,6 +396,8 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 	if (err)
 		return err;
 	sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, path);
+	if (!log->start_real_ns)
+		sb_import_note_file_date(c.builder);
 	if (!told_ns(log))
 		sb_builder_meta(c.builder, SB_META_RUN,
 			&(struct strobe_attr){

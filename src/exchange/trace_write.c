@@ -25,6 +25,7 @@ struct writing {
 	uint32_t memory_schema[DEVICES_MAX + 1];
 	uint32_t main_thread;
 	uint64_t span_id;
+	bool file_date; /* the trace has no date */
 	int err;
 };
 
@@ -285,6 +286,8 @@ static void write_meta(struct writing *w, const char *origin)
 	char key[32];
 
 	sb_builder_meta_string(w->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, origin);
+	if (w->file_date)
+		sb_import_note_file_date(w->builder);
 	if (t->backend)
 		sb_builder_meta_string(w->builder, SB_META_RUN, SB_RUN_BACKEND, name_text(w, t->backend));
 	for (int i = 0; i < DEVICES_MAX; i++) {
@@ -315,7 +318,7 @@ static int open_builder(struct writing *w, const char *path, const char *origin)
 	o.world_size = t->world_size;
 	if (t->base_ns > 0 && t->first_ns > -t->base_ns && t->first_ns < INT64_MAX - t->base_ns)
 		o.start_real_ns = (uint64_t)(t->base_ns + t->first_ns);
-	else if (t->last_ns > t->first_ns && t->last_ns - t->first_ns > 0)
+	else if ((w->file_date = t->last_ns > t->first_ns && t->last_ns - t->first_ns > 0))
 		o.start_real_ns = sb_import_start_real_ns(origin, t->last_ns - t->first_ns);
 	return sb_builder_open(path, &o, &w->builder);
 }

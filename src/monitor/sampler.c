@@ -42,7 +42,7 @@ static struct {
 	uint64_t next_sample_ns, next_display_ns;
 	bool displayed;
 	bool display_later;
-	bool display_failed; /* nobody reads it: never again */
+	bool display_failed; /* no one reads it: never again */
 	int display_fd;
 	bool display_in_reach; /* also from a table of the sampler's own */
 	char label[128];

@@ -422,6 +422,10 @@ static void foot(struct sb_screen *s)
 		sb_text_percent(&s->line, r->overhead_ratio);
 		sb_screen_say(s, " overhead");
 	}
+	if (r->own_stages_s > 0) {
+		sb_text_seconds(bytes, sizeof bytes, r->own_stages_s);
+		sb_screen_say(s, " and %s of strobe's own stages", bytes);
+	}
 	sb_screen_say(s, ", %s", bytes);
 	if (s->report) {
 		if (!sb_screen_fits(s, sb_screen_columns(s->report) + 12)) {

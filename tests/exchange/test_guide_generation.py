@@ -213,3 +213,16 @@ def test_a_regression_is_read_as_the_guide_reads_it(strobe):
     path = strobe.write("both.txt", BEFORE + "\n" + AFTER)
     assert readings(strobe.report(path))["named_difference"] == "'sdpa_overhead' takes 380 s more than before, as the text says"
     assert "what was offloaded now stays on the GPU" in " ".join(strobe("diff", path).split())
+
+
+def test_what_the_disk_read_is_the_machines_not_a_gpus(strobe):
+    text = strobe("report", strobe.write("after.txt", AFTER))
+    rows = [line for line in text.splitlines() if line.startswith("  GPU 0") or line == "  Machine" or "disk read" in line]
+    assert [row.split()[0] for row in rows] == ["GPU", "Machine", "disk"]
+
+
+def test_a_text_without_a_date_is_not_said_to_have_started(strobe):
+    path = strobe.write("summary.txt", SUMMARY)
+    text = strobe("report", path)
+    assert "started" not in text and "imported; when it ran is not in it, its file is of 20" in text
+    assert strobe.report(path)["session_info"]["file_date"] is True

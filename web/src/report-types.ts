@@ -40,7 +40,7 @@ export type Report = {
   garbage_collection?: GarbageCollections; // Python's garbage collector
   line_profile?: ProfiledFunction[]; // functions with @profile, line by line
   function_samples?: FunctionSamples; // sampled Python stacks
-  recommendations: Recommendation[]; // findings, by the seconds they could save
+  recommendations: Recommendation[]; // findings, the most urgent first, among equals by the seconds they could save
   verdict: Verdict; // what bounds the run
   readings?: Reading[]; // what the numbers mean, a sentence each
   chat?: Chat[]; // models that write tokens: how soon the first, how fast the others
@@ -62,6 +62,7 @@ export type SessionInfo = {
   duration: string; // for people: "131.40 s"
   duration_s: number; // from the start to the end of the recording
   time_digit_s?: number; // what the last digit of the imported times stands for: they are known to half of it
+  file_date?: true; // what was imported has no date: start_time and end_time are reckoned from its file's
   no_times?: true; // what was imported has no times: those of this report are made up
   tags: Free; // the program's own
   generated_at: string; // when this report was made
@@ -1442,6 +1443,7 @@ export type Recording = {
   recording_s?: number; // every word recorded at that cost, folded ones at twice that
   threads_s?: number; // time of the threads that recorded
   overhead_ratio?: number; // recording_s of threads_s
+  own_stages_s?: number; // what strobe did in the program besides recording (counting FLOPs, reading a memory history): its stages "strobe: …", not in overhead_ratio
   waiting_s: number; // what threads spent on moving to the next piece of the recording file, work and waiting, added up over threads: not in overhead_ratio
   damage?: Damage[]; // what could not be read
   warnings?: string[]; // what to know before believing it

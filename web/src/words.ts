@@ -33,6 +33,7 @@ const TITLES: Record<string, string> = {
   recording_s: 'recording, added up',
   threads_s: "the program's threads",
   overhead_ratio: 'recording, of their time',
+  own_stages_s: "strobe's own stages",
   waiting_s: 'waiting to record',
   steps_per_chain_count: 'steps of a block or video',
   steps_per_video_mean_count: 'steps of a video, mean',

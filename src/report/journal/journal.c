@@ -321,6 +321,8 @@ void sb_journal_template(const struct sb_journal *j, struct sb_buf *out)
 {
 	int width = label_columns(j), decimals = sheet_decimals_of(j);
 
+	if (j->step_count > 1)
+		sb_buf_puts(out, "Δ: against the baseline\n\n");
 	for (size_t i = 0; i < j->step_count; i++) {
 		const struct sb_journal_step *step = &j->steps[i];
 

@@ -86,7 +86,7 @@ static void metrics_text(
 	sb_buf_printf(out, "    %-24s %10s %10s %10s\n", "", "min", "mean", "max");
 	for (size_t i = 0; i < model->devices.count; i++)
 		device_text(model, &model->devices.all[i], out);
-	if (cpu || memory || process || psi)
+	if (cpu || memory || process || psi || model->disk.present)
 		sb_buf_puts(out, "  Machine\n");
 	row(out, cpu, "usage_percent", "CPU", "%", 1);
 	row(out, cpu, "process_percent", "CPU of this run", "% of a core", 1);

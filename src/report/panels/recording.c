@@ -45,6 +45,10 @@ static void cost_words(const struct sb_recording_panel *r, struct sb_buf *line)
 		sb_text_percent(line, r->overhead_ratio);
 		sb_buf_printf(line, " of the program's threads' time (%s: %s for every 8 bytes)", a, b);
 	}
+	if (r->own_stages_s > 0) {
+		sb_text_seconds(a, sizeof a, r->own_stages_s);
+		sb_buf_printf(line, "; the stages 'strobe: …' took %s besides", a);
+	}
 	if (r->own_cpu_s > 0) {
 		sb_text_seconds(a, sizeof a, r->own_cpu_s);
 		sb_buf_printf(line, "; strobe's own threads took %s of CPU", a);

@@ -36,7 +36,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 {
 	const struct sb_session_panel *s = &m->session;
 	char duration[32], day[64];
-	time_t seconds = (time_t)(s->start_real_ns / 1000000000u);
+	time_t seconds = (time_t)((s->file_date ? s->end_real_ns : s->start_real_ns) / 1000000000u);
 	struct tm tm;
 
 	sb_text_seconds(duration, sizeof duration, s->duration_s);
@@ -50,8 +50,10 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
 	if (localtime_r(&seconds, &tm) && strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm))
-		sb_buf_printf(out, "started %s", day);
-	if (s->host)
+		sb_buf_printf(out,
+			s->file_date ? "imported; when it ran is not in it, its file is of %s" : "started %s",
+			day);
+	if (s->host && !s->file_date)
 		sb_buf_printf(out, " on %s", s->host);
 	if (s->rank >= 0)
 		sb_buf_printf(out, ", rank %lld of %lld", (long long)s->rank, (long long)s->world_size);

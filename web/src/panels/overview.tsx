@@ -48,7 +48,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       <h1 dir="auto" title={info.command}>
         {clip(info.name || info.id, 48)}
       </h1>
-      <span class="when">{[rankWords(info), text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), text(r.summary, 'gpu_name')].filter(Boolean).join(' · ')}</span>
+      <span class="when">{[rankWords(info), (info.file_date ? 'imported, its file of ' : '') + (text(info, info.file_date ? 'end_time' : 'start_time') ?? '').replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), text(r.summary, 'gpu_name')].filter(Boolean).join(' · ')}</span>
       <ul class="tags" aria-label="tags">
         {tags.slice(0, 5).map(([k, v]) => (
           <li key={k} dir="auto" title={`${k}: ${String(v)}`}>
