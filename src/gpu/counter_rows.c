@@ -1,6 +1,7 @@
 /* The ring of samples that wait to be kept or forgotten, and how a row is written. */
 #include "gpu/counter_rows.h"
 
+#include "gpu/moments.h"
 #include "gpu/ring.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -10,7 +11,6 @@
 #include <sys/mman.h>
 
 #define ASKED 64u
-#define SPANS 16u
 #define PATIENCE_S 3u /* the hardware's buffer is read less often than every second at worst */
 
 struct held_row {
@@ -19,23 +19,18 @@ struct held_row {
 	double row[SB_PM_COLUMNS];
 };
 
-struct span {
-	uint64_t begin_ticks, end_ticks, until_ticks;
-};
-
 static struct held_row *ring; /* NULL: rows are written at once */
 static uint64_t total;
 static struct sb_ring asked; /* made once, kept: a thread may be about to push */
 static bool made;
-static struct span spans[SPANS];
-static uint32_t span_count;
+static struct sb_moments kept;
 static struct sb_counter_counts counts;
 
 #define BYTES (SB_COUNTER_ROWS_HELD * sizeof(struct held_row))
 
 bool sb_counter_rows_start(bool held)
 {
-	struct span old;
+	struct sb_moment old;
 	void *memory = NULL;
 
 	sb_counter_rows_stop();
@@ -43,7 +38,7 @@ bool sb_counter_rows_start(bool held)
 	if (!held)
 		return true;
 	if (!made)
-		made = sb_ring_init(&asked, ASKED, sizeof(struct span));
+		made = sb_ring_init(&asked, ASKED, sizeof(struct sb_moment));
 	while (made && sb_ring_pop(&asked, &old))
 		;
 	if (made)
@@ -60,7 +55,7 @@ void sb_counter_rows_stop(void)
 		munmap(ring, BYTES);
 	ring = NULL;
 	total = 0;
-	span_count = 0;
+	kept.count = 0;
 }
 
 struct sb_counter_counts sb_counter_rows_counts(void)
@@ -132,37 +127,24 @@ void sb_counter_rows_take(
 
 void sb_counter_rows_keep(uint64_t begin_ticks, uint64_t end_ticks)
 {
-	struct span s = { begin_ticks, end_ticks, sb_clock_ticks() + PATIENCE_S * sb_clock_hz() };
+	struct sb_moment m = { begin_ticks, end_ticks, sb_clock_ticks() + PATIENCE_S * sb_clock_hz() };
 
 	if (made)
-		sb_ring_push(&asked, &s);
+		sb_ring_push(&asked, &m);
 }
 
 static void hear(void)
 {
-	struct span s;
+	struct sb_moment m;
 
-	while (sb_ring_pop(&asked, &s)) {
-		if (span_count == SPANS)
-			memmove(spans, spans + 1, --span_count * sizeof *spans);
-		spans[span_count++] = s;
-	}
-}
-
-static void forget_spans(uint64_t now_ticks)
-{
-	uint32_t left = 0;
-
-	for (uint32_t i = 0; i < span_count; i++)
-		if (spans[i].until_ticks > now_ticks)
-			spans[left++] = spans[i];
-	span_count = left;
+	while (sb_ring_pop(&asked, &m))
+		sb_moments_add(&kept, m);
 }
 
 static bool is_kept(const struct held_row *held)
 {
-	for (uint32_t i = 0; i < span_count; i++)
-		if (held->to_ticks > spans[i].begin_ticks && held->from_ticks < spans[i].end_ticks)
+	for (uint32_t i = 0; i < kept.count; i++)
+		if (held->to_ticks > kept.all[i].begin_ticks && held->from_ticks < kept.all[i].end_ticks)
 			return true;
 	return false;
 }
@@ -174,7 +156,7 @@ void sb_counter_rows_look(void)
 	if (!ring)
 		return;
 	hear();
-	for (uint64_t i = first; span_count && i < total; i++) {
+	for (uint64_t i = first; kept.count && i < total; i++) {
 		struct held_row *held = &ring[i & (SB_COUNTER_ROWS_HELD - 1)];
 
 		if (!held->rows || !is_kept(held))
@@ -182,5 +164,5 @@ void sb_counter_rows_look(void)
 		write_row(held->rows, held->from_ticks, held->to_ticks, held->row);
 		held->rows = NULL;
 	}
-	forget_spans(sb_clock_ticks());
+	sb_moments_forget(&kept, sb_clock_ticks());
 }

@@ -4,6 +4,7 @@
 #include "format/run_keys.h"
 #include "gpu/counters.h"
 #include "gpu/held.h"
+#include "gpu/moments.h"
 #include "gpu/peers.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define RECENT 64u
-#define SPANS 16u
 #define PATIENCE_S 2u /* for GPU records of a step */
 #define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
 #define HOW "see docs/gpu.md, 'The slow moment'"
@@ -26,17 +26,13 @@ struct recent {
 	bool suspect; /* slow by the clock: its GPU records have the last word */
 };
 
-struct span { /* of launches whose records are written, also those that come late */
-	uint64_t begin_ticks, end_ticks, until_ticks;
-};
-
 static struct sb_trace_spec spec;
 static struct sb_peers peers;
 static struct recent recent[RECENT]; /* steps and generations that ended */
 static uint64_t recent_total;
 static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
-static struct span spans[SPANS];
-static uint32_t span_count, kept_count;
+static struct sb_moments kept; /* launches whose records are written, also those that come late */
+static uint32_t kept_count;
 static uint64_t kernels, unwritten;
 
 bool sb_slow_start(const struct sb_trace_spec *wanted)
@@ -45,7 +41,7 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 	memset(&peers, 0, sizeof peers);
 	memset(&running, 0, sizeof running);
 	recent_total = kernels = unwritten = 0;
-	span_count = kept_count = 0;
+	kept.count = kept_count = 0;
 	return sb_held_init() && sb_watch_start();
 }
 
@@ -66,31 +62,19 @@ uint64_t sb_slow_unwritten(void)
 
 /* ---- what is kept -------------------------------------------------------- */
 
-static void write_spans(void)
+static void write_kept(void)
 {
-	for (uint32_t i = 0; i < span_count; i++)
-		unwritten += sb_held_write(spans[i].begin_ticks, spans[i].end_ticks, &kernels);
-}
-
-static void forget_spans(uint64_t now_ticks)
-{
-	uint32_t left = 0;
-
-	for (uint32_t i = 0; i < span_count; i++)
-		if (spans[i].until_ticks > now_ticks)
-			spans[left++] = spans[i];
-	span_count = left;
+	for (uint32_t i = 0; i < kept.count; i++)
+		unwritten += sb_held_write(kept.all[i].begin_ticks, kept.all[i].end_ticks, &kernels);
 }
 
 /* The GPU may be behind: records of these launches are written for a second more. */
-static void keep_span(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
+static void keep_moment(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
 {
 	sb_gpu_counters_keep(begin_ticks, end_ticks);
 	if (!tracing)
 		return;
-	if (span_count == SPANS)
-		memmove(spans, spans + 1, --span_count * sizeof *spans);
-	spans[span_count++] = (struct span){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() };
+	sb_moments_add(&kept, (struct sb_moment){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() });
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)begin_ticks);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)end_ticks);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_KEPT, 1);
@@ -162,13 +146,13 @@ static void keep(
 		what, by, n->begin_ticks, n->end_ticks, normal_begin, normal_end, median, n->why);
 	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_MOMENT, text);
 	if (normal && normal_end < from)
-		keep_span(normal_begin, normal_end, tracing);
-	keep_span(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks,
+		keep_moment(normal_begin, normal_end, tracing);
+	keep_moment(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks,
 		tracing);
 	if (!tracing)
 		return;
 	say_overwritten(from);
-	write_spans();
+	write_kept();
 }
 
 /* ---- what is slow -------------------------------------------------------- */
@@ -262,8 +246,8 @@ void sb_slow_look(bool tracing)
 	if (!tracing)
 		return;
 	judge_recent(false);
-	write_spans();
-	forget_spans(sb_clock_ticks());
+	write_kept();
+	sb_moments_forget(&kept, sb_clock_ticks());
 }
 
 void sb_slow_stop(bool tracing)
@@ -272,7 +256,7 @@ void sb_slow_stop(bool tracing)
 	take_news(tracing);
 	if (tracing) {
 		judge_recent(true);
-		write_spans();
+		write_kept();
 	}
 	sb_held_done();
 }

@@ -1,59 +1,51 @@
-/* Moments and the innermost zone around each. */
+/* Moments of which everything is kept: the last ones, as long as something may still arrive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
-#include "analyze/python/moments.h"
+#include "gpu/moments.h"
 
-struct sample {
-	struct sb_moment at;
-	uint32_t zone; /* 0: in none */
-};
-
-static void claim(struct sb_moments *m, uint32_t zone, uint32_t track, int64_t begin_ns, int64_t end_ns)
+static void add(struct sb_moments *moments, uint64_t begin_ticks, uint64_t until_ticks)
 {
-	struct sb_zone z = { .track = track, .begin_ns = begin_ns, .end_ns = end_ns };
-	struct sample *all = m->all;
-	uint32_t i = sb_moments_from(m, track, begin_ns);
-
-	while (sb_moments_claim(m, &z, &i)) {
-		assert_int_equal(all[i].zone, 0); /* nobody claims twice */
-		all[i].zone = zone;
-	}
+	sb_moments_add(moments, (struct sb_moment){ begin_ticks, begin_ticks + 1, until_ticks });
 }
 
-static void the_first_zone_that_ends_claims(void **state)
+static void a_full_list_forgets_the_oldest(void **state)
 {
-	struct sample all[] = { { { 50, 1, 0 }, 0 }, { { 10, 1, 0 }, 0 }, { { 30, 2, 0 }, 0 },
-		{ { 30, 1, 0 }, 0 }, { { 90, 1, 0 }, 0 } };
-	const uint32_t expected[] = { 2, 1, 2, 0,
-		3 }; /* by track and time: 10 30 50 90 of track 1, 30 of track 2 */
-	struct sb_moments m = { all, 5, sizeof *all };
+	struct sb_moments moments = { 0 };
 
-	sb_moments_sort(&m);
-	claim(&m, 1, 1, 20, 40);
-	claim(&m, 2, 1, 0, 60);
-	claim(&m, 3, 2, 30, 30);
-	for (uint32_t i = 0; i < 5; i++)
-		assert_int_equal(all[i].zone, expected[i]);
+	(void)state;
+	for (uint64_t i = 0; i < SB_MOMENTS + 3; i++)
+		add(&moments, i, 100);
+	assert_int_equal(moments.count, SB_MOMENTS);
+	assert_int_equal(moments.all[0].begin_ticks, 3);
+	assert_int_equal(moments.all[SB_MOMENTS - 1].begin_ticks, SB_MOMENTS + 2);
 }
 
-static void none_are_fine(void **state)
+static void a_moment_is_forgotten_when_its_time_has_passed(void **state)
 {
-	struct sb_moments m = { NULL, 0, sizeof(struct sample) };
+	struct sb_moments moments = { 0 };
 
-	sb_moments_sort(&m);
-	assert_int_equal(sb_moments_from(&m, 1, 0), 0);
-	claim(&m, 1, 1, 0, 100);
+	(void)state;
+	add(&moments, 1, 30);
+	add(&moments, 2, 10);
+	add(&moments, 3, 20);
+	sb_moments_forget(&moments, 15);
+	assert_int_equal(moments.count, 2);
+	assert_int_equal(moments.all[0].begin_ticks, 1);
+	assert_int_equal(moments.all[1].begin_ticks, 3);
+	sb_moments_forget(&moments, 30);
+	assert_int_equal(moments.count, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_zone_that_ends_claims),
-		cmocka_unit_test(none_are_fine),
+		cmocka_unit_test(a_full_list_forgets_the_oldest),
+		cmocka_unit_test(a_moment_is_forgotten_when_its_time_has_passed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
