@@ -7,6 +7,7 @@
 #include "exchange/import.h"
 #include "import_progress.h"
 #include "run/catalogue.h"
+#include "run/nodes.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -103,6 +104,16 @@ static int open_ranks(
 	return err ? complain_last() : 0;
 }
 
+/* Its recordings lie in the runs of several nodes. */
+static bool is_of_nodes(const char *path)
+{
+	struct sb_nodes nodes = { 0 };
+	bool several = !sb_job_find_nodes(path, &nodes) && nodes.count;
+
+	sb_nodes_done(&nodes);
+	return several;
+}
+
 int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **out_run)
 {
 	struct sb_aggregate *a = NULL;
@@ -114,7 +125,7 @@ int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **
 		return code;
 	if (sb_run_resolve(spec, path, sizeof path))
 		return complain_last();
-	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB)
+	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB && !is_of_nodes(path))
 		return run_arg_open(args, spec, out_run);
 	if (job_arg_read(path, 0, &a))
 		return complain_last();

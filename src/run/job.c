@@ -7,6 +7,7 @@
 #include "run/brief.h"
 #include "run/catalogue.h"
 #include "run/members.h"
+#include "run/nodes.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -334,7 +335,7 @@ static int find_in_job(const char *folder, struct sb_job *job)
 	return err ? err : find_ranks(take_one(job)->path, job);
 }
 
-int sb_job_find(const char *path, struct sb_job *out_job)
+int sb_job_find_itself(const char *path, struct sb_job *out_job)
 {
 	struct sb_job job = { 0 };
 	size_t ranks = 0;
@@ -351,4 +352,95 @@ int sb_job_find(const char *path, struct sb_job *out_job)
 	}
 	*out_job = job;
 	return 0;
+}
+
+/* ---- nodes side by side ---- */
+
+/* An attempt of the job is that attempt on every node. */
+static int merge_attempts(struct sb_job *job, const struct sb_job *node)
+{
+	for (size_t i = 0; i < node->attempt_count; i++) {
+		const struct sb_job_attempt *from = &node->attempts[i];
+		struct sb_job_attempt *to = NULL;
+
+		for (size_t k = 0; k < job->attempt_count && !to; k++)
+			to = job->attempts[k].number == from->number ? &job->attempts[k] : NULL;
+		if (!to)
+			to = add_attempt(job, from->number, from->path);
+		if (!to)
+			return no_memory(from->path);
+		to->rank_count += from->rank_count;
+		to->closed_count += from->closed_count;
+		to->world_size = from->world_size > to->world_size ? from->world_size : to->world_size;
+		to->live |= from->live;
+		to->taken |= from->taken;
+		if (!to->start_real_ns || from->start_real_ns < to->start_real_ns)
+			to->start_real_ns = from->start_real_ns;
+	}
+	return 0;
+}
+
+static int add_node(struct sb_job *job, const char *path)
+{
+	struct sb_job node = { 0 };
+	int err = sb_job_find_itself(path, &node);
+
+	for (size_t i = 0; i < node.rank_count && !err; i++)
+		err = add_rank(job, node.ranks[i]);
+	if (!err && !node.rank_count)
+		err = add_rank(job, path);
+	if (!err)
+		err = merge_attempts(job, &node);
+	sb_job_done(&node);
+	return err;
+}
+
+static int find_in_nodes(const struct sb_nodes *nodes, struct sb_job *out_job)
+{
+	struct sb_job job = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < nodes->count && !err; i++)
+		err = add_node(&job, nodes->all[i].path);
+	if (err) {
+		sb_job_done(&job);
+		return err;
+	}
+	*out_job = job;
+	return 0;
+}
+
+/* Ranks of its world are missing: they may be those of another node. */
+static bool is_one_node(const char *path, const struct sb_job *job)
+{
+	const struct sb_job_attempt *a = job->attempt_count ? &job->attempts[job->attempt_count - 1] : NULL;
+
+	return a && a->world_size > (int64_t)job->rank_count && strcmp(sb_filename_of(path), ".") != 0 &&
+	       sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUN;
+}
+
+int sb_job_find_nodes(const char *path, struct sb_nodes *out_nodes)
+{
+	struct sb_job job = { 0 };
+	int err = 0;
+
+	memset(out_nodes, 0, sizeof *out_nodes);
+	if (sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUNS)
+		return sb_nodes_find(path, out_nodes);
+	err = sb_job_find_itself(path, &job);
+	if (!err && is_one_node(path, &job))
+		err = sb_nodes_find_beside(path, out_nodes);
+	sb_job_done(&job);
+	return err;
+}
+
+int sb_job_find(const char *path, struct sb_job *out_job)
+{
+	struct sb_nodes nodes = { 0 };
+	int err = sb_job_find_nodes(path, &nodes);
+
+	if (!err)
+		err = nodes.count ? find_in_nodes(&nodes, out_job) : sb_job_find_itself(path, out_job);
+	sb_nodes_done(&nodes);
+	return err;
 }

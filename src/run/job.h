@@ -24,8 +24,15 @@ struct sb_job {
 
 /* path: a job's folder (rank_<N> in it), or a run's folder whose recordings are of several
  * ranks. FOLDER, FOLDER.2, FOLDER.3 are attempts of one job: FOLDER means the last one that
- * is complete, FOLDER.2 and FOLDER/. that attempt alone. Anything else: no ranks. */
+ * is complete, FOLDER.2 and FOLDER/. that attempt alone. Also a folder with the runs of several
+ * nodes (nodes.h), or one of these runs: RUN means the job on all nodes, RUN/. that node alone.
+ * Anything else: no ranks. */
 int sb_job_find(const char *path, struct sb_job *out_job);
+/* The same without other nodes' runs. */
+int sb_job_find_itself(const char *path, struct sb_job *out_job);
+/* The runs of the nodes that make up the job; none: it lies in one folder, or is no job. */
+struct sb_nodes;
+int sb_job_find_nodes(const char *path, struct sb_nodes *out_nodes);
 void sb_job_done(struct sb_job *job); /* job may be zeroed */
 
 /* folder: an attempt of ranks (rank_<N> in it). True if all ranks of its world are there and none runs any
@@ -41,7 +48,7 @@ bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t
 /* A run's folder whose recordings are of several ranks, as a launcher leaves it: on one machine, or on each node of a job. */
 bool sb_job_is_node(const char *path);
 /* JOB/rank_3 of a job whose rank_<N> are such folders: true, with where that rank lies (JOB/rank_1/rank_3). The node's
- * own folder is JOB/rank_1/. then. */
+ * own folder is JOB/rank_1/. then. The same for FOLDER/rank_3 where the job has no folder (nodes.h). */
 bool sb_job_rank_in_node(const char *path, char *out_path, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "run/catalogue.h"
 #include "run/job.h"
+#include "run/nodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,19 +56,57 @@ static const char *folder_of(const struct sb_job *job, const char *path)
 	return path;
 }
 
-int sb_job_parts_find(const char *path, struct sb_job_parts *out_parts)
+/* A node with several ranks is called by the lowest of them, as where srun started a launcher on each. */
+static int add_node(struct sb_job_parts *parts, const struct sb_node *node)
 {
-	struct sb_job_parts parts = { 0 };
+	struct sb_job job = { 0 };
+	char name[32];
+	int err = 0;
+
+	if (sb_catalogue_kind(node->path, NULL) == SB_CATALOGUE_JOB) {
+		err = sb_job_find_itself(node->path, &job);
+		if (!err)
+			err = add_ranks(parts, folder_of(&job, node->path));
+		sb_job_done(&job);
+		return err;
+	}
+	snprintf(name, sizeof name, "rank_%d", (int)node->first_rank);
+	return add(parts, name, node->path);
+}
+
+static int add_nodes(struct sb_job_parts *parts, const char *path)
+{
+	struct sb_nodes nodes = { 0 };
+	int err = sb_job_find_nodes(path, &nodes);
+
+	for (size_t i = 0; i < nodes.count && !err; i++)
+		err = add_node(parts, &nodes.all[i]);
+	sb_nodes_done(&nodes);
+	return err;
+}
+
+static int add_own(struct sb_job_parts *parts, const char *path)
+{
 	struct sb_job job = { 0 };
 	const char *folder;
-	int err = sb_job_find(path, &job);
+	int err = sb_job_find_itself(path, &job);
 
 	folder = err ? path : folder_of(&job, path);
 	if (!err && job.rank_count && sb_catalogue_kind(folder, NULL) == SB_CATALOGUE_RUN)
-		err = add(&parts, "", folder);
+		err = add(parts, "", folder);
 	if (!err && job.rank_count)
-		err = add_ranks(&parts, folder);
+		err = add_ranks(parts, folder);
 	sb_job_done(&job);
+	return err;
+}
+
+int sb_job_parts_find(const char *path, struct sb_job_parts *out_parts)
+{
+	struct sb_job_parts parts = { 0 };
+	int err = add_nodes(&parts, path);
+
+	if (!err && !parts.count)
+		err = add_own(&parts, path);
 	if (err) {
 		sb_job_parts_done(&parts);
 		return err;

@@ -5,6 +5,7 @@
 #include "base/filename.h"
 #include "run/catalogue.h"
 #include "run/members.h"
+#include "run/nodes.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -67,6 +68,31 @@ static bool find_in_nodes(const char *folder, const char *name, char *out_path, 
 	return there;
 }
 
+/* FOLDER/rank_3 of a folder with the runs of several nodes. */
+static bool find_beside(const char *folder, const char *name, char *out_path, size_t size)
+{
+	struct sb_nodes nodes = { 0 };
+	const char *found = NULL;
+	struct sb_job job = { 0 };
+
+	if (sb_job_find_nodes(folder, &nodes))
+		return false;
+	for (size_t i = 0; i < nodes.count && !found; i++) {
+		sb_job_done(&job);
+		if (sb_job_find_itself(nodes.all[i].path, &job))
+			continue;
+		for (size_t k = 0; k < job.rank_count && !found; k++)
+			found = strcmp(sb_filename_of(job.ranks[k]), name) ? NULL : job.ranks[k];
+		if (!job.rank_count && nodes.all[i].first_rank == strtol(name + 5, NULL, 10))
+			found = nodes.all[i].path;
+	}
+	if (found && strlen(found) < size)
+		snprintf(out_path, size, "%s", found);
+	sb_job_done(&job);
+	sb_nodes_done(&nodes);
+	return found != NULL;
+}
+
 bool sb_job_rank_in_node(const char *path, char *out_path, size_t size)
 {
 	char folder[PATH_MAX], name[64];
@@ -76,6 +102,8 @@ bool sb_job_rank_in_node(const char *path, char *out_path, size_t size)
 	if (!split(path, folder, sizeof folder, name, sizeof name))
 		return false;
 	sb_catalogue_kind(folder, &ranks);
+	if (!ranks && stat(path, &st))
+		return find_beside(folder, name, out_path, size);
 	if (!ranks || (!stat(path, &st) && !sb_job_is_node(path)))
 		return false;
 	return find_in_nodes(folder, name, out_path, size);

@@ -2,13 +2,13 @@
 #include "run/resolve.h"
 
 #include "run/job.h"
+#include "run/newest.h"
 #include "run/run.h"
 #include "base/error.h"
 #include "run/folder_files.h"
 #include "base/filename.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static sb_run_importer *importer;
@@ -33,98 +32,7 @@ void sb_run_set_job_opener(sb_run_job_opener *function)
 	job_opener = function;
 }
 
-const char *sb_run_root(void)
-{
-	const char *root = getenv("STROBE_OUTPUT_DIR");
-
-	return root && *root ? root : "./strobe-runs";
-}
-
-/* ---- last ---------------------------------------------------------------- */
-
-struct candidate {
-	char name[NAME_MAX + 1];
-	char stamp[32]; /* "YYYYmmdd-HHMMSS" */
-	struct timespec changed;
-};
-
-/* The "-YYYYmmdd-HHMMSS-pid" at the end of a run folder's name. */
-static bool stamp_of(const char *name, char *out_stamp)
-{
-	const char *pid = strrchr(name, '-');
-
-	if (!pid || pid - name < 16 || pid[-16] != '-' || pid[-7] != '-' || !isdigit((unsigned char)pid[1]))
-		return false;
-	for (const char *p = pid - 15; p < pid; p++)
-		if (!isdigit((unsigned char)*p) && p != pid - 7)
-			return false;
-	memcpy(out_stamp, pid - 15, 15);
-	out_stamp[15] = 0;
-	return true;
-}
-
-static void describe(const struct sb_catalogue_entry *entry, struct candidate *out_candidate)
-{
-	snprintf(out_candidate->name, sizeof out_candidate->name, "%s", entry->name);
-	out_candidate->changed = entry->changed;
-	if (!stamp_of(entry->name, out_candidate->stamp)) {
-		struct tm tm;
-
-		localtime_r(&entry->changed.tv_sec, &tm);
-		strftime(out_candidate->stamp, sizeof out_candidate->stamp, "%Y%m%d-%H%M%S", &tm);
-	}
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	int order = strcmp(y->stamp, x->stamp);
-
-	if (order)
-		return order;
-	if (x->changed.tv_sec != y->changed.tv_sec)
-		return x->changed.tv_sec > y->changed.tv_sec ? -1 : 1;
-	if (x->changed.tv_nsec != y->changed.tv_nsec)
-		return x->changed.tv_nsec > y->changed.tv_nsec ? -1 : 1;
-	return strcmp(y->name, x->name);
-}
-
-static int list_runs(const char *root, struct candidate **out_all, size_t *out_count)
-{
-	struct sb_catalogue found = { 0 };
-	struct candidate *all;
-	size_t count = 0;
-	int err = sb_catalogue_list(root, &found);
-
-	if (err == STROBE_ENOMEM)
-		return err;
-	if (err)
-		return sb_fail(STROBE_ENOENT,
-			"no runs in '%s': %s; record one with 'strobe run -- COMMAND', or name a run folder "
-			"or file",
-			root, strerror(errno));
-	all = calloc(found.count + 1, sizeof *all);
-	for (size_t i = 0; all && i < found.count; i++)
-		if (!found.entries[i].link && found.entries[i].kind != SB_CATALOGUE_RUNS)
-			describe(&found.entries[i], &all[count++]);
-	sb_catalogue_done(&found);
-	if (!all)
-		return sb_fail(STROBE_ENOMEM, "no memory to list '%s'", root);
-	if (count)
-		qsort(all, count, sizeof *all, newest_first);
-	*out_all = all;
-	*out_count = count;
-	return 0;
-}
-
-/* The newest attempt was not asked for by name: the job is meant. */
-static void take_job_of_attempt(char *path, size_t size)
-{
-	char first[PATH_MAX];
-
-	if (sb_job_is_later_attempt(path, first, sizeof first))
-		snprintf(path, size, "%s", first);
-}
+/* ---- ids ----------------------------------------------------------------- */
 
 /* "train-7.1" is the first attempt alone, whose folder is called train-7. */
 static void take_first_attempt(char *path, size_t size)
@@ -138,98 +46,6 @@ static void take_first_attempt(char *path, size_t size)
 	sb_catalogue_kind(folder, &ranks);
 	if (ranks)
 		snprintf(path, size, "%s/.", folder);
-}
-
-/* A folder of runs stands for its newest run. Any other folder is left as it is. */
-static void take_newest_of(const char *folder, char *out_path, size_t size)
-{
-	struct candidate *all = NULL;
-	size_t count = 0;
-
-	if (sb_catalogue_kind(folder, NULL) != SB_CATALOGUE_RUNS || list_runs(folder, &all, &count))
-		return;
-	if (count && strlen(folder) + strlen(all[0].name) + 1 < size) {
-		snprintf(out_path, size, "%s/%s", folder, all[0].name);
-		take_job_of_attempt(out_path, size);
-	}
-	free(all);
-}
-
-/* Where runs may be when no folder was given: ours, and those of compat's sessions
- * and of the profiling flags. */
-#define FOLDERS_MOST 4096
-static const char *const roots[] = { "./strobe-runs", "./profiling_reports", "./profiling_results", NULL };
-
-/* Takes root where its newest run is newer than the newest so far. */
-static bool take_if_newer(const char *root, bool any, struct candidate *newest)
-{
-	struct candidate *all = NULL;
-	size_t count = 0;
-	bool taken = false;
-
-	if (!access(root, F_OK) && !list_runs(root, &all, &count) && count &&
-		(!any || newest_first(&all[0], newest) < 0)) {
-		*newest = all[0];
-		taken = true;
-	}
-	free(all);
-	return taken;
-}
-
-/* Whether strobe left a link 'last' there. */
-static bool has_last(const char *root)
-{
-	char link[NAME_MAX + 24];
-	struct stat st;
-
-	snprintf(link, sizeof link, "%s/last", root);
-	return !lstat(link, &st) && S_ISLNK(st.st_mode);
-}
-
-/* A folder here that a program or a configuration chose for its runs, or for those of its ranks. Takes the one with
- * the newest run, where that is newer than the newest so far. */
-static bool take_other_root(bool any, struct candidate *newest, char *out, size_t size)
-{
-	DIR *here = opendir(".");
-	struct dirent *entry;
-	bool taken = false;
-	int left = FOLDERS_MOST;
-
-	while (here && left-- > 0 && (entry = readdir(here))) {
-		char root[NAME_MAX + 16];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(root, sizeof root, "./%s", entry->d_name);
-		if (!has_last(root))
-			snprintf(root, sizeof root, "./%s/rank_0", entry->d_name);
-		if (!has_last(root) || !take_if_newer(root, any || taken, newest))
-			continue;
-		taken = true;
-		snprintf(out, size, "%s", root);
-	}
-	if (here)
-		closedir(here);
-	return taken;
-}
-
-/* The folder with the newest run; sb_run_root() where it was chosen or none has one. */
-static const char *newest_root(void)
-{
-	static _Thread_local char other[NAME_MAX + 16];
-	const char *best = sb_run_root(), *chosen = getenv("STROBE_OUTPUT_DIR");
-	struct candidate newest;
-	bool any = false;
-
-	for (const char *const *root = roots; *root && !(chosen && *chosen); root++) {
-		if (take_if_newer(*root, any, &newest)) {
-			best = *root;
-			any = true;
-		}
-	}
-	if (!(chosen && *chosen) && take_other_root(any, &newest, other, sizeof other))
-		best = other;
-	return best;
 }
 
 /* "job-9.rank_0", as `strobe mcp` and `serve` call a rank: "job-9/rank_0" where there is such a job. */
@@ -273,7 +89,7 @@ static void take_run_of_root(const char *id, char *out_path, size_t size)
 	const char *const one[] = { chosen, NULL };
 	char path[PATH_MAX];
 
-	for (const char *const *root = chosen && *chosen ? one : roots; *root; root++) {
+	for (const char *const *root = chosen && *chosen ? one : sb_run_roots; *root; root++) {
 		if ((size_t)snprintf(path, sizeof path, "%s/%s", *root, id) >= size)
 			continue;
 		take_rank_of_id(path);
@@ -332,29 +148,6 @@ bool sb_run_is_in_page(const char *spec)
 
 /* ---- any RUN ------------------------------------------------------------- */
 
-static int resolve_last(unsigned long back, char *out_path, size_t size)
-{
-	const char *root = newest_root();
-	struct candidate *all = NULL;
-	size_t count = 0;
-	int err = list_runs(root, &all, &count);
-
-	if (err)
-		return err;
-	if (!count)
-		err = sb_fail(
-			STROBE_ENOENT, "no runs in '%s': record one with 'strobe run -- COMMAND'", root);
-	else if (back >= count)
-		err = sb_fail(STROBE_ENOENT, "'last~%lu' does not exist: '%s' holds %zu run%s", back, root,
-			count, count == 1 ? "" : "s");
-	else
-		snprintf(out_path, size, "%s/%s", root, all[back].name);
-	free(all);
-	if (!err)
-		take_job_of_attempt(out_path, size);
-	return err;
-}
-
 int sb_run_resolve(const char *spec, char *out_path, size_t size)
 {
 	char *end;
@@ -371,7 +164,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 				return sb_fail(STROBE_EINVAL,
 					"'%s' is not a run: write last, last~1, last~2...", spec);
 		}
-		return resolve_last(back, out_path, size);
+		return sb_newest_resolve(back, out_path, size);
 	}
 	if ((size_t)snprintf(out_path, size, "%s", spec) >= size)
 		return sb_fail(STROBE_EINVAL, "the name of the run is too long: %.60s...", spec);
@@ -381,7 +174,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 		if (!strcmp(out_path, spec) && *spec != '/')
 			take_run_of_root(spec, out_path, size);
 	} else if (S_ISDIR(st.st_mode)) {
-		take_newest_of(spec, out_path, size);
+		sb_newest_take(spec, out_path, size);
 	}
 	take_rank_of_node(out_path, size);
 	page = take_job_of_page(out_path, size);

@@ -6,6 +6,7 @@
 #include "base/room.h"
 #include "format/started.h"
 #include "run/catalogue.h"
+#include "run/nodes.h"
 #include "run/rank_briefs.h"
 
 #include <stdio.h>
@@ -221,20 +222,64 @@ static int scan_ranks(const char *job, const char *id_of_job, const char *prefix
 	return err ? err : keep_job(l, first, id_of_job, job);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int keep_node(struct sb_listing *l, const char *prefix, struct sb_node *node)
+{
+	struct sb_catalogue_entry whole = { .path = node->path, .kind = sb_catalogue_kind(node->path, NULL) };
+	struct sb_catalogue found = { 0 };
+	char name[32];
+	int err = 0;
+
+	snprintf(name, sizeof name, "rank_%d", (int)node->first_rank);
+	whole.name = name;
+	if (whole.kind != SB_CATALOGUE_JOB)
+		return keep_rank(l, prefix, &whole);
+	if (sb_catalogue_list(node->path, &found))
+		return 0;
+	for (size_t i = 0; i < found.count && !err; i++)
+		if (!found.entries[i].link && sb_catalogue_is_rank(found.entries[i].name))
+			err = keep_rank(l, prefix, &found.entries[i]);
+	sb_catalogue_done(&found);
+	return err;
+}
+
+/* The newest job where its nodes' runs lie side by side: called by the folder, its ranks FOLDER.rank_<N>. */
+static int scan_nodes(const char *folder, struct sb_listing *l, struct sb_nodes *nodes)
+{
+	size_t first = l->count;
+	char prefix[300], whole[PATH_BYTES];
+	const char *id = last_part(realpath(folder, whole) ? whole : folder);
+	int err = sb_nodes_find(folder, nodes);
+
+	snprintf(prefix, sizeof prefix, "%.255s.", id);
+	for (size_t i = 0; i < nodes->count && !err; i++)
+		err = keep_node(l, prefix, &nodes->all[i]);
+	return err || !nodes->count ? err : keep_job(l, first, id, folder);
+}
+
 /* Links are left out: "last" names a run that is listed already. */
 static int scan_folder(const char *folder, struct sb_listing *l)
 {
 	struct sb_catalogue found = { 0 };
+	struct sb_nodes nodes = { 0 };
 	int err;
 
 	if (access(folder, F_OK))
 		return 0;
-	err = sb_catalogue_list(folder, &found);
+	err = scan_nodes(folder, l, &nodes);
+	if (!err)
+		err = sb_catalogue_list(folder, &found);
 	for (size_t i = 0; i < found.count && !err; i++) {
 		const struct sb_catalogue_entry *e = &found.entries[i];
 		char prefix[300];
 
-		if (e->link || e->kind == SB_CATALOGUE_RUNS)
+		if (e->link || e->kind == SB_CATALOGUE_RUNS || sb_nodes_have(&nodes, e->path))
 			continue;
 		snprintf(prefix, sizeof prefix, "%s.", e->name);
 		err = keep_run_with_ranks(l, e->name, e->path, prefix);
@@ -242,14 +287,8 @@ static int scan_folder(const char *folder, struct sb_listing *l)
 			err = scan_ranks(e->path, e->name, prefix, l);
 	}
 	sb_catalogue_done(&found);
+	sb_nodes_done(&nodes);
 	return err;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 int sb_listing_scan(const char *target, struct sb_listing *out_listing)

@@ -113,6 +113,9 @@ void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb
 	if (a->metrics[SB_METRIC_COLLECTIVE].count)
 		sb_buf_printf(out, "Waiting at collectives: %.2f s over all ranks, %.1f %% of their time\n",
 			a->wait_s, 100 * a->wait_ratio);
+	if (a->world_size > (int64_t)a->rank_count)
+		sb_buf_puts(out, "Other nodes: put their runs into one folder with this one, 'strobe report "
+				 "FOLDER' is on all\n");
 	sb_buf_printf(out, "All ranks:  strobe aggregate %s\nOne rank:   strobe report %s/rank_%" PRId64 "\n",
 		folder, folder, a->ranks[0].rank);
 }
