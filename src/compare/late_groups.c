@@ -10,6 +10,8 @@
 #include <string.h>
 
 enum { GROUPS_MAX = 64, COLLECTIVES_MIN = 8 };
+#define WORTH_RATIO \
+	0.05 /* of the time together, that each of the others waits; less is chance on a busy machine */
 
 struct group {
 	const char *name;
@@ -78,6 +80,39 @@ static void look(const struct sb_aggregate *a, const struct sb_meet_part *p, siz
 	g->late.wait_s += first_s * (double)(count - inside) - sum_s;
 }
 
+static double time_together_s(const struct sb_aggregate *a)
+{
+	double most_s = 0;
+
+	for (size_t i = 0; i < a->rank_count; i++)
+		most_s = fmax(most_s, a->work_measure == SB_WORK_BETWEEN_COLLECTIVES
+					      ? a->ranks[i].together_s
+					      : a->ranks[i].metrics[SB_METRIC_WALL]);
+	return most_s;
+}
+
+/* Of many collectives some are looked at: there are so many times more. */
+static double times_more(const struct sb_aggregate *a)
+{
+	double most_ratio = 1;
+
+	for (size_t i = 0; i < a->rank_count; i++)
+		if (a->ranks[i].collective_count)
+			most_ratio = fmax(most_ratio,
+				(double)a->ranks[i].collective_total / (double)a->ranks[i].collective_count);
+	return most_ratio;
+}
+
+static bool is_late(const struct sb_aggregate *a, const struct group *g)
+{
+	const struct sb_late_group *late = &g->late;
+
+	return g->member_count > 1 && late->shared_count >= COLLECTIVES_MIN &&
+	       4 * late->late_count >= 3 * late->shared_count &&
+	       late->wait_s * times_more(a) >=
+		       WORTH_RATIO * time_together_s(a) * (double)(a->rank_count - g->member_count);
+}
+
 static int by_wait(const void *x, const void *y)
 {
 	const struct sb_late_group *a = x, *b = y;
@@ -102,8 +137,7 @@ int sb_aggregate_find_late_groups(struct sb_aggregate *a, const struct sb_meet *
 		struct sb_late_group *late = &groups[i].late;
 
 		late->group = groups[i].name;
-		if (groups[i].member_count > 1 && late->shared_count >= COLLECTIVES_MIN &&
-			3 * late->late_count >= 2 * late->shared_count)
+		if (is_late(a, &groups[i]))
 			a->late_groups[a->late_group_count++] = *late;
 	}
 	if (a->late_group_count)
