@@ -197,7 +197,8 @@ static void describe(const struct sb_comparison *c, const struct sb_stage_change
 	else if (isnan(s->now_s))
 		snprintf(out, size, "%s is gone: %s saved", label, took(s->base_s, 0, more, sizeof more));
 	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s)
-		snprintf(out, size, "%s, outside the stages in it, took %s %s (%s)", label, more,
+		snprintf(out, size, "%s itself, not counting the %s inside it, took %s %s (%s)", label,
+			strncmp(s->name, "import ", 7) ? "stages" : "imports", more,
 			s->contribution_s > 0 ? "longer" : "less",
 			from_to(s->base_self_s, s->now_self_s, times, sizeof times));
 	else
