@@ -1,10 +1,15 @@
 /* Writes the seeds of the recording fuzzer: small files that hold every record
- * type. usage: make_corpus FOLDER */
+ * type. usage: make_corpus FOLDER, or make_corpus FOLDER job: what the pages of jobs hold, instead */
+#include "base/buf.h"
+#include "exchange/share.h"
 #include "format/builder.h"
 #include "format/packed.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct sb_builder *open_in(const char *folder, const char *name)
 {
@@ -245,8 +250,72 @@ static int packed(const char *folder)
 	return err && err != STROBE_ENOTSUP;
 }
 
+/* ---- jobs ---- */
+
+#define RANKS 3
+
+/* A folder of ranks below the folder, for a while. */
+static int make_ranks(const char *folder, char job[512])
+{
+	static const char *const from[RANKS] = { "zones", "records", "pipeline" };
+	int err = zones(folder) || records(folder) || pipeline(folder);
+
+	snprintf(job, 512, "%.400s/job", folder);
+	err = err || mkdir(job, 0700);
+	for (int rank = 0; rank < RANKS && !err; rank++) {
+		char old[600], made[600];
+
+		snprintf(made, sizeof made, "%s/rank_%d", job, rank);
+		err = mkdir(made, 0700);
+		snprintf(old, sizeof old, "%s/%s.strobe", folder, from[rank]);
+		snprintf(made, sizeof made, "%s/rank_%d/run.strobe", job, rank);
+		err = err || rename(old, made);
+	}
+	return err;
+}
+
+static void remove_ranks(const char *job)
+{
+	for (int rank = 0; rank < RANKS; rank++) {
+		char made[600];
+
+		snprintf(made, sizeof made, "%s/rank_%d/run.strobe", job, rank);
+		unlink(made);
+		snprintf(made, sizeof made, "%s/rank_%d", job, rank);
+		rmdir(made);
+	}
+	rmdir(job);
+}
+
+/* What a page of the ranks holds, once as it is and once to be put into a page: the first byte says which. */
+static int jobs(const char *folder)
+{
+	char job[512], packed[600];
+	struct sb_buf bytes = { 0 };
+	int err = make_ranks(folder, job);
+
+	snprintf(packed, sizeof packed, "%s.packed", job);
+	err = err || sb_share_job_pack(job, packed) || sb_buf_read_file(&bytes, packed, 1u << 24);
+	unlink(packed);
+	remove_ranks(job);
+	for (int way = 0; way < 2 && !err; way++) {
+		struct sb_buf seed = { 0 };
+		char path[600];
+
+		sb_buf_putc(&seed, (char)way);
+		sb_buf_add(&seed, sb_buf_text(&bytes), bytes.size);
+		snprintf(path, sizeof path, "%s.%d", job, way);
+		err = sb_buf_write_file(&seed, path, 0600);
+		sb_buf_done(&seed);
+	}
+	sb_buf_done(&bytes);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[2], "job"))
+		return jobs(argv[1]) != 0;
 	if (argc != 2)
 		return 2;
 	return zones(argv[1]) || records(argv[1]) || pipeline(argv[1]) || digest(argv[1]) || packed(argv[1]);
