@@ -36,6 +36,7 @@ struct plan {
 	double step_s;
 	bool world; /* a group of all at the end of each step */
 	bool pipeline;
+	bool hosts_alone; /* ranks meet on their host and in the world, and nowhere else */
 };
 
 static double now[RANKS_MAX]; /* true time of each rank */
@@ -138,7 +139,7 @@ static void run_step(const struct plan *p, int step)
 		for (int h = 0; h < p->hosts; h++)
 			members[h] = h * p->per_host + i;
 		snprintf(group, sizeof group, "nccl:dp%d", i);
-		if (!p->pipeline)
+		if (!p->pipeline && !p->hosts_alone)
 			meet(p, members, p->hosts, group, step);
 	}
 	for (int r = 0; r < p->ranks && p->world; r++)
@@ -221,10 +222,45 @@ static void the_stated_uncertainty_holds_the_truth_and_blame_is_right(void **sta
 	assert_true((double)deserved >= 0.99 * (double)blamed);
 }
 
+/* A job on two hosts, of which the second comes later at each step. */
+static size_t late_groups_where(double late_s)
+{
+	struct plan p = { .hosts = 2,
+		.per_host = 2,
+		.ranks = 4,
+		.tp = 2,
+		.transfer_s = 50e-6,
+		.step_s = 0.05,
+		.world = true,
+		.hosts_alone = true,
+		.delay_s = { 0, 0, late_s, late_s } };
+	struct sb_aggregate *a;
+	size_t count;
+
+	seed = 7;
+	a = run_job(&p);
+	count = a->late_group_count;
+	if (count)
+		assert_string_equal(a->late_groups[0].group, "nccl:2-3:tp");
+	sb_aggregate_free(a);
+	return count;
+}
+
+static void a_group_is_late_only_where_the_others_wait_for_it(void **state)
+{
+	assert_int_equal(late_groups_where(0.08), 1);
+	assert_int_equal(late_groups_where(0.006), 1);
+	assert_int_equal(
+		late_groups_where(0.001), 0); /* every time, but 2 % of the time is nothing to look for */
+	assert_int_equal(late_groups_where(0), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(
-		the_stated_uncertainty_holds_the_truth_and_blame_is_right) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stated_uncertainty_holds_the_truth_and_blame_is_right),
+		cmocka_unit_test(a_group_is_late_only_where_the_others_wait_for_it),
+	};
 
 	return cmocka_run_group_tests_name("lateness", tests, NULL, NULL);
 }
