@@ -199,6 +199,8 @@ def _found(path):
     for picture in report.get("memory_over_time", []):
         if picture.get("by_line"):
             yield from _moments(picture, begin_us)
+    for segment in report.get("memory_segments", []):
+        yield "strobe.memory_segment", _segment(segment)
 
 
 def _unix_us(text):
@@ -216,6 +218,13 @@ def _facts(row, begin_us):
         facts["by_size"] = 1
     if "allocated_s" in row:
         facts["allocated_unix_us"] = begin_us + round(row["allocated_s"] * 1e6)
+    return facts
+
+
+def _segment(row):
+    parts = " ".join("%d:%d" % (size, round(1000 * used)) for size, used in zip(row["part_bytes"], row["used_ratio"]))
+    facts = {"set": os.getpid(), "device": row["device_index"], "bytes": int(row["segment_bytes"]), "parts": parts}
+    facts.update((key, int(row[key])) for key in ("free_bytes", "free_count", "largest_free_bytes"))
     return facts
 
 

@@ -237,6 +237,7 @@ struct sb_model {
 	struct sb_out_of_memory_panel out_of_memory;
 	struct sb_residency_panel residency;
 	struct sb_memory_pictures_panel memory_pictures;
+	struct sb_memory_segments_panel memory_segments;
 	struct sb_sizes_panel sizes;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;

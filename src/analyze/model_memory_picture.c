@@ -5,6 +5,8 @@ static const struct sb_field layer_rows[] = {
 	SB_FIELD(sb_memory_layer, component, "component", SB_ALWAYS, "as in residency"),
 	SB_FIELD(sb_memory_layer, dtype, "dtype", SB_KNOWN, "of weights"),
 	SB_FIELD_ARRAY(sb_memory_layer, mb, count, "held_mb", SB_ALWAYS, "at each moment"),
+	SB_FIELD(sb_memory_layer, stack, "stack", SB_KNOWN,
+		"of a line: the Python stack of its largest allocation, innermost first"),
 };
 static SB_FIELDS(layer, sb_memory_layer, "MemoryLayer", "One part of memory over time.");
 
@@ -12,6 +14,10 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 	SB_FIELD(sb_memory_picture, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD(sb_memory_picture, by_line, "by_line", SB_SET,
 		"layers are lines of the program, from the allocator's history; absent: components"),
+	SB_FIELD(sb_memory_picture, by_stage, "by_stage", SB_SET,
+		"layers are stages: memory that rose while one was open and is still there; what is given "
+		"back "
+		"counts as what came last"),
 	SB_FIELD(sb_memory_picture, peak, "peak_index", SB_ALWAYS,
 		"the moment at which the layers are highest, from 0"),
 	SB_FIELD_ARRAY(sb_memory_picture, t_s, count, "t_s", SB_ALWAYS,
@@ -23,3 +29,19 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 };
 SB_FIELDS(sb_memory_picture_fields, sb_memory_picture, "MemoryPicture",
 	"What memory of a device, or of the host, held over time.");
+
+static const struct sb_field sb_memory_segment_fields_rows[] = {
+	SB_FIELD(sb_memory_segment, device, "device_index", SB_ALWAYS, "which GPU"),
+	SB_FIELD(
+		sb_memory_segment, bytes, "segment_bytes", SB_ALWAYS, "that the allocator took in one piece"),
+	SB_FIELD(sb_memory_segment, free_bytes, "free_bytes", SB_ALWAYS, "between blocks in use"),
+	SB_FIELD(sb_memory_segment, free_count, "free_count", SB_ALWAYS, "free pieces"),
+	SB_FIELD(sb_memory_segment, largest_free_bytes, "largest_free_bytes", SB_ALWAYS,
+		"the largest of them: a larger request does not fit"),
+	SB_FIELD_ARRAY(sb_memory_segment, part_bytes, part_count, "part_bytes", SB_ALWAYS,
+		"its blocks from one end to the other; neighbours that are small are joined"),
+	SB_FIELD_ARRAY(sb_memory_segment, used_ratio, part_count, "used_ratio", SB_ALWAYS,
+		"how much of each part is in use"),
+};
+SB_FIELDS(sb_memory_segment_fields, sb_memory_segment, "MemorySegment",
+	"Blocks of a segment of torch's allocator, where free memory lies between blocks in use.");

@@ -17,14 +17,28 @@ struct sb_memory_pictures_panel {
 			const char *component, *dtype; /* dtype NULL: none */
 			double *mb; /* at each moment */
 			size_t count;
+			const char *stack; /* of a line's largest allocation, innermost first; NULL: none */
 		} * layers; /* from the bottom: what stays, then what comes and goes */
 		size_t layer_count;
 		int64_t peak; /* the moment at which they are highest, from 0 */
 		bool by_line; /* layers are lines of the program, and none of them */
+		bool by_stage; /* layers are stages in which memory came, and is still there */
 	} * all;
 	size_t count;
 };
 
-extern const struct sb_fields sb_memory_picture_fields;
+/* How full a segment of the allocator is, from one end to the other. */
+struct sb_memory_segments_panel {
+	struct sb_memory_segment {
+		int64_t device;
+		double bytes, free_bytes, largest_free_bytes;
+		int64_t free_count; /* pieces that lie apart */
+		double *part_bytes, *used_ratio; /* blocks in their order; small ones are joined */
+		size_t part_count;
+	} * all; /* those with the most free memory beside blocks in use, the first of each device first */
+	size_t count;
+};
+
+extern const struct sb_fields sb_memory_picture_fields, sb_memory_segment_fields;
 
 #endif

@@ -375,6 +375,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"what memory held, stage by stage"),
 	SB_FIELD_LIST(sb_model, memory_pictures.all, memory_pictures.count, "memory_over_time", SB_KNOWN,
 		sb_memory_picture_fields, "what memory held over time: each GPU, the host"),
+	SB_FIELD_LIST(sb_model, memory_segments.all, memory_segments.count, "memory_segments", SB_KNOWN,
+		sb_memory_segment_fields, "fragmentation: blocks of the allocator's segments"),
 	SB_FIELD_STRUCT(sb_model, sizes, "generation_sizes", SB_KNOWN, sb_sizes_fields,
 		"what generations of each size needed"),
 	SB_FIELD_STRUCT(sb_model, gpu_counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,

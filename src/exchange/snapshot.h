@@ -13,6 +13,9 @@
 #define SB_SNAPSHOT_BINS 4096
 #define SB_SNAPSHOT_LAYERS 10 /* lines that are followed over time */
 #define SB_SNAPSHOT_PARTS 200 /* of a history, for that */
+#define SB_SNAPSHOT_SEGMENTS 12 /* of a device, those with the most free memory */
+#define SB_SNAPSHOT_SEGMENT_PARTS 80
+#define SB_SNAPSHOT_BYTES_MOST (1ll << 50) /* of one allocation: more is no size */
 #define SB_SNAPSHOT_FAILURES 64 /* out of memory, listed */
 
 enum sb_snapshot_kind {
@@ -115,6 +118,16 @@ struct sb_snapshot_device {
 	struct sb_vec moments; /* struct sb_snapshot_moment; held: the first SB_SNAPSHOT_LAYERS of them */
 };
 
+/* A segment with free memory between blocks in use. */
+struct sb_snapshot_segment {
+	uint32_t device;
+	int64_t bytes, free_bytes, largest_free, free_count;
+	struct {
+		int64_t bytes, used;
+	} parts[SB_SNAPSHOT_SEGMENT_PARTS];
+	size_t part_count;
+};
+
 struct sb_snapshot_failure {
 	int64_t time_us, size, free_bytes, allocated; /* allocated: relative until the device is closed */
 	uint32_t device, stack;
@@ -128,6 +141,8 @@ struct sb_snapshot {
 	struct sb_vec blocks; /* struct sb_snapshot_block */
 	struct sb_vec devices; /* struct sb_snapshot_device, as they come */
 	struct sb_vec failures;
+	struct sb_vec pieces; /* of the open segment: snapshot_segments.c's */
+	struct sb_vec segments; /* struct sb_snapshot_segment */
 	int64_t reserved[64]; /* of the segments, by device */
 	uint64_t block_count, untracked_count;
 	struct sb_snapshot_live *live; /* what the history has allocated and not freed */
@@ -176,6 +191,10 @@ void sb_snapshot_layers_begin(struct sb_snapshot *s); /* an entry of a history c
 void sb_snapshot_layers_change(struct sb_snapshot *s, uint32_t line); /* its bytes have changed */
 void sb_snapshot_layers_end(struct sb_snapshot *s, const struct sb_snapshot_device *d); /* of the entry */
 void sb_snapshot_layers_close(struct sb_snapshot *s, struct sb_snapshot_device *d); /* its lines are listed */
+
+/* ---- snapshot_segments.c: blocks of the segments ---- */
+void sb_snapshot_piece_add(struct sb_snapshot *s, int64_t size, bool used); /* a block of the open segment */
+void sb_snapshot_pieces_close(struct sb_snapshot *s, uint32_t device); /* those were all of it */
 
 /* ---- snapshot_write.c ---- */
 int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strobe_path,

@@ -10,7 +10,6 @@
 #define DEVICES_MOST 64u
 #define HELD_MOST 200u
 #define SIZES_MOST (1u << 16)
-#define BYTES_MOST (1ll << 50) /* of one allocation: more is no size */
 enum { NOT_KNOWN, BEFORE, LINES_FIRST }; /* lines with a meaning of their own */
 
 bool sb_snapshot_init(struct sb_snapshot *s)
@@ -38,6 +37,8 @@ void sb_snapshot_done(struct sb_snapshot *s)
 	sb_vec_done(&s->lines);
 	sb_vec_done(&s->blocks);
 	sb_vec_done(&s->failures);
+	sb_vec_done(&s->pieces);
+	sb_vec_done(&s->segments);
 	sb_vec_done(&s->marks);
 	sb_map_done(&s->frame_index);
 	sb_map_done(&s->stack_index);
@@ -163,7 +164,7 @@ void sb_snapshot_block_add(struct sb_snapshot *s, const struct sb_snapshot_block
 	struct sb_snapshot_block *b;
 
 	s->block_count++;
-	if (block->size <= 0 || block->size > BYTES_MOST)
+	if (block->size <= 0 || block->size > SB_SNAPSHOT_BYTES_MOST)
 		return;
 	if (s->blocks.count == BLOCKS_MOST) {
 		s->untracked_count++;
@@ -176,15 +177,16 @@ void sb_snapshot_block_add(struct sb_snapshot *s, const struct sb_snapshot_block
 		s->failed = true;
 }
 
-/* The blocks that came since the last segment are this one's. */
 void sb_snapshot_segment_add(struct sb_snapshot *s, uint32_t device, int64_t size)
 {
-	struct sb_snapshot_block *blocks = s->blocks.items;
+	struct sb_snapshot_block *blocks =
+		s->blocks.items; /* those that came since the last segment are this one's */
 
-	if (device < DEVICES_MOST && size > 0 && size < BYTES_MOST)
+	if (device < DEVICES_MOST && size > 0 && size < SB_SNAPSHOT_BYTES_MOST)
 		s->reserved[device] += size;
 	for (size_t i = s->blocks.count; i > 0 && blocks[i - 1].device == UINT32_MAX; i--)
 		blocks[i - 1].device = device;
+	sb_snapshot_pieces_close(s, device);
 }
 
 /* ---- the history ---- */
@@ -330,7 +332,7 @@ void sb_snapshot_entry_add(struct sb_snapshot *s, const struct sb_snapshot_entry
 {
 	struct sb_snapshot_device *d = open_device(s, e->device);
 
-	if (!d || e->size < 0 || e->size > BYTES_MOST)
+	if (!d || e->size < 0 || e->size > SB_SNAPSHOT_BYTES_MOST)
 		return;
 	if (!d->entries)
 		d->first_us = d->peak_us = e->time_us >= 0 ? e->time_us : 0;

@@ -119,8 +119,11 @@ static void see_block(struct reading *r, const struct shape *shape)
 		has(shape, WORD_requested_size) && shape->requested > 0 ? shape->requested : shape->size,
 		shape->stack, UINT32_MAX };
 
-	if (shape->state == WORD_active_allocated || shape->state == WORD_active_pending_free ||
-		shape->state == WORD_active_awaiting_free)
+	bool used = shape->state == WORD_active_allocated || shape->state == WORD_active_pending_free ||
+		    shape->state == WORD_active_awaiting_free;
+
+	sb_snapshot_piece_add(&r->s, shape->size, used);
+	if (used)
 		sb_snapshot_block_add(&r->s, &b);
 }
 

@@ -154,6 +154,31 @@ static void put_moments(struct writing *w, const struct sb_snapshot_device *d)
 	}
 }
 
+static void put_segments(struct writing *w, const struct sb_snapshot_device *d, struct sb_buf *buf)
+{
+	const struct sb_snapshot_segment *all = w->s->segments.items;
+
+	for (size_t i = 0; i < w->s->segments.count; i++) {
+		struct attrs a = { .count = 0 };
+
+		if (all[i].device != d->device)
+			continue;
+		sb_buf_clear(buf);
+		for (size_t k = 0; k < all[i].part_count; k++)
+			sb_buf_printf(buf, "%s%lld:%.0f", k ? " " : "", (long long)all[i].parts[k].bytes,
+				1000 * (double)all[i].parts[k].used / (double)all[i].parts[k].bytes);
+		sb_buf_putc(buf, 0);
+		add_int(&a, "device", d->device);
+		add_int(&a, "bytes", all[i].bytes);
+		add_int(&a, "free_bytes", all[i].free_bytes);
+		add_int(&a, "free_count", all[i].free_count);
+		add_int(&a, "largest_free_bytes", all[i].largest_free);
+		add_text(&a, "parts", buf->data);
+		sb_builder_event(w->builder, since_start(w, d->last_us) + 1000, SB_EVENT_MEMORY_SEGMENT, 0,
+			a.all, a.count);
+	}
+}
+
 static uint32_t frame_of_stack(const struct sb_snapshot *s, uint32_t stack)
 {
 	uint32_t line = ((const struct sb_snapshot_stack *)s->stacks.items)[stack].line;
@@ -233,6 +258,7 @@ int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strob
 		put_snapshots(&w, &devices[i]);
 		put_held(&w, &devices[i], &buf);
 		put_moments(&w, &devices[i]);
+		put_segments(&w, &devices[i], &buf);
 	}
 	put_failures(&w, &buf);
 	put_notes(&w, entries);

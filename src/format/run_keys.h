@@ -51,6 +51,9 @@
  * line, stack; without a file: allocated before the history */
 #define SB_EVENT_MEMORY_HELD "strobe.memory_held"
 #define SB_EVENT_MEMORY_MOMENT "strobe.memory_moment" /* what the first ten of those lines held at a time */
+/* an event: a segment of torch's allocator with free memory between blocks in use. device, bytes, free_bytes, free_count,
+ * largest_free_bytes; parts: "bytes:thousandths in use", one after the other */
+#define SB_EVENT_MEMORY_SEGMENT "strobe.memory_segment"
 
 /* an event: a part of what a device's memory held. at, component, bytes, dtype, device */
 #define SB_EVENT_RESIDENT "strobe.resident"

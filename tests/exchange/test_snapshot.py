@@ -60,6 +60,43 @@ def test_lines_over_time_are_what_the_history_says(strobe, entries):
                 assert sum(held[index] for held in by_layer.values()) * MB == sum(live.values())
 
 
+def test_layers_of_lines_have_their_stacks(strobe):
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(make_snapshot.make()[0]))))
+    layers = report["memory_over_time"][0]["layers"]
+    assert all(layer["stack"].startswith(layer["component"]) and "main.py:3" in layer["stack"] for layer in layers[1:])
+    assert "stack" not in layers[0]
+
+
+def segment(device, address, blocks):
+    """blocks: MB in use, or minus MB free, one after the other."""
+    made, at = [], address
+    for mb in blocks:
+        made.append({"address": at, "size": abs(mb) * MB, "requested_size": abs(mb) * MB, "state": "active_allocated" if mb > 0 else "inactive", "frames": []})
+        at += abs(mb) * MB
+    return {"device": device, "address": address, "total_size": at - address, "stream": 0, "segment_type": "large", "blocks": made}
+
+
+def test_fragmentation_is_the_blocks_of_the_segments(strobe):
+    tiny = [2 if i % 2 else -2 for i in range(1000)]  # in use and free by turns: as full in every part
+    snapshot = {"segments": [segment(0, 1 << 40, [100, -300, 50, 50, -200, 324]), segment(0, 2 << 40, [-512]), segment(0, 3 << 40, [64]),
+                             segment(1, 4 << 40, tiny)], "device_traces": [[], []]}
+    found = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))["memory_segments"]
+    assert [s["device_index"] for s in found] == [0, 1]  # one that is wholly free, or wholly in use, is not fragmented
+    assert found[0]["part_bytes"] == [mb * MB for mb in (100, 300, 100, 200, 324)] and found[0]["used_ratio"] == [1, 0, 1, 0, 1]
+    assert [found[0][k] for k in ("segment_bytes", "free_bytes", "free_count", "largest_free_bytes")] == [1024 * MB, 500 * MB, 2, 300 * MB]
+    assert found[1]["free_count"] == 500 and found[1]["largest_free_bytes"] == 2 * MB
+    assert sum(found[1]["part_bytes"]) == 2000 * MB and len(found[1]["part_bytes"]) < 70
+    assert all(0.4 < ratio < 0.6 for ratio in found[1]["used_ratio"])
+
+
+def test_of_many_fragmented_segments_those_with_the_most_free_memory(strobe):
+    snapshot = {"segments": [segment(0, i << 30, [10, -(i + 1), 10]) for i in range(200)], "device_traces": [[]]}
+    found = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))["memory_segments"]
+    assert [s["free_bytes"] // MB for s in found] == list(range(200, 188, -1))
+    text = strobe("report", strobe.imported(strobe.write("t.pickle", pickle.dumps(snapshot))))
+    assert "Fragmentation" in text and "GPU 0, 220 MB, 1 free piece, largest 200" in text and "and 6 more" in text
+
+
 @pytest.mark.parametrize("ring", [1, 100, 700, 2000])
 def test_a_history_that_begins_in_the_middle(strobe, ring):
     """What was allocated before it and never freed has its line from the segments; what was freed since has none."""

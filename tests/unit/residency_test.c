@@ -154,7 +154,7 @@ static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state
 	struct sb_model *m = video(&s);
 	const struct sb_memory_picture *p = &m->memory_pictures.all[0];
 
-	assert_int_equal(m->memory_pictures.count, 2); /* the GPU, the host */
+	assert_int_equal(m->memory_pictures.count, 3); /* the GPU, by component and by stage; the host */
 	assert_int_equal(p->device, 0);
 	assert_int_equal(p->count, 10);
 	for (size_t i = 0; i < p->count; i++) {
@@ -175,10 +175,53 @@ static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state
 	assert_string_equal(p->layers[0].component, "other processes and the driver");
 	assert_string_equal(p->layers[p->layer_count - 1].component, "allocator slack");
 	assert_string_equal(p->stages[2], "denoise");
-	p = &m->memory_pictures.all[1];
+	p = &m->memory_pictures.all[2];
 	assert_int_equal(p->device, -1);
 	assert_near(held(p, "weights of text_encoder", 0), 4000, 1);
 	assert_near(held(p, "other anonymous memory", 0), 2000, 1);
+	synthetic_done(&s);
+}
+
+/* Memory belongs to the stage in which it came; what is given back came last. */
+static void layers_by_stage_are_what_came_in_it_and_is_still_there(void **state)
+{
+	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
+	static const int64_t mb[] = { 100, 100, 600, 2600, 2600, 1100, 9100, 1600, 1600, 300 };
+	const struct sb_memory_picture *p;
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	synthetic_stage(&s, 2200 * MS, 4800 * MS, "load", 0);
+	synthetic_stage(&s, 6 * SECOND, 8 * SECOND, "vae_decode", 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		sb_builder_sample(s.b, schema, (i + 1) * SECOND,
+			(double[]){ (double)mb[i] + 500, (double)mb[i] + 500 }, 2);
+		sb_builder_snapshot(s.b, (i + 1) * SECOND, SB_MEMORY_READING_DEVICE, 0, mb[i] * MIB,
+			mb[i] * MIB, mb[i] * MIB);
+	}
+	p = &synthetic_model(&s, 11 * SECOND)->memory_pictures.all[1];
+	assert_true(p->by_stage);
+	assert_int_equal(p->count, 10);
+	for (size_t i = 0; i < p->count; i++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < p->layer_count; k++)
+			sum += p->layers[k].mb[i];
+		assert_near(sum, (double)mb[i], 0.2);
+	}
+	assert_string_equal(p->layers[0].component, "there at first");
+	assert_near(held(p, "there at first", 9), 100, 0.1);
+	assert_near(held(p, "load", 2), 500, 0.1);
+	assert_near(held(p, "load", 4), 2500, 0.1);
+	assert_near(held(p, "load", 6), 1000, 0.1); /* 1 500 were given back before the decode */
+	assert_near(held(p, "vae_decode", 6), 8000, 0.1);
+	assert_near(held(p, "vae_decode", 8), 500, 0.1); /* its own go first */
+	assert_near(held(p, "vae_decode", 9), 0, 0);
+	assert_near(held(p, "load", 9), 200, 0.1);
+	assert_int_equal(p->peak, 6);
+	assert_string_equal(p->stages[6], "vae_decode");
 	synthetic_done(&s);
 }
 
@@ -213,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
+		cmocka_unit_test(layers_by_stage_are_what_came_in_it_and_is_still_there),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
 		cmocka_unit_test(a_cache_is_a_part_as_long_as_it_is_there),

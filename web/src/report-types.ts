@@ -24,6 +24,7 @@ export type Report = {
   out_of_memory?: OutOfMemory; // memory ran out: what held it
   residency?: Residency; // what memory held, stage by stage
   memory_over_time?: MemoryPicture[]; // what memory held over time: each GPU, the host
+  memory_segments?: MemorySegment[]; // fragmentation: blocks of the allocator's segments
   generation_sizes?: Sizes; // what generations of each size needed
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   sampled_counters?: SampledCounters; // the same sampled every half millisecond, with --gpu-counters
@@ -857,6 +858,7 @@ export type ResidencyMoment = {
 export type MemoryPicture = {
   device_index?: number; // which GPU; absent: the host
   by_line?: true; // layers are lines of the program, from the allocator's history; absent: components
+  by_stage?: true; // layers are stages: memory that rose while one was open and is still there; what is given back counts as what came last
   peak_index: number; // the moment at which the layers are highest, from 0
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none
@@ -868,6 +870,18 @@ export type MemoryLayer = {
   component: string; // as in residency
   dtype?: string; // of weights
   held_mb: (number | null)[]; // at each moment
+  stack?: string; // of a line: the Python stack of its largest allocation, innermost first
+};
+
+// Blocks of a segment of torch's allocator, where free memory lies between blocks in use.
+export type MemorySegment = {
+  device_index: number; // which GPU
+  segment_bytes: number; // that the allocator took in one piece
+  free_bytes: number; // between blocks in use
+  free_count: number; // free pieces
+  largest_free_bytes: number; // the largest of them: a larger request does not fit
+  part_bytes: (number | null)[]; // its blocks from one end to the other; neighbours that are small are joined
+  used_ratio: (number | null)[]; // how much of each part is in use
 };
 
 // What generations of each size needed: strobe fit.

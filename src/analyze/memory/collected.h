@@ -21,6 +21,7 @@ struct sb_memory_collected {
 	struct sb_open_stages stages;
 	struct sb_vec held; /* lines.c's */
 	struct sb_vec moments; /* line_layers.c's */
+	struct sb_vec segments; /* struct sb_memory_segment */
 	struct sb_model *model;
 	struct allocator {
 		uint32_t name;
@@ -55,6 +56,9 @@ struct sb_memory_snapshot_of {
 void sb_memory_layers_see(struct sb_memory_collected *m, const struct sb_event *e);
 void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model,
 	const struct sb_memory_snapshot_of *of, const struct sb_memory_line *rows, size_t count);
+/* Blocks of the allocator's segments. */
+void sb_memory_segments_see(struct sb_memory_collected *m, const struct sb_event *e);
+void sb_memory_segments_fill(struct sb_memory_collected *m, struct sb_model *model);
 /* When an event's attribute says something was, on the run's axis: nanoseconds of it, or microseconds of the time of day. */
 bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, const char *ns_key,
 	const char *unix_us_key, int64_t *out_ns);

@@ -104,8 +104,11 @@ static bool fill_layers(struct sb_model *model, const struct moment **moments,
 	for (size_t k = 0; k <= lines; k++) {
 		struct sb_memory_layer *l = &p->layers[lines - k];
 
-		*l = (struct sb_memory_layer){ k < lines ? name_of(model, &rows[k]) : "other lines", NULL,
-			sb_model_alloc(model, p->count * sizeof(double)), p->count };
+		*l = (struct sb_memory_layer){ .component = k < lines ? name_of(model, &rows[k])
+								      : "other lines",
+			.mb = sb_model_alloc(model, p->count * sizeof(double)),
+			.count = p->count,
+			.stack = k < lines ? rows[k].stack : NULL };
 		if (!l->mb)
 			return false;
 		for (size_t i = 0; i < p->count; i++) {

@@ -98,8 +98,10 @@ static void see_event(void *self, const struct sb_event *e)
 		see_alloc(m, e);
 	else
 		sb_memory_lines_see(m, m->model, e);
-	if (e->kind == SB_EVENT_EVENT)
+	if (e->kind == SB_EVENT_EVENT) {
 		sb_memory_layers_see(m, e);
+		sb_memory_segments_see(m, e);
+	}
 }
 
 /* KEEP records come before zones: by now it is known whether they matter. */
@@ -266,6 +268,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	sb_memory_stages_fill(m, model);
 	list_allocators(m, model);
 	sb_memory_lines_fill(m, model);
+	sb_memory_segments_fill(m, model);
 	sb_memory_timeline_fill(m, model);
 	panel->present = panel->snapshot_count || panel->allocator_count || panel->timeline.count ||
 			 panel->line_count;
@@ -281,6 +284,7 @@ static void done(void *self)
 	sb_vec_done(&m->snapshots);
 	sb_vec_done(&m->held);
 	sb_vec_done(&m->moments);
+	sb_vec_done(&m->segments);
 	sb_open_stages_done(&m->stages);
 	free(m->allocators);
 	free(m);

@@ -233,8 +233,10 @@ static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
 	for (size_t r = 0; r < d->row_count; r++) {
 		struct sb_memory_layer *layer = &p->layers[r];
 
-		*layer = (struct sb_memory_layer){ d->rows[r].component, d->rows[r].dtype,
-			sb_model_alloc(d->c->model, d->count * sizeof(double)), d->count };
+		*layer = (struct sb_memory_layer){ .component = d->rows[r].component,
+			.dtype = d->rows[r].dtype,
+			.mb = sb_model_alloc(d->c->model, d->count * sizeof(double)),
+			.count = d->count };
 		if (!layer->mb)
 			return false;
 		for (size_t i = 0; i < d->count; i++)
@@ -294,6 +296,16 @@ static bool draw(struct drawing *d, int64_t device, const struct sb_series *s)
 	return store(d);
 }
 
+/* The same memory once more, by stage. */
+static bool draw_stages(struct drawing *d, int64_t device, const struct sb_series *s)
+{
+	struct sb_memory_pictures_panel *panel = &d->c->model->memory_pictures;
+	bool any, drawn = sb_residency_by_stage(d->c, device, s, &panel->all[panel->count], &any);
+
+	panel->count += any;
+	return drawn;
+}
+
 static bool is_used_gpu(const struct sb_series *s)
 {
 	const struct sb_series_column *own = strcmp(s->source, "gpu")
@@ -308,11 +320,12 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 	struct sb_model *m = c->model;
 	struct drawing *d = calloc(1, sizeof *d);
 	struct sb_memory_pictures_panel by_line = m->memory_pictures; /* they come last */
+	const struct sb_series *process = sb_model_series(m, "process", -2);
 	bool drawn;
 
 	m->memory_pictures.count = 0;
 	m->memory_pictures.all = sb_model_alloc(
-		m, (m->series_count + 1 + by_line.count) * sizeof *m->memory_pictures.all);
+		m, (2 * (m->series_count + 1) + by_line.count) * sizeof *m->memory_pictures.all);
 	if (d)
 		*d = (struct drawing){ .c = c, .row_most = WEIGHTS_MOST + 8 };
 	if (d)
@@ -320,8 +333,9 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 	drawn = d && d->rows && m->memory_pictures.all;
 	for (size_t i = 0; drawn && i < m->series_count; i++)
 		if (is_used_gpu(&m->series[i]))
-			drawn = draw(d, m->series[i].device, &m->series[i]);
-	drawn = drawn && draw(d, -1, sb_model_series(m, "process", -2));
+			drawn = draw(d, m->series[i].device, &m->series[i]) &&
+				draw_stages(d, m->series[i].device, NULL);
+	drawn = drawn && draw(d, -1, process) && draw_stages(d, -1, process);
 	for (size_t i = 0; drawn && i < by_line.count; i++)
 		m->memory_pictures.all[m->memory_pictures.count++] = by_line.all[i];
 	if (d)

@@ -37,6 +37,9 @@ const struct sb_device_reading *sb_residency_reading_at(
 /* The next cache of a device that held something at a moment, from *at on, which moves behind it; NULL: no more. */
 const struct sb_weights *sb_residency_cache_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
+/* The picture of a device (-1: of the host, from its series) by stage; *out_any: there is one. False: no memory. */
+bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, const struct sb_series *s,
+	struct sb_memory_picture *out_picture, bool *out_any);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
 

@@ -5,6 +5,7 @@
 
 #define COLUMNS 24
 #define LAYERS_SHOWN 8
+#define SEGMENTS_SHOWN 6
 
 /* The highest value of each column; moments are not evenly spaced. */
 static void spread(const struct sb_memory_picture *p, const double *mb, double *out)
@@ -79,14 +80,49 @@ static bool can_be_shown(const struct sb_memory_picture *p)
 	return p->count > 1 && p->stages && p->layer_count;
 }
 
-/* The host's only where there is no GPU's: the page has both. */
+/* Each column as full as what lies in it. */
+static void put_segment(const struct sb_memory_segment *s, struct sb_buf *out)
+{
+	double columns[COLUMNS] = { 0 }, at = 0;
+
+	for (size_t i = 0; i < s->part_count; i++) {
+		double from = at / s->bytes * COLUMNS, to = (at + s->part_bytes[i]) / s->bytes * COLUMNS;
+
+		for (size_t k = (size_t)from; k < COLUMNS && (double)k < to; k++)
+			columns[k] += (fmin(to, (double)k + 1) - fmax(from, (double)k)) * s->used_ratio[i];
+		at += s->part_bytes[i];
+	}
+	sb_buf_printf(out, "  %12.1f  ", s->free_bytes / SB_MB);
+	put_bars(columns, 1, out);
+	sb_buf_printf(out, "  GPU %lld, %.0f MB, %lld free %s, largest %.0f\n", (long long)s->device,
+		s->bytes / SB_MB, (long long)s->free_count, s->free_count == 1 ? "piece" : "pieces",
+		s->largest_free_bytes / SB_MB);
+}
+
+static void put_segments(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_memory_segments_panel *p = &model->memory_segments;
+
+	if (!p->count)
+		return;
+	sb_text_heading(out, options, "Fragmentation");
+	sb_buf_printf(out, "  %12s  %s\n", "MB free", "between blocks in use, in segments of the allocator");
+	for (size_t i = 0; i < p->count && i < SEGMENTS_SHOWN; i++)
+		if (p->all[i].bytes > 0)
+			put_segment(&p->all[i], out);
+	if (p->count > SEGMENTS_SHOWN)
+		sb_buf_printf(out, "  and %zu more\n", p->count - SEGMENTS_SHOWN);
+}
+
+/* The host's only where there is no GPU's, and none by stage: the page has all. */
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_memory_pictures_panel *p = &model->memory_pictures;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		if (!can_be_shown(&p->all[i]) || (p->all[i].device < 0 && shown))
+		if (!can_be_shown(&p->all[i]) || p->all[i].by_stage || (p->all[i].device < 0 && shown))
 			continue;
 		if (!shown++) {
 			sb_text_heading(out, options, "Memory over time");
@@ -94,6 +130,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		}
 		put_picture(&p->all[i], out);
 	}
+	put_segments(model, options, out);
 }
 
 const struct sb_panel sb_panel_memory_picture = { "memory_over_time", text };
