@@ -95,10 +95,11 @@ export function axisLabel(unit: string, v: number): string {
 }
 
 // A key's ending says its unit; longer endings first.
-const UNITS: [string, (v: number) => string][] = [
+// A factor: what the formatter takes one as.
+const UNITS: [string, (v: number) => string, number?][] = [
   ['_tflop_per_s', (v) => `${v.toFixed(1)}${NBSP}TFLOP/s`],
-  ['_gb_per_s', (v) => rate(v * 1e9)],
-  ['_mb_per_s', (v) => rate(v * 1e6)],
+  ['_gb_per_s', rate, 1e9],
+  ['_mb_per_s', rate, 1e6],
   ['_bytes_per_s', rate],
   ['_per_second', (v) => `${plain(v)}/s`],
   ['_per_s', (v) => `${plain(v)}/s`],
@@ -116,13 +117,13 @@ const UNITS: [string, (v: number) => string][] = [
   ['_ghz', (v) => `${v.toFixed(2)}${NBSP}GHz`],
   ['_hz', (v) => `${grouped(v)}${NBSP}Hz`],
   ['_wh', energy],
-  ['_mb', (v) => memory(v * 2 ** 20)],
-  ['_gb', (v) => bytes(v * 1e9)],
+  ['_mb', memory, 2 ** 20],
+  ['_gb', bytes, 1e9],
   ['_fps', (v) => `${plain(v)}${NBSP}frames/s`],
   ['_bps', (v) => `${plain(v)}${NBSP}blocks/s`],
-  ['_ms', (v) => seconds(v / 1e3)],
-  ['_us', (v) => seconds(v / 1e6)],
-  ['_ns', (v) => seconds(v / 1e9)],
+  ['_ms', seconds, 1 / 1e3],
+  ['_us', seconds, 1 / 1e6],
+  ['_ns', seconds, 1 / 1e9],
   ['_w', (v) => `${v.toFixed(0)}${NBSP}W`],
   ['_c', (v) => `${v.toFixed(0)}${NBSP}°C`],
   ['_j', (v) => `${grouped(v, 0)}${NBSP}J`],
@@ -143,11 +144,51 @@ function moment(text: string): string {
 export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : moment(String(v));
-  if (/(^|_)(pid|code_value|version)$/.test(key)) return String(v);
+  if (/(^|_)(pid|code_value|version|line)$/.test(key)) return String(v);
   if (key.endsWith('speedup_ratio')) return `${v.toFixed(2)}×`;
   if (key === 'fps' || key === 'bps' || key === 'gb_per_s' || key === 'bytes' || key === 'per_second') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
-  return found ? found[1](v) : plain(v);
+  return found ? found[1](v * (found[2] ?? 1)) : plain(v);
+}
+
+// Units that share a column: size, name; the smallest first.
+type Scale = [number, string][];
+const scale = (base: number, ...names: string[]): Scale => names.map((name, i) => [base ** i, name]);
+const DECIMAL = scale(1e3, 'B', 'kB', 'MB', 'GB');
+const SCALES = new Map<(v: number) => string, Scale>([
+  [seconds, [[1e-9, 'ns'], [1e-6, 'µs'], [1e-3, 'ms'], [1, 's']]],
+  [bytes, DECIMAL],
+  [memory, scale(1024, 'B', 'kB', 'MB', 'GB')],
+  [rate, DECIMAL.map(([size, name]) => [size, `${name}/s`])],
+  [energy, [[1 / 3.6e6, 'mJ'], [1 / 3600, 'J'], [1, 'Wh'], [1e3, 'kWh']]],
+]);
+
+export type Show = (v: number | undefined, digit?: number) => string;
+
+// How the numbers of one column are shown: all in one unit, that of the largest; where most would then be nothing, in a smaller one.
+// digit: the smallest step that a number of an imported text has.
+export function columnShow(key: string, values: (number | string | undefined)[]): Show {
+  const [, format, factor = 1] = UNITS.find(([end]) => `_${key}`.endsWith(end)) ?? [];
+  const units = format && SCALES.get(format);
+  const sizes = values.flatMap((v) => (typeof v === 'number' && v && Number.isFinite(v) ? [Math.abs(v * factor)] : [])).sort((a, b) => a - b);
+  if (!format || !units || !sizes.length) return (v) => keyed(key, v);
+  const names = new Set(sizes.map((v) => format(v).split(NBSP)[1]));
+  if (names.size === 1) {
+    const zero = `0${NBSP}${[...names][0]}`;
+    return (v, digit) => (v === 0 ? zero : digit && format === seconds ? printed(v, digit) : keyed(key, v));
+  }
+  const middle = sizes[sizes.length >> 1];
+  let at = Math.max(0, units.findLastIndex(([size]) => sizes[sizes.length - 1] >= size * 0.9995));
+  while (at > 0 && middle < units[at][0] / 1000) at--;
+  const [size, name] = units[at];
+  const most = Math.max(2, Math.min(3, 2 - Math.floor(Math.log10(middle / size))));
+  return (v, digit) => {
+    if (v === undefined || !Number.isFinite(v)) return 'n/a';
+    const digits = digit ? Math.max(0, Math.min(most, Math.ceil(-Math.log10((digit * factor) / size) - 1e-9))) : most;
+    const least = 10 ** -digits;
+    const n = (v * factor) / size;
+    return (n && Math.abs(n) < least / 2 ? `<${NBSP}${least.toFixed(digits)}` : n ? grouped(n, digits) : '0') + NBSP + name;
+  };
 }
 
 // Long names keep their beginning and their end.

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { copyText, saveCsv } from './export';
-import { keyed } from './format';
+import { columnShow, keyed, type Show } from './format';
 import type { Fields } from './report';
 import { title } from './words';
 
@@ -11,7 +11,8 @@ export interface Column<T> {
   head: string;
   help?: string;
   value: (row: T) => number | string | undefined;
-  cell?: (row: T) => ComponentChildren;
+  unit?: string; // a key ending, where the key has none
+  cell?: (row: T, show: Show) => ComponentChildren; // show: the column's number format, in its one unit
   text?: boolean;
 }
 
@@ -65,6 +66,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
   const [active, setActive] = useState(0);
   const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by!.up ? 1 : -1);
   const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
+  const shows = columns.map((c) => columnShow(c.unit ?? c.key, rows.map(c.value)));
   const long = new Set(columns.filter((c) => c.text && rows.slice(0, 60).some((r) => String(c.value(r) ?? '').length > LONG)).map((c) => c.key));
   const shown = all ? ordered : ordered.slice(0, most);
   const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
@@ -73,7 +75,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
       <table>
         <caption class="quiet">
           {caption}
-          <Takeaway rows={ordered} columns={columns} caption={caption} />
+          <Takeaway rows={ordered} columns={columns} shows={shows} caption={caption} />
         </caption>
         <thead>
           <tr>
@@ -98,9 +100,9 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
               onClick={onPick && (() => onPick(row))}
               onKeyDown={onPick && ((e) => rowKey(e, row, onPick))}
             >
-              {columns.map((c) => (
+              {columns.map((c, n) => (
                 <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''}>
-                  {c.cell ? c.cell(row) : show(c, row)}
+                  {c.cell ? c.cell(row, shows[n]) : show(c.value(row), shows[n])}
                 </td>
               ))}
             </tr>
@@ -117,11 +119,11 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
 }
 
 // The table for elsewhere: as text with the words shown, as CSV with plain numbers in the unit that the key names.
-function Takeaway<T>({ rows, columns, caption }: { rows: T[]; columns: Column<T>[]; caption: string }) {
+function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Column<T>[]; shows: Show[]; caption: string }) {
   const kept = columns.filter((c) => c.head);
   const words = (c: Column<T>, row: T) => {
     const v = c.value(row);
-    return typeof v === 'number' ? keyed(c.key, v) : (v ?? '');
+    return typeof v === 'number' ? shows[columns.indexOf(c)](v) : (v ?? '');
   };
   const copy = () => void copyText([kept.map((c) => c.head), ...rows.map((r) => kept.map((c) => words(c, r)))].map((line) => line.join('\t')).join('\n'));
   const save = () => saveCsv(caption, [kept.map((c) => c.key), ...rows.map((r) => kept.map((c) => c.value(r)))]);
@@ -137,10 +139,9 @@ function Takeaway<T>({ rows, columns, caption }: { rows: T[]; columns: Column<T>
   );
 }
 
-function show<T>(c: Column<T>, row: T): ComponentChildren {
-  const v = c.value(row);
+function show(v: number | string | undefined, of: Show): ComponentChildren {
   if (v === undefined || v === '') return '';
-  return typeof v === 'number' ? keyed(c.key, v) : <span dir="auto">{v}</span>;
+  return typeof v === 'number' ? of(v) : <span dir="auto">{v}</span>;
 }
 
 function compare(a: number | string | undefined, b: number | string | undefined): number {

@@ -75,3 +75,74 @@ test('more layers than colours are joined, and the table has all', async (browse
   assert.equal((await rows(page)).length, 9);
   await close();
 });
+
+// ---- by stage, by line with stacks, blocks of segments ----
+
+const by = (how, all) => ({ ...picture(all), [how]: true });
+const lineLayers = [layer('other lines', () => 100), layer('vae.py:81 decode', (t) => (t > 0.6 ? 4096 : 0), { stack: 'vae.py:81 decode < pipeline.py:12 __call__ < main.py:3 <module>' })];
+const stageLayers = [layer('there at first', () => 100), layer('denoise', (t) => (t > 0.1 ? 2048 : 0)), layer('vae_decode', (t) => (t > 0.6 ? 8192 : 0))];
+
+async function threeWays(browser, name) {
+  const r = report(layers);
+  r.memory_over_time = [picture(layers), by('by_stage', stageLayers), by('by_line', lineLayers)];
+  const opened = await open(browser, writePage(name, { report: r, timeline: timeline() }));
+  return { ...opened, choose: (word) => opened.page.locator('#held .layers .switch button', { hasText: word }).click() };
+}
+
+test('one memory has one picture, and a switch says what its layers are', async (browser) => {
+  const { page, seen, choose, close } = await threeWays(browser, 'layers-ways');
+  assert.equal(await page.locator('#held .layers').count(), 1);
+  assert.deepEqual(await page.locator('#held .layers .switch button').allInnerTexts(), ['component', 'stage', 'line of the program']);
+  await choose('stage');
+  assert.match(await caption(page), /Memory of GPU 0 by stage at 0\.80 s in vae_decode, the highest: 10\.1 GB/);
+  assert.deepEqual((await rows(page)).map((r) => r.split(' ')[0]), ['vae_decode', 'denoise', 'there']);
+  const keys = (await page.locator('#held .layers figcaption .key').allInnerTexts()).map(plain);
+  assert.deepEqual(keys, ['there at first', 'denoise', 'vae_decode']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('what is alive at the moment that is clicked has its stacks', async (browser) => {
+  const { page, choose, close } = await threeWays(browser, 'layers-stacks');
+  await choose('line');
+  const canvas = page.locator('#held .layers canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  await page.mouse.click(box.x + box.width * 0.95, box.y + box.height / 2);
+  await page.waitForFunction(() => /by line of the program at 0\.9/.test(document.querySelector('#held .layers').textContent));
+  assert.match((await rows(page))[0], /^vae\.py:81 decode 4\.\d+ GB/);
+  await page.locator('#held .layers details summary').click();
+  assert.deepEqual(await page.locator('#held .layers .stack li').allInnerTexts(), ['vae.py:81 decode', 'pipeline.py:12 __call__', 'main.py:3 <module>']);
+  await close();
+});
+
+test('the layers zoom with the timeline', async (browser) => {
+  const { page, close } = await threeWays(browser, 'layers-zoom');
+  await ready(page);
+  const canvas = page.locator('#held .layers canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const before = await canvas.screenshot();
+  await page.locator('#timeline-first canvas').hover({ position: { x: 600, y: 60 } });
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up('Control');
+  await canvas.scrollIntoViewIfNeeded();
+  assert.notDeepEqual(await canvas.screenshot(), before);
+  await close();
+});
+
+test('fragmentation is drawn as blocks, as wide as they are large', async (browser) => {
+  const r = report(layers);
+  const MB = 1048576;
+  r.memory_segments = [{ device_index: 0, segment_bytes: 1000 * MB, free_bytes: 300 * MB, free_count: 1, largest_free_bytes: 300 * MB, part_bytes: [500 * MB, 300 * MB, 200 * MB], used_ratio: [1, 0, 0.5] }];
+  const { page, close } = await open(browser, writePage('segments', { report: r, timeline: timeline() }));
+  const segment = page.locator('#held .segment');
+  await segment.scrollIntoViewIfNeeded();
+  const widths = await segment.locator('> span').evaluateAll((all) => all.map((s) => s.getBoundingClientRect().width));
+  assert.ok(Math.abs(widths[0] / widths[1] - 5 / 3) < 0.1 && Math.abs(widths[0] / widths[2] - 2.5) < 0.1, widths);
+  const filled = await segment.locator('i').evaluateAll((all) => all.map((i) => Math.round(i.getBoundingClientRect().height / i.parentElement.getBoundingClientRect().height * 100)));
+  assert.deepEqual(filled, [100, 0, 50]);
+  assert.equal(plain(await segment.getAttribute('aria-label')), '500.0 MB in use, 300.0 MB free, 200.0 MB of small blocks, 50 % in use');
+  assert.match(plain(await page.locator('#held .picture tbody tr').innerText()), /1000\.0 MB 300\.0 MB 1 300\.0 MB$/);
+  await close();
+});

@@ -13,6 +13,7 @@ import './workspace.mjs';
 import './keep.mjs';
 import './videos.mjs';
 import './calls.mjs';
+import './columns.mjs';
 import './outputs.mjs';
 import './share.mjs';
 import './aligned.mjs';

@@ -1,7 +1,7 @@
 // Two runs on one axis, aligned by a video and a step of it; and the kernels of both.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useKeys } from '../keys';
-import { count, nanos, percent } from '../format';
+import { nanos, percent } from '../format';
 import { kernelName } from '../words';
 import { select, show, whole, type Range } from '../state';
 import { Table } from '../table';
@@ -96,9 +96,9 @@ function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words
         { key: 'delta_ns', head: 'change', value: delta, cell: bar },
         { key: 'before_ns', head: 'before', value: (p) => p.before },
         { key: 'now_ns', head: 'now', value: (p) => p.now },
-        { key: 'change_ns', head: 'Δ', value: delta, cell: (p) => (delta(p) > 0 ? '+' : '−') + nanos(Math.abs(delta(p))) },
-        { key: 'before_count', head: 'count before', value: (p) => p.beforeCount, cell: (p) => count(p.beforeCount ?? 0) },
-        { key: 'now_count', head: 'count now', value: (p) => p.nowCount, cell: (p) => count(p.nowCount ?? 0) },
+        { key: 'change_ns', head: 'Δ', value: delta, cell: (p, show) => (delta(p) > 0 ? '+' : '−') + show(Math.abs(delta(p))) },
+        { key: 'before_count', head: 'count before', value: (p) => p.beforeCount ?? 0 },
+        { key: 'now_count', head: 'count now', value: (p) => p.nowCount ?? 0 },
       ]}
     />
   );

@@ -258,10 +258,10 @@ export function kernelsBody(r: Report): ComponentChildren {
           columns={[
             { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{kernelName(text(k, 'name') ?? '', 84)}</span> },
             ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', head: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
-            { key: 'count', head: 'count', value: (k) => num(k, 'count'), cell: (k) => count(num(k, 'count')) },
+            { key: 'count', head: 'count', value: (k) => num(k, 'count') },
             { key: 'total_s', head: 'total', value: (k) => num(k, 'total_s') },
             { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') },
-            { key: 'ratio', head: 'share', help: 'of all kernel time', value: (k) => num(k, 'share_ratio'), cell: (k) => percent(num(k, 'share_ratio')) },
+            { key: 'share_ratio', head: 'share', help: 'of all kernel time', value: (k) => num(k, 'share_ratio') },
           ]}
         />
       )}
@@ -274,13 +274,26 @@ export function kernelsBody(r: Report): ComponentChildren {
   );
 }
 
-// Shares of samples, never times: what the interpreter was seen in.
+// Functions with @profile, line by line.
 export function linesBody(r: Report): ComponentChildren {
-  return (r.line_profile ?? []).map((f) => (
-    <FieldTable rows={f.lines} caption={`${f.function}, ${seconds(f.total_s)}, ${f.file ?? ''}:${f.line}${f.timed_call_count < f.call_count ? `: ${f.timed_call_count} of ${f.call_count} calls` : ''}`} />
+  return (r.line_profile ?? []).map((f, i) => (
+    <Table
+      key={i}
+      caption={`${f.function}, ${seconds(f.total_s)}, ${f.file ?? ''}:${f.line}${f.timed_call_count < f.call_count ? `: ${f.timed_call_count} of ${f.call_count} calls` : ''}`}
+      rows={f.lines}
+      most={60}
+      columns={[
+        { key: 'line', head: 'line', value: (l) => l.line },
+        { key: 'hit_count', head: 'ran', help: 'how often', value: (l) => l.hit_count },
+        { key: 'total_s', head: 'time', help: 'in it and in what it calls', value: (l) => l.total_s },
+        { key: 'share_ratio', head: 'share', help: 'of the function', value: (l) => l.share_ratio },
+        { key: 'text', head: 'source', text: true, value: (l) => l.text, cell: (l) => <code class="source">{l.text}</code> },
+      ]}
+    />
   ));
 }
 
+// Shares of samples, never times: what the interpreter was seen in.
 export function functionsBody(r: Report): ComponentChildren {
   const f = r.function_samples;
   if (!f) return null;
@@ -294,9 +307,9 @@ export function functionsBody(r: Report): ComponentChildren {
         most={20}
         columns={[
           { key: 'name', head: 'function', text: true, value: (x) => x.name, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
-          { key: 'self_ratio', head: 'self', help: 'in the function itself', value: (x) => x.self_ratio, cell: (x) => percent(x.self_ratio) },
-          { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls', value: (x) => x.total_ratio, cell: (x) => percent(x.total_ratio) },
-          { key: 'self_count', head: 'samples', value: (x) => x.self_count, cell: (x) => count(x.self_count) },
+          { key: 'self_ratio', head: 'self', help: 'in the function itself', value: (x) => x.self_ratio },
+          { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls', value: (x) => x.total_ratio },
+          { key: 'self_count', head: 'samples', value: (x) => x.self_count },
           { key: 'line', head: 'hottest line', value: (x) => x.line, cell: (x) => String(x.line) },
           { key: 'file', head: 'file', text: true, value: (x) => x.file, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
           { key: 'stage', head: 'stage', text: true, value: (x) => x.stage },

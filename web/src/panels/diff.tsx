@@ -110,7 +110,7 @@ function Stages({ d }: { d: DiffReport }) {
     { key: 'contribution_s', head: 'share in the change', value: (s) => num(s, 'contribution_s'), cell: (s) => <Contribution s={s} most={most} /> },
     { key: 'base_s', head: 'before', value: (s) => num(s, 'base_s') },
     { key: 'new_s', head: 'now', value: (s) => num(s, 'new_s') },
-    { key: 'delta_s', head: 'Δ', value: (s) => num(s, 'delta_s'), cell: (s) => (num(s, 'delta_s') === undefined ? '' : signed(num(s, 'delta_s')!, seconds)) },
+    { key: 'delta_s', head: 'Δ', value: (s) => num(s, 'delta_s'), cell: (s, show) => (num(s, 'delta_s') === undefined ? '' : signed(num(s, 'delta_s')!, show)) },
     { key: 'change_ratio', head: 'Δ %', value: (s) => num(s, 'change_ratio'), cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
     { key: 'base_count', head: 'calls before', value: (s) => num(s, 'base_count') },
     { key: 'new_count', head: 'calls now', value: (s) => num(s, 'new_count') },

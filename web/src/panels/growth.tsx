@@ -1,5 +1,5 @@
 // Whether memory and open files grow with the work: one row each, with what it rests on.
-import { count, keyed, memory } from '../format';
+import { count, memory } from '../format';
 import type { MemoryGrowth } from '../report';
 import { Table } from '../table';
 
@@ -27,7 +27,7 @@ export function Growth({ rows }: { rows: MemoryGrowth[] }) {
         { key: 'interval', head: '95 % sure', text: true, value: ends },
         { key: 'unit_count', head: 'of them', value: (g) => g.unit_count },
         { key: 'reading_count', head: 'readings', help: 'the lowest between two of them', value: (g) => g.reading_count },
-        { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth', value: (g) => g.p_value_ratio, cell: (g) => keyed('p_value_ratio', g.p_value_ratio) },
+        { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth', value: (g) => g.p_value_ratio },
         ...(rows.some((g) => g.where) ? [{ key: 'where', head: 'most of it in', text: true, value: (g: MemoryGrowth) => g.where }] : []),
       ]}
     />

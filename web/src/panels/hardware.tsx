@@ -67,7 +67,7 @@ function Families({ report }: { report: Report }) {
         rows={stages}
         columns={[
           { key: 'name', head: 'stage', text: true, value: (s: Stage) => s.name, cell: (s: Stage) => <StageName s={s} /> },
-          { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s, cell: (s: Stage) => seconds(s.kernel_s ?? 0) },
+          { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
           { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => parts(s).map((p) => `${p.family} ${percent(p.ratio)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
@@ -223,7 +223,7 @@ function workColumns(): Column<Row>[] {
     { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
     { key: 'precision', head: 'precision', text: true, value: (w) => w.work?.precision },
-    { key: 'floor', head: 'floor', help: 'the same operations at the peak rate', value: (w) => w.work?.floor_s, cell: (w) => known(w.work?.floor_s, seconds) },
+    { key: 'floor_s', head: 'floor', help: 'the same operations at the peak rate', value: (w) => w.work?.floor_s, cell: (w, show) => known(w.work?.floor_s, show) },
   ];
 }
 

@@ -5,7 +5,7 @@ import { count, memory } from '../format';
 import { jumpTo } from '../jump';
 import type { OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
 import { Table } from '../table';
-import { Layers } from './layers';
+import { Layers, Segments } from './layers';
 
 interface Part {
   name: string;
@@ -16,7 +16,7 @@ const partOf = (p: Resident): Part => ({ name: p.dtype ? `${p.component} (${p.dt
 const placeOf = (m: ResidencyMoment): string => (m.device_index === undefined ? 'host' : `GPU ${m.device_index}`);
 const residentColumns = [
   { key: 'component', head: 'what', text: true, value: (p: Part) => p.name },
-  { key: 'bytes', head: 'held', value: (p: Part) => p.bytes, cell: (p: Part) => memory(p.bytes) },
+  { key: 'bytes', head: 'held', unit: '_memory_bytes', value: (p: Part) => p.bytes },
 ];
 
 // One bar of parts side by side, in the colours of their names.
@@ -58,7 +58,7 @@ function ranOut(o: OutOfMemory): ComponentChildren {
           most={8}
           columns={[
             { key: 'free', head: 'without', text: true, value: (w) => w.free },
-            { key: 'bytes', head: 'gives', value: (w) => w.bytes, cell: (w) => memory(w.bytes) },
+            { key: 'bytes', head: 'gives', unit: '_memory_bytes', value: (w) => w.bytes },
             { key: 'fits', head: 'the request fits then', text: true, value: (w) => (w.fits ? 'yes' : 'no') },
           ]}
         />
@@ -81,7 +81,7 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
       columns={[
         { key: 'stage', head: 'stage', text: true, value: (r) => r.moment.stage },
         { key: 'of', head: 'of', text: true, value: (r) => placeOf(r.moment) },
-        { key: 'total', head: 'in use', value: (r) => r.moment.total_bytes, cell: (r) => memory(r.moment.total_bytes) },
+        { key: 'total_bytes', head: 'in use', value: (r) => r.moment.total_bytes },
         { key: 'parts', head: 'held by', text: true, value: (r) => r.parts.map((p) => `${p.name} ${memory(p.bytes)}`).slice(0, 3).join(', ') },
         { key: 'bar', head: '', text: true, value: () => '', cell: (r) => <Bar parts={r.parts} of={most} names={names} /> },
       ]}
@@ -92,11 +92,13 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
 export function heldBody(r: Report): ComponentChildren {
   const moments = r.residency?.moments ?? [];
   const pictures = r.memory_over_time ?? [];
-  if (!r.out_of_memory && !pictures.length && !moments.some((m) => m.at === 'peak')) return null;
+  const segments = r.memory_segments ?? [];
+  if (!r.out_of_memory && !pictures.length && !segments.length && !moments.some((m) => m.at === 'peak')) return null;
   return (
     <>
       {r.out_of_memory && ranOut(r.out_of_memory)}
       {pictures.length > 0 && <Layers pictures={pictures} />}
+      {segments.length > 0 && <Segments segments={segments} />}
       {peaks(moments)}
     </>
   );

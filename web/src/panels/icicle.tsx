@@ -73,9 +73,9 @@ function Relatives({ rows, caption, total, measure, onPick }: { rows: Relative[]
       onPick={onPick}
       columns={[
         { key: 'name', head: 'name', text: true, value: (r) => r.name, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
-        { key: 'count', head: 'calls', value: (r) => r.count, cell: (r) => count(r.count) },
-        measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', value: (r) => r.total, cell: (r) => memory(r.total) } : { key: 'total_ns', head: 'time', value: (r) => r.total },
-        { key: 'ratio', head: 'share', value: (r) => r.total / total, cell: (r) => percent(r.total / total) },
+        { key: 'count', head: 'calls', value: (r) => r.count },
+        measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', unit: '_total_bytes', value: (r) => r.total } : { key: 'total_ns', head: 'time', value: (r) => r.total },
+        { key: 'share_ratio', head: 'share', value: (r) => r.total / total },
       ]}
     />
   );

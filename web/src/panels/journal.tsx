@@ -1,5 +1,5 @@
 // A baseline and the steps after it: strobe journal show --format html, strobe diff A B C --format html.
-import { bytes, clip, percent } from '../format';
+import { clip, percent } from '../format';
 import { num, text, type Journal as JournalReport, type JournalStage, type JournalStep } from '../report';
 import { Table, type Column } from '../table';
 import { dark, toggleTheme, useStore } from '../state';
@@ -38,7 +38,7 @@ function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
     { key: 'base', head: 'vs baseline', value: (s) => num(s, 'delta_base_s'), cell: (s) => change(num(s, 'delta_base_s'), d.steps[0]?.total_s, n) },
     { key: 'speedup', head: 'speed-up', value: (s) => num(s, 'speedup_ratio'), cell: (s) => (num(s, 'speedup_ratio') === undefined ? '' : `${num(s, 'speedup_ratio')!.toFixed(2)}×`) },
     { key: 'fps', head: 'frames/s', value: (s) => num(s, 'fps'), cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
-    { key: 'memory', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes'), cell: (s) => (num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes')) === undefined ? '' : bytes(num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes')) },
+    { key: 'memory_peak_bytes', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes') },
     ...(d.steps.some((s) => output(s)) ? [{ key: 'output', head: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
     { key: 'commit', head: 'commit', text: true, value: (s) => text(s, 'commit') },
     { key: 'run', head: 'run', text: true, value: (s) => s.run, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },

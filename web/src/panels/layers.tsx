@@ -1,7 +1,9 @@
 // What memory held over time: layers on each other, on the timeline's axis; a click says what is resident at that moment.
+import { useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
-import { memory, percent } from '../format';
-import type { MemoryLayer, MemoryPicture } from '../report';
+import { count, memory, percent } from '../format';
+import { Picture } from '../picture';
+import type { MemoryLayer, MemoryPicture, MemorySegment } from '../report';
 import { selection, useStore } from '../state';
 import { Table } from '../table';
 
@@ -11,8 +13,14 @@ const SHOWN = 6; // as many as there are colours
 const nameOf = (l: MemoryLayer): string => (l.dtype ? `${l.component} (${l.dtype})` : l.component);
 const heldAt = (l: MemoryLayer, i: number): number => l.held_mb[i] ?? 0;
 const most = (l: MemoryLayer): number => l.held_mb.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
-const placeOf = (p: MemoryPicture): string =>
-  (p.device_index === undefined ? 'Host memory' : `Memory of GPU ${p.device_index}`) + (p.by_line ? ' by line of the program' : '');
+const kindOf = (p: MemoryPicture): string => (p.by_line ? 'line of the program' : p.by_stage ? 'stage' : 'component');
+const placeOf = (p: MemoryPicture): string => (p.device_index === undefined ? 'Host memory' : `Memory of GPU ${p.device_index}`);
+const titleOf = (p: MemoryPicture): string => placeOf(p) + (p.by_line || p.by_stage ? ` by ${kindOf(p)}` : '');
+
+const HELP: Record<string, string> = {
+  stage: 'memory that rose while a stage was open and is still there; from readings of the sum: what is given back counts as what came last',
+  'line of the program': "from the allocator's history: which line asked for it",
+};
 
 const times = (p: MemoryPicture): number[] => p.t_s.map((t) => t ?? 0);
 
@@ -22,7 +30,7 @@ function chartOf(p: MemoryPicture): Chart {
   const small = p.layers.filter((l) => !large.has(l));
   const lines = p.layers.filter((l) => large.has(l)).map((l) => ({ key: nameOf(l), label: nameOf(l), values: l.held_mb as (number | null)[] }));
   if (small.length) lines.push({ key: 'smaller', label: `${small.length} smaller ones`, values: p.t_s.map((_, i) => small.reduce((sum, l) => sum + heldAt(l, i), 0)) });
-  return { group: 'Memory', title: placeOf(p), unit: '_mb', t: times(p), lines, stacked: true };
+  return { group: 'Memory', title: titleOf(p), unit: '_mb', t: times(p), lines, stacked: true };
 }
 
 // The last moment that is not after the selected one; without a selection the peak.
@@ -30,36 +38,107 @@ function momentOf(p: MemoryPicture, t: number | undefined): number {
   return t === undefined ? p.peak_index : Math.max(0, times(p).findLastIndex((one) => one <= t + 1e-9));
 }
 
+// One call below the other, the innermost first.
+const Stack = ({ of }: { of: string }) => (
+  <details>
+    <summary>{of.split(' < ').slice(1, 2).join('') || of}</summary>
+    <ol class="stack" dir="auto">
+      {of.split(' < ').map((call, i) => (
+        <li key={i}>{call}</li>
+      ))}
+    </ol>
+  </details>
+);
+
 function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
-  const rows = p.layers.map((l) => ({ name: nameOf(l), held: heldAt(l, at) * MB, most: most(l) * MB })).filter((r) => r.held > 0);
+  const rows = p.layers.map((l) => ({ name: nameOf(l), stack: l.stack, held: heldAt(l, at) * MB, most: most(l) * MB })).filter((r) => r.held > 0);
   const all = rows.reduce((sum, r) => sum + r.held, 0);
   const stage = p.stages[at];
+  type Row = (typeof rows)[number];
   return (
     <Table
-      caption={`${placeOf(p)} at ${times(p)[at].toFixed(2)} s${stage && ` in ${stage}`}${at === p.peak_index ? ', the highest' : ''}: ${memory(all)}`}
+      caption={`${titleOf(p)} at ${times(p)[at].toFixed(2)} s${stage && ` in ${stage}`}${at === p.peak_index ? ', the highest' : ''}: ${memory(all)}`}
       rows={rows.sort((a, b) => b.held - a.held)}
       most={16}
       columns={[
-        { key: 'name', head: 'resident', text: true, value: (r) => r.name },
-        { key: 'held', head: 'held', value: (r) => r.held, cell: (r) => memory(r.held) },
-        { key: 'share', head: 'share', value: (r) => r.held / all, cell: (r) => percent(r.held / all) },
-        { key: 'most', head: 'at most', value: (r) => r.most, cell: (r) => memory(r.most) },
+        { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident', text: true, value: (r) => r.name },
+        { key: 'held', head: 'held', unit: '_memory_bytes', value: (r) => r.held },
+        { key: 'share_ratio', head: 'share', value: (r) => r.held / all },
+        { key: 'most', head: 'at most', unit: '_memory_bytes', value: (r) => r.most },
+        ...(p.layers.some((l) => l.stack) ? [{ key: 'stack', head: 'called from', help: 'the stack of its largest allocation', text: true, value: (r: Row) => r.stack, cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
       ]}
     />
   );
 }
 
+// Pictures of one memory, of which one is shown.
+function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefined }) {
+  const [at, setAt] = useState(0);
+  const p = pictures[at] ?? pictures[0];
+  return (
+    <div class="layers">
+      {pictures.length > 1 && (
+        <p class="switch" role="group" aria-label={`${placeOf(p)}: layers are`}>
+          Layers:{' '}
+          {pictures.map((one, i) => (
+            <button type="button" key={i} title={HELP[kindOf(one)]} aria-pressed={one === p} onClick={() => setAt(i)}>
+              {kindOf(one)}
+            </button>
+          ))}
+        </p>
+      )}
+      <TimeChart chart={chartOnce(p)} height={170} axis />
+      {p.by_stage && <p class="quiet">{HELP.stage}.</p>}
+      <Moment picture={p} at={momentOf(p, t)} />
+    </div>
+  );
+}
+
 export function Layers({ pictures }: { pictures: MemoryPicture[] }) {
   const s = useStore(selection);
+  const places = [...new Set(pictures.map(placeOf))];
   return (
     <>
-      {pictures.map((p) => (
-        <div class="layers" key={`${p.device_index ?? 'host'}${p.by_line ? ' by line' : ''}`}>
-          <TimeChart chart={chartOnce(p)} height={170} axis />
-          <Moment picture={p} at={momentOf(p, s ? s.to / 1e9 : undefined)} />
-        </div>
+      {places.map((place) => (
+        <Place key={place} pictures={pictures.filter((p) => placeOf(p) === place)} t={s ? s.to / 1e9 : undefined} />
       ))}
     </>
+  );
+}
+
+// Blocks of a segment from one end to the other: as wide as they are large, as high as they are full.
+function Segment({ s, of }: { s: MemorySegment; of: number }) {
+  const used = (i: number) => s.used_ratio[i] ?? 0;
+  const words = (bytes: number, i: number) => `${memory(bytes)} ${used(i) >= 1 ? 'in use' : used(i) <= 0 ? 'free' : `of small blocks, ${percent(used(i), 0)} in use`}`;
+  return (
+    <span class="segment" role="img" aria-label={s.part_bytes.map((b, i) => words(b ?? 0, i)).join(', ')} style={{ width: `${(100 * s.segment_bytes) / of}%` }}>
+      {s.part_bytes.map((b, i) => (
+        <span key={i} title={words(b ?? 0, i)} style={{ flexGrow: b ?? 0 }}>
+          <i style={{ height: `${100 * used(i)}%` }} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+export function Segments({ segments }: { segments: MemorySegment[] }) {
+  const largest = Math.max(...segments.map((s) => s.segment_bytes));
+  const devices = new Set(segments.map((s) => s.device_index)).size > 1;
+  return (
+    <Picture words="Fragmentation">
+      <Table
+        caption="Fragmentation: segments of the allocator when its snapshot was taken, the most free memory first. Filled: in use; empty: free"
+        rows={segments}
+        columns={[
+          { key: 'blocks', head: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
+          ...(devices ? [{ key: 'device_index', head: 'GPU', value: (s: MemorySegment) => s.device_index }] : []),
+          { key: 'segment_bytes', head: 'segment', unit: '_memory_bytes', value: (s) => s.segment_bytes },
+          { key: 'free_bytes', head: 'free', unit: '_memory_bytes', value: (s) => s.free_bytes },
+          { key: 'free_count', head: 'in pieces', value: (s) => s.free_count, cell: (s) => count(s.free_count) },
+          { key: 'largest_free_bytes', head: 'the largest', help: 'a request that is larger does not fit', unit: '_memory_bytes', value: (s) => s.largest_free_bytes },
+        ]}
+      />
+    </Picture>
   );
 }
 

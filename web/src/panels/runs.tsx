@@ -1,6 +1,6 @@
 // The server's front door: every run it found, the live ones on top.
 import { useEffect, useState } from 'preact/hooks';
-import { bytes, clip, count, plain, seconds } from '../format';
+import { clip, count, plain, seconds } from '../format';
 import { num, text, type RunList } from '../report';
 import { Table, type Column } from '../table';
 import { toggleTheme } from '../state';
@@ -66,7 +66,7 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'commit', where: (r) => r.commit !== undefined, head: 'commit', text: true, help: 'of the git tree that it was started in', value: (r) => r.commit, cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
     { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
     { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
-    { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
+    { key: 'bytes', head: 'size', unit: '_bytes', value: (r) => num(r, 'bytes') },
     { key: 'id', head: 'folder', text: true, value: (r) => text(r, 'id'), cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
   ];
   return (

@@ -1,13 +1,14 @@
 // Slow moments that were caught: each beside a normal one, and what took longer.
 import type { ComponentChildren } from 'preact';
-import { count, seconds } from '../format';
+import { seconds } from '../format';
 import { jumpTo } from '../jump';
 import type { Report, SlowMoment } from '../report';
 import { Table } from '../table';
+import { title } from '../words';
 
 const titleOf = (m: SlowMoment): string => {
   const what = m.what === 'out_of_memory' ? 'When memory ran out' : m.what === 'asked' ? `Asked for${m.why ? ` (${m.why})` : ''}` : `Slow ${m.what}`;
-  return m.step_index === undefined ? what : `${what}, step_index ${m.step_index}`;
+  return m.step_index === undefined ? what : `${what}, step ${m.step_index}`;
 };
 
 const beside = (s: number | undefined, normal: number | undefined): string => (normal === undefined ? seconds(s) : `${seconds(s)} (normal ${seconds(normal)})`);
@@ -23,6 +24,17 @@ function Moment({ m }: { m: SlowMoment }) {
         {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
         {m.words && <>; {m.words}</>}.
       </p>
+      {!!m.counters?.length && (
+        <Table
+          caption="What parts of the GPU did meanwhile: mean of the samples"
+          rows={m.counters}
+          columns={[
+            { key: 'counter', head: 'part of the GPU', text: true, value: (c) => title(c.counter) },
+            { key: 'percent', head: 'slow', unit: '_percent', value: (c) => c.percent },
+            { key: 'normal_percent', head: 'normal', value: (c) => c.normal_percent },
+          ]}
+        />
+      )}
       {m.parts && m.parts.length > 0 && (
         <Table
           caption="What took longer than in the normal one"
@@ -31,11 +43,11 @@ function Moment({ m }: { m: SlowMoment }) {
           columns={[
             { key: 'kind', head: '', text: true, value: (p) => p.kind },
             { key: 'name', head: 'what', text: true, value: (p) => p.name },
-            { key: 'more_s', head: 'longer by', value: (p) => p.more_s, cell: (p) => seconds(p.more_s) },
-            { key: 'total_s', head: 'slow', value: (p) => p.total_s, cell: (p) => seconds(p.total_s) },
-            { key: 'normal_s', head: 'normal', value: (p) => p.normal_s, cell: (p) => seconds(p.normal_s) },
-            { key: 'count', head: 'count', help: 'launches, calls or samples', value: (p) => p.count, cell: (p) => count(p.count) },
-            { key: 'normal_count', head: 'normally', value: (p) => p.normal_count, cell: (p) => count(p.normal_count) },
+            { key: 'more_s', head: 'longer by', value: (p) => p.more_s },
+            { key: 'total_s', head: 'slow', value: (p) => p.total_s },
+            { key: 'normal_s', head: 'normal', value: (p) => p.normal_s },
+            { key: 'count', head: 'count', help: 'launches, calls or samples', value: (p) => p.count },
+            { key: 'normal_count', head: 'normally', value: (p) => p.normal_count },
           ]}
         />
       )}

@@ -1,7 +1,7 @@
 // Stages: the short table of the first screen and the full tree below.
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
-import { clip, count, nanos, percent, sameStage, printed, seconds } from '../format';
+import { clip, count, nanos, sameStage, printed, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
 import { dark, generation, select, selection, Store, useStore, type Range, type Selection } from '../state';
 import { videoRange } from '../video';
@@ -110,17 +110,17 @@ function baseColumns(base: Base | null): Column<StageRow>[] {
   if (!base) return [];
   const was = (s: StageRow) => base.total(s);
   return [
-    { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s) => { const w = was(s); return w === undefined ? 'new' : seconds(w); } },
+    { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s, show) => (was(s) === undefined ? 'new' : show(was(s))) },
     {
       key: 'change_s',
       head: 'Δ',
       value: (s) => { const w = was(s); return w === undefined || s.total_s === undefined ? undefined : s.total_s - w; },
-      cell: (s) => {
+      cell: (s, show) => {
         const w = was(s);
         if (w === undefined || s.total_s === undefined) return '';
         const d = s.total_s - w;
         const grave = Math.abs(d) > 0.05 * w && Math.abs(d) > 1e-3;
-        return <span class={grave ? (d > 0 ? 'worse' : 'better') : 'quiet'}>{d > 0 ? '+' : '−'}{seconds(Math.abs(d))}</span>;
+        return <span class={grave ? (d > 0 ? 'worse' : 'better') : 'quiet'}>{d > 0 ? '+' : '−'}{show(Math.abs(d))}</span>;
       },
     },
   ];
@@ -136,10 +136,10 @@ function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null):
   const words = chosen ? 'in selection' : 'in this video';
   const head = s.exact ? words : `≈ ${words}`;
   const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
-  const column = { key: 'in_s', head, help, value: inside, cell: (row: StageRow) => (inside(row) === undefined ? '' : seconds(inside(row))) };
+  const column = { key: 'in_s', head, help, value: inside };
   if (chosen || !video) return [column];
   const share = (row: StageRow) => (inside(row) === undefined ? undefined : (inside(row)! * 1e9) / (range.to - range.from));
-  return [column, { key: 'in_ratio', head: 'of it', help: 'of the wall time of this video', value: share, cell: (row: StageRow) => (share(row) === undefined ? '' : percent(share(row))) }];
+  return [column, { key: 'in_ratio', head: 'of it', help: 'of the wall time of this video', value: share }];
 }
 
 // Of calls that were too frequent, captured or without a context, the GPU time is not known.
@@ -148,7 +148,7 @@ const gpuSpan: Column<StageRow> = {
   head: 'GPU span',
   help: 'from event to event on the stream; may hold idle time; > of some calls only: the others were not timed on the GPU',
   value: (s) => s.gpu_span_s,
-  cell: (s) => (s.gpu_span_s === undefined ? '' : ((s.gpu_span_count ?? s.count ?? 0) < (s.count ?? 0) ? '>' : '') + seconds(s.gpu_span_s)),
+  cell: (s, show) => (s.gpu_span_s === undefined ? '' : ((s.gpu_span_count ?? s.count ?? 0) < (s.count ?? 0) ? '>' : '') + show(s.gpu_span_s)),
 };
 
 const FOLDED = new Set([STARTUP]);
@@ -170,8 +170,8 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => startupOpen.set(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
-    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : printed(s.total_s, s.time_digit_s)) },
-    ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio, cell: (s: StageRow) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) }]),
+    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s, show) => (s.total_s === undefined ? '' : show(s.total_s, s.time_digit_s)) },
+    ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio }]),
     ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
     ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: callsOf }]),
     ...baseColumns(base),
@@ -208,15 +208,15 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     head,
     help,
     value: (s) => s[k] as number | undefined,
-    cell: (s) => (s[k] === undefined ? '' : printed(s[k] as number, s.time_digit_s)),
+    cell: (s, show) => (s[k] === undefined ? '' : show(s[k] as number, s.time_digit_s)),
   });
-  const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s) => <Extreme s={s} seconds_={s[k]} /> });
+  const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s, show) => <Extreme s={s} seconds_={s[k]} words={show(s[k])} /> });
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
     { key: 'count', head: 'calls', value: (s) => s.count, cell: callsOf },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),
-    { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
+    { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio },
     ...(has('gpu_span_s') ? [gpuSpan] : []),
     ...(has('gpu_busy_s') ? [time('gpu_busy_s', 'GPU busy', 'union of the kernels this stage launched')] : []),
     time('mean_s', 'mean'),
@@ -246,16 +246,16 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   );
 }
 
-function Extreme({ s, seconds_ }: { s: StageRow; seconds_: number | undefined }) {
+function Extreme({ s, seconds_, words }: { s: StageRow; seconds_: number | undefined; words: string }) {
   if (seconds_ === undefined) return null;
-  if (!hasTimeline()) return <>{seconds(seconds_)}</>;
+  if (!hasTimeline()) return <>{words}</>;
   const go = (e: Event) => {
     e.stopPropagation();
     jumpToCall(s, seconds_);
   };
   return (
     <button type="button" class="link plain" tabIndex={-1} onClick={go}>
-      {seconds(seconds_)}
+      {words}
     </button>
   );
 }
