@@ -177,11 +177,12 @@ export function columnShow(key: string, values: (number | string | undefined)[])
     const zero = `0${NBSP}${[...names][0]}`;
     return (v, digit) => (v === 0 ? zero : digit && format === seconds ? printed(v, digit) : keyed(key, v));
   }
-  const middle = sizes[sizes.length >> 1];
+  const middle = sizes[(sizes.length - 1) >> 1];
   let at = Math.max(0, units.findLastIndex(([size]) => sizes[sizes.length - 1] >= size * 0.9995));
   while (at > 0 && middle < units[at][0] / 1000) at--;
   const [size, name] = units[at];
-  const most = Math.max(2, Math.min(3, 2 - Math.floor(Math.log10(middle / size))));
+  const digitsFor = (v: number, digits: number) => digits - 1 - Math.floor(Math.log10(v / size));
+  const most = Math.max(2, Math.min(3, Math.max(digitsFor(middle, 3), digitsFor(sizes[Math.floor(sizes.length / 10)], 1))));
   return (v, digit) => {
     if (v === undefined || !Number.isFinite(v)) return 'n/a';
     const digits = digit ? Math.max(0, Math.min(most, Math.ceil(-Math.log10((digit * factor) / size) - 1e-9))) : most;

@@ -100,7 +100,7 @@ test('lines of @profile are a table in the order of the file, with their source'
   await table.scrollIntoViewIfNeeded();
   assert.match(plain(await table.locator('caption').innerText()), /denoise, 2\.00 s, wan\/pipeline\.py:1200: 2 of 4 calls/);
   assert.deepEqual(await column(page, '#lines', 'line'), ['1201', '1202']);
-  assert.deepEqual(await column(page, '#lines', 'time'), ['1.50 s', '0.50 s']);
+  assert.deepEqual(await column(page, '#lines', 'time'), ['1.500 s', '0.500 s']);
   assert.deepEqual(await column(page, '#lines', 'share'), ['75.0 %', '25.0 %']);
   assert.equal(await table.locator('code').nth(1).evaluate((c) => c.innerText), lines[1].text);
   await table.locator('thead button', { hasText: 'ran' }).click();

@@ -347,7 +347,7 @@ test('open, cut and recursive calls stand beside the stage; combined means are o
   assert.match(await page.locator('#stages em.state').first().getAttribute('title'), /^1 call not ended .*; 2 calls cut at .*; 3 calls inside a call/);
   await page.locator('#stages input[type=checkbox]').check();
   assert.deepEqual(await states('walk'), ['1 cut, 1 500 recursive']);
-  assert.match((await page.locator('#stages tbody tr', { hasText: 'walk' }).innerText()).replace(/\s+/g, ' '), /1\.00 s 0\.40 s.* 2\.00 s/);
+  assert.match((await page.locator('#stages tbody tr', { hasText: 'walk' }).innerText()).replace(/\s+/g, ' '), /1\.00 s 0\.400 s.* 2\.00 s/);
   await close();
 });
 

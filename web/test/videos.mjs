@@ -56,7 +56,7 @@ test('a run of several videos opens on the median warm one', async (browser) => 
   assert.equal(r.to - r.from, 240 * MS);
   assert.match(await figures(page), /time of this video\s+240 ms\s+1 of 5 were faster[\s\S]*66\.67[\s\S]*48\.0 ms\s+median of 4/);
   assert.deepEqual(await bar(page), ['denoise: 192 ms, 80.0 %', 'vae_decode: 24.0 ms, 10.0 %', 'unattributed: 24.0 ms, 10.0 %']);
-  assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['24.0 ms', '10.0 %', '0.150 s']);
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['24.0 ms', '10.0 %', '0.15 s']);
   assert.equal(await page.locator('.card.table tbody tr', { hasText: 'load_model' }).count(), 0, 'the start is folded away');
   assert.equal(await page.locator('.videos .strip button').count(), 5);
   assert.equal(await page.locator('.videos [aria-pressed=true]').innerText(), '5 median');
