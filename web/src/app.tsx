@@ -13,6 +13,7 @@ import { FirstTimeline } from './panels/first';
 import { hardwareBody } from './panels/hardware';
 import { slowBody } from './panels/slow';
 import { heldBody } from './panels/held';
+import { chartOnce } from './panels/layers';
 import { garbageBody } from './panels/garbage';
 import { Next } from './panels/next';
 import { Readings } from './panels/readings';
@@ -121,7 +122,10 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
   const { page, timeline, timelineError, liveState, runs, onRun } = props;
   const [base, problem, choose] = choice;
   const r = page.report;
-  const first = useMemo(() => firstCharts(r, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [r, timeline]);
+  const first = useMemo(() => {
+    const charts = firstCharts(r, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4);
+    return charts.length || timeline?.lanes.length ? charts : (r.memory_over_time ?? []).slice(0, 2).map(chartOnce); // a memory snapshot has nothing else
+  }, [r, timeline]);
   return (
     <div class="screen">
       <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />

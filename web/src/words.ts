@@ -49,6 +49,9 @@ const TITLES: Record<string, string> = {
   each_s: 'one takes',
   whatif: 'for strobe whatif',
   warmup_count: 'warm-up',
+  peak_count: 'blocks then',
+  end_count: 'blocks at the end',
+  allocated_s: 'last allocated at',
 };
 
 // Beginnings that read better as words; the rest of the key follows.

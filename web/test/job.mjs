@@ -101,3 +101,13 @@ test("a job's ranks are one timeline to zoom into", async (browser) => {
   assert.deepEqual(seen.problems, []);
   await close();
 });
+
+test('times of ranks stand below each other in one unit', async (browser) => {
+  const report = job();
+  report.reports_summary[3].duration_s = 0.25;
+  const { page, close } = await open(browser, writePage('rank-units', { report, kind: 'aggregate' }));
+  const shown = new Set((await page.locator('#ranks .rank > .quiet').allInnerTexts()).map((t) => plain(t).split(',')[0].replace(/.* /, '')));
+  assert.deepEqual([...shown], ['s']);
+  assert.equal(plain(await page.locator('#rank-3 .quiet').innerText()), '0.25 s');
+  await close();
+});

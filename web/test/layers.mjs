@@ -26,7 +26,7 @@ const rows = async (page) => (await page.locator('#held .layers table tbody tr')
 
 test('without a selection the table is of the highest moment', async (browser) => {
   const { page, seen, close } = await open(browser, writePage('layers', { report: report(layers), timeline: timeline() }));
-  assert.match(await caption(page), /Memory of GPU 0 at 0\.80 s in vae_decode, the highest: 31\.0 GB/);
+  assert.match(await caption(page), /Memory of GPU 0 at 800 ms in vae_decode, the highest: 31\.0 GB/);
   assert.deepEqual((await rows(page)).map((r) => r.split(' ').slice(0, 2).join(' ')), ['activations and', 'weights of', 'other processes', 'CUDA context']);
   assert.deepEqual(seen.problems, []);
   await close();
@@ -94,7 +94,7 @@ test('one memory has one picture, and a switch says what its layers are', async 
   assert.equal(await page.locator('#held .layers').count(), 1);
   assert.deepEqual(await page.locator('#held .layers .switch button').allInnerTexts(), ['component', 'stage', 'line of the program']);
   await choose('stage');
-  assert.match(await caption(page), /Memory of GPU 0 by stage at 0\.80 s in vae_decode, the highest: 10\.1 GB/);
+  assert.match(await caption(page), /Memory of GPU 0 by stage at 800 ms in vae_decode, the highest: 10\.1 GB/);
   assert.deepEqual((await rows(page)).map((r) => r.split(' ')[0]), ['vae_decode', 'denoise', 'there']);
   const keys = (await page.locator('#held .layers figcaption .key').allInnerTexts()).map(plain);
   assert.deepEqual(keys, ['there at first', 'denoise', 'vae_decode']);
@@ -109,7 +109,7 @@ test('what is alive at the moment that is clicked has its stacks', async (browse
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
   await page.mouse.click(box.x + box.width * 0.95, box.y + box.height / 2);
-  await page.waitForFunction(() => /by line of the program at 0\.9/.test(document.querySelector('#held .layers').textContent));
+  await page.waitForFunction(() => /by line of the program at 9\d\d/.test(document.querySelector('#held .layers').textContent));
   assert.match((await rows(page))[0], /^vae\.py:81 decode 4\.\d+ GB/);
   await page.locator('#held .layers details summary').click();
   assert.deepEqual(await page.locator('#held .layers .stack li').allInnerTexts(), ['vae.py:81 decode', 'pipeline.py:12 __call__', 'main.py:3 <module>']);

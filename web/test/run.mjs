@@ -2,6 +2,7 @@
 import { assert, open, range, ready, run, settled, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
+import './first.mjs';
 import './frame.mjs';
 import './gpu.mjs';
 import './hardware.mjs';

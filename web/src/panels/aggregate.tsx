@@ -2,7 +2,7 @@
 // stage by rank that shows who is slow where.
 import { useEffect, useRef } from 'preact/hooks';
 import { dark, toggleTheme, useStore } from '../state';
-import { clip, count, keyed, percent, seconds } from '../format';
+import { clip, columnShow, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
 import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
 import { goTo } from '../place';
@@ -106,6 +106,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
   const byHost = ranks.map((r, i): [AggregateRank, number] => [r, i]);
   if (hosts > 1) byHost.sort(([a, i], [b, j]) => a.host.localeCompare(b.host, undefined, { numeric: true }) || i - j);
   const lanes = d.rank_lanes;
+  const show = columnShow('duration_s', ranks.map((r) => num(r, 'duration_s')));
   const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
     <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
@@ -115,7 +116,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
         <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
           <span>{r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18)}</span>
           {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
-          <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
+          <span class="quiet">{[show(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
         </>
       ))}

@@ -413,10 +413,10 @@ export function systemBody(r: Report): ComponentChildren {
       )}
       <FieldList fields={info} skip={['command', 'duration']} />
       {s && <FieldList fields={s} skip={info.host === s.host ? ['host'] : []} />}
-      {s?.facts && (
+      {Object.keys(s?.facts ?? {}).length > 0 && (
         <div class="sub">
           <h4>Machine</h4>
-          <FieldList fields={s.facts} skip={Object.keys(s.facts).filter((k) => toldTwice(k, s.facts!))} />
+          <FieldList fields={s!.facts} skip={Object.keys(s!.facts!).filter((k) => toldTwice(k, s!.facts!))} />
         </div>
       )}
       {info.tags && Object.keys(info.tags).length > 0 && (
@@ -425,10 +425,10 @@ export function systemBody(r: Report): ComponentChildren {
           <FieldList fields={info.tags} />
         </div>
       )}
-      {s?.settings && (
+      {Object.keys(s?.settings ?? {}).length > 0 && (
         <div class="sub">
           <h4>Configuration</h4>
-          <FieldList fields={s.settings} literal />
+          <FieldList fields={s!.settings} literal />
         </div>
       )}
       {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}

@@ -1,7 +1,7 @@
 // What memory held over time: layers on each other, on the timeline's axis; a click says what is resident at that moment.
 import { useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
-import { count, memory, percent } from '../format';
+import { count, memory, percent, seconds } from '../format';
 import { Picture } from '../picture';
 import type { MemoryLayer, MemoryPicture, MemorySegment } from '../report';
 import { selection, useStore } from '../state';
@@ -57,7 +57,7 @@ function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
   type Row = (typeof rows)[number];
   return (
     <Table
-      caption={`${titleOf(p)} at ${times(p)[at].toFixed(2)} s${stage && ` in ${stage}`}${at === p.peak_index ? ', the highest' : ''}: ${memory(all)}`}
+      caption={`${titleOf(p)} at ${seconds(times(p)[at])}${stage && ` in ${stage}`}${at === p.peak_index ? ', the highest' : ''}: ${memory(all)}`}
       rows={rows.sort((a, b) => b.held - a.held)}
       most={16}
       columns={[
@@ -144,7 +144,7 @@ export function Segments({ segments }: { segments: MemorySegment[] }) {
 
 // The same chart for the same picture: one that is new is drawn from the start.
 const charts = new WeakMap<MemoryPicture, Chart>();
-function chartOnce(p: MemoryPicture): Chart {
+export function chartOnce(p: MemoryPicture): Chart {
   const known = charts.get(p) ?? chartOf(p);
   charts.set(p, known);
   return known;

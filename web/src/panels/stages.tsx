@@ -94,7 +94,7 @@ function stateOf(s: Stage): string {
 }
 
 // Where none has ended the mark beside the name counts them.
-const callsOf = (s: Stage) => (s.count || !apartOf(s).length ? count(s.count) : '–');
+const callsOf = (s: Stage) => (s.count || !apartOf(s).length ? s.count === undefined ? '' : count(s.count) : '–');
 
 const stateHelp = (s: Stage) =>
   apartOf(s)
