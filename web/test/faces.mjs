@@ -200,7 +200,7 @@ function checkTree(page, where, r, timeline) {
       const shown = textOf(cell);
       const at = `${where}, ${heads[k]} of ${s.name}`;
       if (heads[k] === 'stage') is(at, shown.includes(s.name), true);
-      else if (heads[k] === 'calls') s.count ? same(at, shown, s.count) : is(at, /^(–|0|n\/a)$/.test(shown), true);
+      else if (heads[k] === 'calls') s.count ? same(at, shown, s.count) : is(at, /^(–|0|)$/.test(shown), true);
       else if (key === undefined) is(where, `a column ${heads[k]}`, 'none of that name');
       else if (shown === '') is(at, s[key], undefined);
       else same(at, shown.replace(/^>/, ''), s[key]);
