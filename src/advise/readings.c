@@ -6,6 +6,7 @@
 #include "base/role.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define READINGS_MAX 16
@@ -170,6 +171,42 @@ static void read_differences(struct sb_model *m)
 	}
 }
 
+static double attr_of(const struct sb_event_row *e, const char *key)
+{
+	for (size_t k = 0; k < e->attr_count; k++)
+		if (!strcmp(e->attrs[k].key, key) && e->attrs[k].type == STROBE_TYPE_FLOAT)
+			return e->attrs[k].f;
+	return NAN;
+}
+
+/* The last "Speed:" of a live display: "12.0 frames/s (36 so far), 4.0 blocks/s (12 so far)". */
+static void read_speed(struct sb_model *m)
+{
+	static const struct {
+		const char *rate, *count, *unit;
+	} parts[] = { { "fps", "frames", "frames/s" }, { "bps", "blocks", "blocks/s" },
+		{ "steps_per_s", "steps", "steps/s" } };
+	const struct sb_event_row *last = NULL;
+	char text[160] = "";
+	int used = 0;
+
+	for (size_t i = 0; m->session.host && !strcmp(m->session.host, "imported") && i < m->events.count;
+		i++)
+		if (!strcmp(m->events.rows[i].name, "speed"))
+			last = &m->events.rows[i];
+	for (size_t k = 0; last && k < sizeof parts / sizeof parts[0]; k++) {
+		double rate = attr_of(last, parts[k].rate), count = attr_of(last, parts[k].count);
+
+		if (!isnan(rate) && !isnan(count))
+			used += snprintf(text + used, sizeof text - (size_t)used, "%s%.1f %s (%.0f so far)",
+				used ? ", " : "", rate, parts[k].unit, count);
+		if (used >= (int)sizeof text)
+			return;
+	}
+	if (used)
+		add(m, "video", "speed", false, "When it was displayed last: %s", text);
+}
+
 #define WELL_USED 80 /* percent */
 
 static void read_gpus(struct sb_model *m)
@@ -195,5 +232,6 @@ void sb_readings_find(struct sb_model *m)
 	read_stages(m);
 	read_precision(m);
 	read_differences(m);
+	read_speed(m);
 	read_gpus(m);
 }

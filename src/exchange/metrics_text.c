@@ -18,7 +18,7 @@ static struct sb_textlog_sample *add_sample(struct sb_textlog *log)
 	struct sb_textlog_sample *s = sb_vec_push(&log->samples, sizeof *s);
 
 	if (s)
-		*s = (struct sb_textlog_sample){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+		*s = (struct sb_textlog_sample){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0,
 			{ log->count, 0, 0 } };
 	return s;
 }
@@ -68,15 +68,69 @@ static void take_number(const char *line, const char *word, double *out_value)
 		*out_value = value;
 }
 
+/* A number before its word: "36 frames", "1 block", "12.0 FPS". */
+static void take_before(const char *line, const char *word, double *out_value)
+{
+	const char *at = strstr(line, word), *digits = at;
+	double value;
+
+	while (digits && digits > line && (isdigit((unsigned char)digits[-1]) || digits[-1] == '.'))
+		digits--;
+	if (digits == at)
+		return;
+	value = strtod(digits, NULL);
+	if (isfinite(value))
+		*out_value = value;
+}
+
+/* What strobe's display adds: "Speed: 12.0 FPS, 4.0 BPS, 16.0 steps/s (36 frames, 12 blocks, 48 steps)". */
+static bool take_speed(struct sb_textlog *log, const char *line)
+{
+	struct sb_textlog_speed *s = sb_vec_push(&log->speeds, sizeof *s);
+
+	if (!s)
+		return false;
+	*s = (struct sb_textlog_speed){ NAN, NAN, NAN, NAN, NAN, NAN, log->samples.count - 1 };
+	take_before(line, " FPS", &s->fps);
+	take_before(line, " BPS", &s->bps);
+	take_before(line, " steps/s", &s->steps_per_s);
+	line = strchr(line, '(');
+	if (!line)
+		return true;
+	take_before(line, " frame", &s->frames);
+	take_before(line, " block", &s->blocks);
+	take_before(line, " step", &s->steps);
+	return true;
+}
+
+/* "GPU 1: …": one line for each GPU; a block has a reading of its own for each. */
+static struct sb_textlog_sample *sample_of_gpu(struct sb_textlog *log, const char *line)
+{
+	struct sb_textlog_sample *s = last_sample(log);
+	long device = line[3] == ' ' ? strtol(line + 4, NULL, 10) : 0;
+
+	if (!s || device <= 0 || device >= SB_TEXTLOG_GPUS_MAX)
+		return s;
+	s = add_sample(log);
+	if (s)
+		s->device = (int)device;
+	return s;
+}
+
 static bool metrics_row(struct sb_textlog *log, char *line, int *out_err)
 {
 	struct sb_textlog_sample *s = last_sample(log);
 
-	if (!strncmp(line, "Stage: ", 7) ||
-		!strncmp(line, "Speed: ", 7)) /* what strobe adds: its recording has it */
+	if (!strncmp(line, "Stage: ", 7))
 		return true;
-	(void)out_err;
+	if (s && !strncmp(line, "Speed: ", 7)) {
+		if (!take_speed(log, line))
+			*out_err = sb_fail(STROBE_ENOMEM, "no memory to import");
+		return true;
+	}
 	line += strspn(line, " ");
+	if (!strncmp(line, "GPU", 3) && strstr(line, "Memory "))
+		s = sample_of_gpu(log, line);
 	if (s && !strncmp(line, "GPU", 3) && take_memory(line, &s->gpu_used_mb, &s->gpu_total_mb)) {
 		take_number(line, "Util ", &s->gpu_percent);
 		take_number(line, "Temp ", &s->gpu_temperature_c);
@@ -185,6 +239,17 @@ static bool take_section(struct sb_textlog *log, const char *line)
 	return log->form_node == OWN || log->form_node == SUMMARY;
 }
 
+/* Below the last row that is indented less. */
+static void nest(struct sb_textlog *log, uint32_t self, uint32_t depth)
+{
+	log->nodes[self].depth = depth;
+	for (uint32_t i = self; i-- > log->segment;)
+		if (log->nodes[i].depth < depth && log->nodes[i].depth) {
+			sb_textlog_set_parent(log, i, self);
+			return;
+		}
+}
+
 /* "  [1b] Denoise      3.50 s    3.00 s (0)    4.00 s (1)    +14.3 %    3.94 s": the mean rank's time. */
 static int take_mean_stage(struct sb_textlog *log, const char *line)
 {
@@ -192,6 +257,7 @@ static int take_mean_stage(struct sb_textlog *log, const char *line)
 	const char *at = line + strspn(line, " "), *rest, *close;
 	double seconds;
 	uint32_t node;
+	int err;
 
 	stage.min_s = stage.max_s = stage.median_s = stage.std_s = NAN;
 	for (const char *gap = strchr(at, ' '); gap; gap = strchr(gap + 1, ' ')) {
@@ -211,7 +277,10 @@ static int take_mean_stage(struct sb_textlog *log, const char *line)
 		stage.duration_ns = seconds >= 0 && seconds < 1e8 ? (int64_t)(seconds * 1e9 + 0.5) : 0;
 		log->stage_count++;
 		log->timed_count++;
-		return sb_textlog_add(log, &stage, &node);
+		err = sb_textlog_add(log, &stage, &node);
+		if (!err)
+			nest(log, node, (uint32_t)strspn(line, " "));
+		return err;
 	}
 	return 0;
 }

@@ -331,18 +331,35 @@ static bool read_analysis(node analysis, const char *what, struct sb_textlog_loo
 	return true;
 }
 
-static int take_analysis(struct sb_textlog *log, node analysis, const char *what, const char *name)
+/* Steps that were handed in before their block was: they ran in it, unless the report names another stage. */
+static bool steps_fit(node steps, const struct sb_textlog_loop *blocks)
+{
+	struct sb_textlog_loop loop = { 0 };
+	int64_t blocks_ns = sb_textlog_loop_ns(blocks);
+
+	return read_analysis(steps, "step", &loop) && !*loop.stage && !*blocks->stage &&
+	       sb_textlog_loop_ns(&loop) <= blocks_ns + blocks_ns / 200;
+}
+
+/* inside: the stage around it, where the analysis names none; "": not known. steps: those that it may hold; NULL: none. */
+static int take_analysis(struct sb_textlog *log, node analysis, const char *what, const char *name,
+	const char *inside, node steps)
 {
 	struct sb_textlog_loop loop = { 0 }, *beside;
+	uint32_t self;
 	bool nested;
 	int err;
 
 	if (!read_analysis(analysis, what, &loop))
 		return 0;
 	snprintf(loop.name, sizeof loop.name, "%s", name);
+	if (!*loop.stage)
+		snprintf(loop.stage, sizeof loop.stage, "%s", inside);
 	err = sb_textlog_nest_loop(log, &loop, &nested);
 	if (err || nested)
 		return err;
+	if (steps && steps_fit(steps, &loop))
+		return sb_textlog_stage_of_loop(log, &loop, &self);
 	beside = sb_vec_push(&log->loops, sizeof *beside);
 	if (!beside)
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
@@ -363,10 +380,19 @@ static void take_frames(struct sb_textlog *log, node root)
 	log->has_video = true;
 }
 
+static bool has_stage(const struct sb_textlog *log, const char *name)
+{
+	for (uint32_t i = log->segment; i < log->count; i++)
+		if (!strcmp(log->nodes[i].line->name, name))
+			return true;
+	return false;
+}
+
 static int take_report(struct sb_textlog *log, node root)
 {
 	node analysis = sb_jsondom_get(root, "stage_analysis"),
-	     session = sb_jsondom_get(root, "session_info");
+	     session = sb_jsondom_get(root, "session_info"),
+	     steps = sb_jsondom_get(root, "diffusion_analysis");
 	double wall_s = number(analysis, "wall_s");
 	int err;
 
@@ -378,10 +404,10 @@ static int take_report(struct sb_textlog *log, node root)
 		if (!err)
 			err = take_loop(log, loop);
 	if (!err) /* before the steps, which they may hold */
-		err = take_analysis(log, sb_jsondom_get(root, "block_analysis"), "block", "block");
+		err = take_analysis(log, sb_jsondom_get(root, "block_analysis"), "block", "block", "", steps);
 	if (!err)
 		err = take_analysis(
-			log, sb_jsondom_get(root, "diffusion_analysis"), "step", "diffusion_step");
+			log, steps, "step", "diffusion_step", has_stage(log, "block") ? "block" : "", NULL);
 	if (!err)
 		err = take_snapshots(log, sb_jsondom_path(root, "memory.snapshots"));
 	if (!err)

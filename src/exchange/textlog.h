@@ -62,6 +62,7 @@ struct sb_textlog_sample {
 	double gpu_used_mb, gpu_total_mb, gpu_percent, gpu_temperature_c, gpu_power_w;
 	double cpu_percent, ram_used_mb, ram_total_mb;
 	double read_bytes_per_s;
+	int device; /* which GPU's */
 	struct sb_textlog_place place;
 };
 
@@ -71,6 +72,7 @@ struct sb_textlog_operation {
 	double total_s; /* as printed */
 };
 
+#define SB_TEXTLOG_GPUS_MAX 64
 #define SB_TEXTLOG_COLUMNS_MAX 64
 #define SB_TEXTLOG_CELLS_MAX 32
 
@@ -105,6 +107,12 @@ struct sb_textlog_header {
 	int64_t parameters;
 	double size_mb; /* 0: not given */
 	double input_mb, output_mb; /* of one call; 0: not given */
+};
+
+/* "Speed: 12.0 FPS, 4.0 BPS, 16.0 steps/s (36 frames, 12 blocks, 48 steps)" of a live display */
+struct sb_textlog_speed {
+	double fps, bps, steps_per_s, frames, blocks, steps; /* NaN: not given */
+	size_t sample; /* the block of the display that it is in */
 };
 
 /* "sdpa_overhead   +380s total" */
@@ -175,6 +183,7 @@ struct sb_textlog {
 	int64_t rank_count, report_count; /* of an aggregation summary; 0: none */
 	struct sb_vec caches; /* struct strobe_cache_event, with a name of its own; see cache_times */
 	struct sb_vec cache_times; /* double, seconds: of each of them */
+	struct sb_vec speeds; /* struct sb_textlog_speed */
 	char session[64]; /* the id that a live display names */
 	struct sb_textlog_header model;
 	uint32_t forward; /* the call that the layers are of, counted from 1; 0: none */
@@ -226,6 +235,8 @@ int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *su
 int64_t sb_textlog_loop_ns(const struct sb_textlog_loop *loop);
 /* Makes a stage of a loop, inside the one that it ran in. Not nested where none can hold it. */
 int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, bool *out_nested);
+/* As a stage of its own, at the top. */
+int sb_textlog_stage_of_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, uint32_t *out_node);
 
 /* A text about one call of a model, benchmarked: that call is the run, the benchmark's calls stand aside. */
 int sb_textlog_settle_benchmarks(struct sb_textlog *log);

@@ -61,25 +61,34 @@ static uint32_t home_of(const struct sb_textlog *log, const struct sb_textlog_lo
 	return home;
 }
 
-int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, bool *out_nested)
+int sb_textlog_stage_of_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, uint32_t *out_node)
 {
-	uint32_t home = sb_textlog_loop_ns(loop) > 0 ? home_of(log, loop) : NONE, self;
 	struct sb_textlog_sums sums = { .name = loop->name,
 		.total_s = (double)sb_textlog_loop_ns(loop) / 1e9,
 		.min_s = loop->min_s,
 		.max_s = loop->max_s,
 		.median_s = loop->median_s,
 		.calls = loop->count };
+	int err = sb_textlog_add_sums(log, &sums, out_node);
+
+	if (err)
+		return err;
+	log->nodes[*out_node].line->std_s = loop->std_s;
+	log->nodes[*out_node].role = STROBE_ROLE_ITERATION;
+	return 0;
+}
+
+int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, bool *out_nested)
+{
+	uint32_t home = sb_textlog_loop_ns(loop) > 0 ? home_of(log, loop) : NONE, self;
 	int err;
 
 	*out_nested = false;
 	if (home == NONE)
 		return 0;
-	err = sb_textlog_add_sums(log, &sums, &self);
+	err = sb_textlog_stage_of_loop(log, loop, &self);
 	if (err)
 		return err;
-	log->nodes[self].line->std_s = loop->std_s;
-	log->nodes[self].role = STROBE_ROLE_ITERATION;
 	log->guessed_count += !*loop->stage;
 	*out_nested = sb_textlog_set_parent(log, home, self);
 	return 0;

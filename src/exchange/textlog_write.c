@@ -154,12 +154,14 @@ static void put_memory(struct sb_textlog_clock *c)
 			sb_textlog_bytes(all[i].peak_mb));
 }
 
-static bool any(const struct sb_textlog *log, size_t offset)
+/* device -1: of the machine, which every sample is about */
+static bool any(const struct sb_textlog *log, int device, size_t offset)
 {
 	const struct sb_textlog_sample *all = log->samples.items;
 
 	for (size_t i = 0; i < log->samples.count; i++)
-		if (!isnan(*(const double *)((const char *)&all[i] + offset)))
+		if ((device < 0 || all[i].device == device) &&
+			!isnan(*(const double *)((const char *)&all[i] + offset)))
 			return true;
 	return false;
 }
@@ -169,25 +171,25 @@ static bool any(const struct sb_textlog *log, size_t offset)
 /* One series: where its values lie in a sample, and what they are called. */
 static const struct series {
 	const char *source;
-	int device;
+	bool of_gpu;
 	struct {
 		const char *name;
 		size_t offset;
 	} columns[SAMPLE_COLUMNS_MAX];
 } series[] = {
-	{ "gpu", 0,
+	{ "gpu", true,
 		{ { "memory_used_mb", offsetof(struct sb_textlog_sample, gpu_used_mb) },
 			{ "memory_total_mb", offsetof(struct sb_textlog_sample, gpu_total_mb) },
 			{ "utilization_percent", offsetof(struct sb_textlog_sample, gpu_percent) },
 			{ "temperature_c", offsetof(struct sb_textlog_sample, gpu_temperature_c) },
 			{ "power_w", offsetof(struct sb_textlog_sample, gpu_power_w) } } },
-	{ "cpu", -1, { { "usage_percent", offsetof(struct sb_textlog_sample, cpu_percent) } } },
-	{ "memory", -1,
+	{ "cpu", false, { { "usage_percent", offsetof(struct sb_textlog_sample, cpu_percent) } } },
+	{ "memory", false,
 		{ { "total_mb", offsetof(struct sb_textlog_sample, ram_total_mb) },
 			{ "used_mb", offsetof(struct sb_textlog_sample, ram_used_mb) } } },
 };
 
-static void put_series(struct sb_textlog_clock *c, const struct series *s)
+static void put_series(struct sb_textlog_clock *c, const struct series *s, int device)
 {
 	const struct sb_textlog_sample *all = c->log->samples.items;
 	const char *names[SAMPLE_COLUMNS_MAX];
@@ -195,16 +197,18 @@ static void put_series(struct sb_textlog_clock *c, const struct series *s)
 	uint32_t count = 0, schema;
 
 	for (int i = 0; i < SAMPLE_COLUMNS_MAX && s->columns[i].name; i++)
-		if (any(c->log, s->columns[i].offset)) {
+		if (any(c->log, device, s->columns[i].offset)) {
 			names[count] = s->columns[i].name;
 			offsets[count++] = s->columns[i].offset;
 		}
 	if (!count)
 		return;
-	schema = sb_builder_schema(c->builder, s->source, s->device, names, count);
+	schema = sb_builder_schema(c->builder, s->source, device, names, count);
 	for (size_t i = 0; i < c->log->samples.count; i++) {
 		double values[SAMPLE_COLUMNS_MAX];
 
+		if (device >= 0 && all[i].device != device)
+			continue;
 		for (uint32_t k = 0; k < count; k++)
 			values[k] = *(const double *)((const char *)&all[i] + offsets[k]);
 		sb_builder_sample(c->builder, schema, time_at(c, all[i].place), values, count);
@@ -225,6 +229,32 @@ static void put_timed_series(struct sb_textlog_clock *c, const struct sb_textlog
 		if (row[0] >= 0 && row[0] < 1e9)
 			sb_builder_sample(
 				c->builder, schema, (uint64_t)(row[0] * 1e9), row + 1, s->column_count);
+	}
+}
+
+static void put_speeds(struct sb_textlog_clock *c)
+{
+	const struct sb_textlog_speed *all = c->log->speeds.items;
+	const struct sb_textlog_sample *samples = c->log->samples.items;
+
+	for (size_t i = 0; i < c->log->speeds.count; i++) {
+		const struct {
+			const char *key;
+			double value;
+		} numbers[] = { { "fps", all[i].fps }, { "bps", all[i].bps },
+			{ "steps_per_s", all[i].steps_per_s }, { "frames", all[i].frames },
+			{ "blocks", all[i].blocks }, { "steps", all[i].steps } };
+		struct strobe_attr attrs[sizeof numbers / sizeof numbers[0]];
+		size_t count = 0;
+
+		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+			if (!isnan(numbers[k].value))
+				attrs[count++] = (struct strobe_attr){ .key = numbers[k].key,
+					.type = STROBE_TYPE_FLOAT,
+					.value.f = numbers[k].value };
+		if (count)
+			sb_builder_event(c->builder, time_at(c, samples[all[i].sample].place), "speed", 0,
+				attrs, count);
 	}
 }
 
@@ -334,7 +364,10 @@ static int put_everything(struct sb_textlog_clock *c)
 	if (log->memory.count)
 		put_memory(c);
 	for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
-		put_series(c, &series[i]);
+		for (int device = series[i].of_gpu ? 0 : -1;
+			device < (series[i].of_gpu ? SB_TEXTLOG_GPUS_MAX : 0); device++)
+			put_series(c, &series[i], device);
+	put_speeds(c);
 	for (size_t i = 0; i < log->series.count; i++)
 		put_timed_series(c, (const struct sb_textlog_series *)log->series.items + i);
 	put_disk(c);

@@ -103,3 +103,47 @@ def test_steps_that_no_stage_can_hold_stand_beside_them(strobe):
 
 def test_a_live_display_is_read(strobe):
     assert "85.2 %" in readings(strobe.report(strobe.write("a.txt", DISPLAY)))["gpu_well_used"]
+
+
+LIVE = """=== Profiling Metrics (session_abc123) ===
+GPU 0: Memory 8420MB / 24564MB (34.3%), Util 85.2%, Temp 72.1\u00b0C
+GPU 1: Memory 9000MB / 24564MB (36.6%), Util 70.0%, Temp 60.0\u00b0C
+CPU: 45.3%, Memory 12840MB / 32768MB (39.2%)
+Stage: [3b] RAFT optical flow
+Speed: 6.0 FPS, 2.0 BPS, 8.0 steps/s (18 frames, 6 blocks, 24 steps)
+=== Profiling Metrics (session_abc123) ===
+GPU 0: Memory 8520MB / 24564MB (34.7%), Util 85.2%, Temp 72.1\u00b0C
+GPU 1: Memory 9100MB / 24564MB (37.0%), Util 70.0%, Temp 60.0\u00b0C
+CPU: 45.3%, Memory 12840MB / 32768MB (39.2%)
+Speed: 12.0 FPS, 4.0 BPS, 16.0 steps/s (36 frames, 12 blocks, 48 steps)
+"""
+
+
+def test_the_speed_of_a_live_display_is_read_back(strobe):
+    report = strobe.report(strobe.write("live.log", LIVE))
+    speeds = [e["attributes"] for e in report["events"] if e["name"] == "speed"]
+    assert speeds == [{"fps": 6, "bps": 2, "steps_per_s": 8, "frames": 18, "blocks": 6, "steps": 24},
+                      {"fps": 12, "bps": 4, "steps_per_s": 16, "frames": 36, "blocks": 12, "steps": 48}]
+    assert {r["id"]: r["text"] for r in report["readings"]}["speed"] == \
+        "When it was displayed last: 12.0 frames/s (36 so far), 4.0 blocks/s (12 so far), 16.0 steps/s (48 so far)"
+
+
+def test_each_gpu_of_a_live_display_is_kept(strobe):
+    text = strobe("report", strobe.write("live.log", LIVE))
+    assert "GPU 0, 24564.0 MB\n    memory used                  8420.0     8470.0     8520.0" in text
+    assert "GPU 1, 24564.0 MB\n    memory used                  9000.0     9050.0     9100.0" in text
+
+
+def test_steps_handed_in_with_their_blocks_are_inside_them(strobe):
+    """A session's own JSON, with no stage around either."""
+    session = {"session_info": {"session_id": "s", "duration": 2.4}, "stage_analysis": {"stages": {"vae_decode": {"count": 3, "total_time": 0.3, "avg_time": 0.1,
+                                                                                                       "min_time": 0.1, "max_time": 0.1}}},
+               "diffusion_analysis": {"total_steps": 12, "total_time_ms": 2000.0, "avg_step_time_ms": 166.7, "min_step_time_ms": 160.0,
+                                      "max_step_time_ms": 204.1, "median_step_time_ms": 161.0},
+               "block_analysis": {"total_blocks": 3, "total_frames": 9, "total_time_ms": 2001.0, "avg_block_time_ms": 667.0, "min_block_time_ms": 644.0,
+                                  "max_block_time_ms": 745.0, "median_block_time_ms": 650.0}}
+    report = strobe.report(strobe.write("session.json", json.dumps(session)))
+    rows = report["stage_analysis"]["stages"]
+    step, = [s for s in rows if s["name"] == "diffusion_step"]
+    assert rows[step["parent_index"]]["name"] == "block"
+    assert abs(step["max_s"] - 0.2041) < 1e-9

@@ -7,23 +7,28 @@
 
 /* ---- text --------------------------------------------------------------- */
 
+/* One unit for the whole table: a clip of a fast model takes milliseconds. */
 static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 {
+	bool short_ones = m->layers_total_s < 1;
+	double unit = short_ones ? 1e3 : 1;
+
 	if (!m->layer_count)
 		return;
-	sb_buf_printf(out, "  Layers (%s), total %.3f s\n",
+	sb_buf_printf(out, "  Layers (%s), total %.*f %s\n",
 		m->layers_on_gpu     ? "GPU span"
 		: !m->summed_blocks  ? "CPU time"
 		: m->layers_timed_on ? strcmp(m->layers_timed_on, "gpu") ? "as printed, on the CPU"
 									 : "as printed, on the GPU"
 				     : "as printed",
-		m->layers_total_s);
+		short_ones ? 2 : 3, m->layers_total_s * unit, short_ones ? "ms" : "s");
 	if (m->component_count)
 		sb_buf_printf(
 			out, "    %-20s %6s %12s %8s\n", "part of the model", "layers", "time", "share");
 	for (size_t i = 0; i < m->component_count; i++)
-		sb_buf_printf(out, "    %-20s %6lld %10.3f s %6.1f %%\n", m->components[i].name,
-			(long long)m->components[i].layers, m->components[i].total_s,
+		sb_buf_printf(out, "    %-20s %6lld %*.*f %s %6.1f %%\n", m->components[i].name,
+			(long long)m->components[i].layers, short_ones ? 9 : 10, short_ones ? 2 : 3,
+			m->components[i].total_s * unit, short_ones ? "ms" : "s",
 			m->components[i].ratio * 100);
 	if (m->block_count > 1)
 		sb_buf_printf(out, "    per block %.2f ms ± %.2f (sample deviation over %lld blocks)\n",

@@ -244,36 +244,69 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 
 /* ---- stages ------------------------------------------------------------- */
 
+static void put_stage(const struct sb_aggregate_stage *s, uint32_t depth, struct sb_buf *out)
+{
+	int indent = (int)(depth < 8 ? 2 * depth : 16);
+	char label[300], rank[32];
+
+	snprintf(label, sizeof label, "%s%s%s%s", s->code ? "[" : "", s->code ? s->code : "",
+		s->code ? "] " : "", s->name);
+	sb_buf_printf(out, "  %*s", indent, "");
+	sb_label_put(out, label, 28 - indent);
+	put_cell(out, SB_METRIC_WALL, s->total_s.avg, 10);
+	put_cell(out, SB_METRIC_WALL, s->total_s.min, 10);
+	snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.min_rank);
+	sb_buf_printf(out, " %-9s", rank);
+	put_cell(out, SB_METRIC_WALL, s->total_s.max, 10);
+	snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.max_rank);
+	sb_buf_printf(out, " %-9s", rank);
+	sb_buf_printf(out, "%+8.1f %%", 100 * s->imbalance_ratio);
+	put_cell(out, SB_METRIC_WALL, s->p95_s, 10);
+	sb_buf_putc(out, '\n');
+}
+
+/* A stage below the one that it is in; those of one parent in the order of the table. */
+static void put_stages_in(
+	const struct sb_aggregate *a, int64_t parent, uint32_t depth, const bool *shown, struct sb_buf *out)
+{
+	for (size_t i = 0; i < a->stage_count; i++) {
+		if (!shown[i] || a->stages[i].parent != parent)
+			continue;
+		put_stage(&a->stages[i], depth, out);
+		put_stages_in(a, (int64_t)i, depth + 1, shown, out);
+	}
+}
+
+/* The most uneven, and what they are in. NULL: no memory. */
+static bool *stages_to_show(const struct sb_aggregate *a, size_t top, size_t *out_count)
+{
+	bool *shown = calloc(a->stage_count + 1, sizeof *shown);
+
+	for (size_t i = 0; shown && i < a->stage_count && i < top; i++)
+		for (int64_t at = (int64_t)i; at >= 0 && !shown[at]; at = a->stages[at].parent)
+			shown[at] = true;
+	*out_count = 0;
+	for (size_t i = 0; shown && i < a->stage_count; i++)
+		*out_count += shown[i];
+	return shown;
+}
+
 static void put_stages(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
 {
-	size_t shown = a->stage_count < top ? a->stage_count : top;
+	size_t count;
+	bool *shown = stages_to_show(a, top, &count);
 
-	if (!shown)
+	if (!count) {
+		free(shown);
 		return;
+	}
 	sb_buf_printf(out, "\n=== Load Imbalance (by stage) ===\n  %-28s%10s%10s %-9s%10s %-9s%10s%10s\n",
 		"stage", "avg", "min", "(rank)", "max", "(rank)", "max/avg", "p95/call");
-	for (size_t i = 0; i < shown; i++) {
-		const struct sb_aggregate_stage *s = &a->stages[i];
-		char label[300], rank[32];
-
-		snprintf(label, sizeof label, "%s%s%s%s", s->code ? "[" : "", s->code ? s->code : "",
-			s->code ? "] " : "", s->name);
-		sb_buf_puts(out, "  ");
-		sb_label_put(out, label, 28);
-		put_cell(out, SB_METRIC_WALL, s->total_s.avg, 10);
-		put_cell(out, SB_METRIC_WALL, s->total_s.min, 10);
-		snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.min_rank);
-		sb_buf_printf(out, " %-9s", rank);
-		put_cell(out, SB_METRIC_WALL, s->total_s.max, 10);
-		snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.max_rank);
-		sb_buf_printf(out, " %-9s", rank);
-		sb_buf_printf(out, "%+8.1f %%", 100 * s->imbalance_ratio);
-		put_cell(out, SB_METRIC_WALL, s->p95_s, 10);
-		sb_buf_putc(out, '\n');
-	}
-	if (shown < a->stage_count)
-		sb_buf_printf(
-			out, "  … %zu more stages, more even than these (--top N)\n", a->stage_count - shown);
+	put_stages_in(a, -1, 0, shown, out);
+	free(shown);
+	if (count < a->stage_count)
+		sb_buf_printf(out, "  … %zu more stage%s, more even than these (--top N)\n",
+			a->stage_count - count, a->stage_count - count == 1 ? "" : "s");
 	if (a->left_out_count)
 		sb_buf_puts(out, "  some stages were left out: there are more than 4096 different ones\n");
 }
