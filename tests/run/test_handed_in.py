@@ -17,6 +17,30 @@ with strobe.generation(frames=30):
 """
 
 
+HELD_UP = """
+import strobe, time
+strobe.start("direct")
+for b in range(3):
+    begun = time.perf_counter()
+    for s in range(4):
+        t = time.perf_counter()
+        time.sleep(0.03)
+        strobe.step_record(s, seconds=time.perf_counter() - t, block_size=10)
+    took = time.perf_counter() - begun
+    while time.perf_counter() < begun + took + 0.01:  # another program has the CPU
+        pass
+    strobe.block_record(b, frames=10, seconds=took)
+"""
+
+
+def test_steps_are_in_their_blocks_also_where_the_program_was_held_up(strobe):
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    assert strobe.run("--", PYTHON, strobe.script(HELD_UP)).returncode == 0
+    stages = json.loads(next(strobe.folder.rglob("profiling_report.json")).read_text())["stage_analysis"]["stages"]
+    step, = [s for s in stages if s["count"] == 12]
+    assert stages[step["parent_index"]]["name"] == "block"
+
+
 def test_the_model_is_not_said_to_wait_for_what_ran_in_its_own_steps(strobe):
     strobe.environment["PYTHONPATH"] = str(BUILD / "python")
     done = strobe.run("--sample=200", "--", PYTHON, strobe.script(SCRIPT))

@@ -81,22 +81,28 @@ static bool is_handed_in(const struct sb_stage_sum *s, uint32_t role)
 }
 
 /* Steps that were handed in with their durations lie in the blocks handed in around
- * them, though both were recorded side by side: a block is known after its steps. */
+ * them, though both were recorded side by side: a block is known after its steps. A block
+ * seems to begin as late as its program was held up between measuring and handing in: up to
+ * a step is taken for that. */
 static uint32_t block_of_steps(const struct tree *t, uint32_t path)
 {
 	const struct sb_stage_sum *steps = sb_stage_sum_at(t->sums, path);
 	const int64_t slack_ns = 1000000;
 	uint32_t parent = sb_run_path(t->run, path)->parent;
+	int64_t held_up_ns;
 
 	if (!is_handed_in(steps, STROBE_ROLE_STEP))
 		return NONE;
+	held_up_ns = steps->total_ns / (int64_t)steps->count;
+	if (held_up_ns < slack_ns)
+		held_up_ns = slack_ns;
 	for (uint32_t p = 1; p < t->path_count; p++) {
 		const struct sb_stage_sum *blocks = sb_stage_sum_at(t->sums, p);
 
 		if (p != path && sb_run_path(t->run, p)->parent == parent &&
 			is_handed_in(blocks, STROBE_ROLE_BLOCK) &&
 			steps->total_ns <= blocks->total_ns + slack_ns &&
-			steps->first_ns >= blocks->first_ns - slack_ns &&
+			steps->first_ns >= blocks->first_ns - held_up_ns &&
 			steps->end_ns <= blocks->end_ns + slack_ns)
 			return p;
 	}
