@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/jsondom.h"
 #include "exchange/import.h"
+#include "exchange/profile_model.h"
 #include "exchange/textlog.h"
 #include "strobe.h"
 
@@ -412,6 +413,8 @@ static int take_report(struct sb_textlog *log, node root)
 		err = take_snapshots(log, sb_jsondom_path(root, "memory.snapshots"));
 	if (!err)
 		err = take_machine(log, root);
+	if (!err)
+		err = sb_profile_take_model(log, sb_jsondom_get(root, "model_analysis"));
 	take_frames(log, root);
 	if (!isnan(wall_s))
 		log->covered_ns = nanoseconds(wall_s) - nanoseconds(number(analysis, "unattributed_s"));

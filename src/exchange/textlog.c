@@ -270,6 +270,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->operations);
 	sb_vec_done(&log->differences);
 	sb_vec_done(&log->speeds);
+	sb_vec_done(&log->models);
 	sb_vec_done(&log->gpu);
 	sb_vec_done(&log->operators);
 	for (size_t i = 0; i < log->caches.count; i++)

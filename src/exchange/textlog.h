@@ -186,6 +186,7 @@ struct sb_textlog {
 	struct sb_vec speeds; /* struct sb_textlog_speed */
 	char session[64]; /* the id that a live display names */
 	struct sb_textlog_header model;
+	struct sb_vec models; /* struct sb_textlog_header: those that a report lists */
 	uint32_t forward; /* the call that the layers are of, counted from 1; 0: none */
 
 	const struct sb_textform *form; /* whose passage is being read; NULL: none */

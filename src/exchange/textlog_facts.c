@@ -96,9 +96,8 @@ static void put_operators(struct sb_textlog_clock *c)
 	}
 }
 
-static void put_model(struct sb_textlog_clock *c)
+static void put_parameters(struct sb_textlog_clock *c, const struct sb_textlog_header *m)
 {
-	const struct sb_textlog_header *m = &c->log->model;
 	const char *name = *m->name ? m->name : *m->type ? m->type : "model";
 
 	if (m->parameters > 0)
@@ -107,6 +106,15 @@ static void put_model(struct sb_textlog_clock *c)
 			: *m->name && *m->type ? m->type
 					       : NULL,
 			m->size_mb > 0 ? sb_textlog_bytes(m->size_mb) : -1);
+}
+
+static void put_model(struct sb_textlog_clock *c)
+{
+	const struct sb_textlog_header *m = &c->log->model, *all = c->log->models.items;
+
+	put_parameters(c, m);
+	for (size_t i = 0; i < c->log->models.count; i++)
+		put_parameters(c, &all[i]);
 	if (*m->device)
 		sb_builder_meta_string(c->builder, SB_META_RUN, SB_RUN_DEVICE, m->device);
 	if (*m->gpu)

@@ -280,3 +280,24 @@ def test_the_example_keeps_its_operators(strobe):
         "aten::addmm", 16, pytest.approx(.158801), pytest.approx(.159226), pytest.approx(.4944, abs=1e-4))
     assert second["name"] == "aten::linear" and "aten::addmm" not in stages(report)
     assert report["stage_analysis"]["wall_s"] == pytest.approx(.39007) and "aten::addmm" in strobe("report", path)
+
+
+def test_a_json_report_keeps_its_models_variants_and_operators(strobe):
+    report = {"session_info": {"duration_s": 2.0}, "stage_analysis": {"wall_s": 2.0, "unattributed_s": 0.0, "stages": [
+                  {"name": "encode", "count": 1, "total_s": 2.0, "min_s": 2.0, "max_s": 2.0}]},
+              "model_analysis": {"models": [{"name": "large", "type": "VideoEncoder", "parameter_count": 304714240, "size_mb": 1161.1},
+                                            {"name": "text", "parameter_count": 1000}],
+                                 "variants": [{"name": "FP32", "count": 50, "mean_s": 0.04523, "std_s": 0.002}, {"name": "FP16", "count": 50, "mean_s": 0.02845}],
+                                 "operators": [{"name": "aten::addmm", "count": 96, "self_s": 0.03, "total_s": 0.04}]}}
+    models = strobe.report(strobe.write("profiling_report.json", json.dumps(report)))["model_analysis"]
+    assert [(m["name"], m["parameter_count"]) for m in models["models"]] == [("large", 304714240), ("text", 1000)]
+    assert [(v["name"], v["count"], round(v["mean_s"], 5)) for v in models["variants"]] == [("FP32", 50, 0.04523), ("FP16", 50, 0.02845)]
+    assert models["variants"][1]["reading"] == "good GPU use"
+    assert [(o["name"], o["count"], o["self_s"], o["total_s"]) for o in models["operators"]] == [("aten::addmm", 96, 0.03, 0.04)]
+
+
+def test_a_sessions_json_keeps_its_models(strobe):
+    session = {"session_info": {"session_id": "s", "duration": 1.0}, "stage_analysis": {"stages": {"decode": {"count": 1, "total_time": 1.0}}},
+               "model_analysis": {"models": {"denoiser": {"parameters_count": 1300000000, "model_type": "dit"}}, "total_parameters": 1300000000}}
+    model, = strobe.report(strobe.write("session.json", json.dumps(session)))["model_analysis"]["models"]
+    assert (model["name"], model["type"], model["parameter_count"]) == ("denoiser", "dit", 1300000000)
