@@ -144,21 +144,25 @@ static double median(const double *values, size_t count)
 	return copy[count / 2];
 }
 
+struct trend { /* medians of the quarters of a series */
+	double first_s, last_s;
+	double more_s; /* what one of them takes above the first quarter's, on average */
+};
+
 /* True if the medians of the four quarters rise each time. */
-static bool climbs(const double *series, size_t count, double ratio, double *out_first, double *out_last)
+static bool climbs(const double *series, size_t count, double ratio, struct trend *out_trend)
 {
 	size_t quarter = count / 4;
-	double last = 0;
+	double medians[4], sum = 0;
 
 	for (size_t i = 0; i < 4; i++) {
-		double m = median(series + i * quarter, quarter);
-
-		if (m <= last * 1.02)
+		medians[i] = median(series + i * quarter, quarter);
+		if (medians[i] <= (i ? medians[i - 1] * 1.02 : 0))
 			return false;
-		last = m;
-		*(i ? out_last : out_first) = m;
+		sum += medians[i];
 	}
-	return *out_last > ratio * *out_first;
+	*out_trend = (struct trend){ medians[0], medians[3], sum / 4 - medians[0] };
+	return medians[3] > ratio * medians[0];
 }
 
 static bool is_in_generation(const struct sb_model *model, const struct sb_line *l)
@@ -167,13 +171,12 @@ static bool is_in_generation(const struct sb_model *model, const struct sb_line 
 	return l->between && l->generation_s > 0;
 }
 
-static bool is_climbing(
-	const struct sb_advisor *a, const struct sb_iterations *it, double *out_first, double *out_last)
+static bool is_climbing(const struct sb_advisor *a, const struct sb_iterations *it, struct trend *out_trend)
 {
 	size_t skip = it->sample_count > 16 ? 2 : 1;
 
 	return it->sample_count >= 12 + skip &&
-	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_first, out_last);
+	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_trend);
 }
 
 /* On a crowded machine the time of anything rises and falls with what the other programs do. */
@@ -195,15 +198,14 @@ void sb_rule_slow_trend(struct sb_advisor *a)
 	for (size_t i = 0; i < a->model->iterations.count; i++) {
 		const struct sb_iterations *it = &a->model->iterations.all[i];
 		struct sb_hot hot = sb_hot_find(a->model, is_in_generation);
-		double first, last, excess_s = 0;
+		struct trend t;
 		struct sb_advice *f;
 
-		if (!is_climbing(a, it, &first, &last))
+		if (!is_climbing(a, it, &t))
 			continue;
-		excess_s = it->warm.total - first * (double)it->warm.count;
-		f = sb_advisor_find(a, last / first, excess_s > 0 ? excess_s : NAN,
+		f = sb_advisor_find(a, t.last_s / t.first_s, t.more_s * (double)it->warm.count,
 			sb_say(a, "'%s' gets slower and slower: %s at first, %s at the end", it->name,
-				sb_say_seconds(a, first), sb_say_seconds(a, last)),
+				sb_say_seconds(a, t.first_s), sb_say_seconds(a, t.last_s)),
 			sb_say(a, "medians of the first and the last quarter of %lld",
 				(long long)it->all.count));
 		sb_finding_cause(f,

@@ -58,8 +58,9 @@ static void memory_that_goes_up_and_down_is_no_leak(void **state)
 	synthetic_done(&s);
 }
 
-/* Sixteen steps, each longer than the one before, on two cores that so many threads want. */
-static struct sb_model *slower_and_slower(struct synthetic *s, double load)
+/* Sixteen steps, each longer than the one before, on two cores that so many threads want; one of them has
+ * something else in it that takes long. */
+static struct sb_model *slower_and_slower(struct synthetic *s, double load, uint64_t other_ns)
 {
 	static const char *const cpu[] = { "load1_count", "process_percent" }, *const cores[] = { "a_percent",
 		"b_percent" };
@@ -69,8 +70,12 @@ static struct sb_model *slower_and_slower(struct synthetic *s, double load)
 
 	synthetic_open(s);
 	synthetic_begin(s, 0, "video", STROBE_ROLE_GENERATION);
-	for (uint64_t i = 0; i < 16; at_ns += SECOND + i++ * 100 * MS)
-		synthetic_step(s, at_ns, at_ns + SECOND + i * 100 * MS, (int64_t)i, 0);
+	for (uint64_t i = 0; i < 16; i++) {
+		uint64_t end_ns = at_ns + SECOND + i * 100 * MS + (i == 9 ? other_ns : 0);
+
+		synthetic_step(s, at_ns, end_ns, (int64_t)i, 0);
+		at_ns = end_ns;
+	}
 	synthetic_end(s, at_ns);
 	schema = sb_builder_schema(s->b, "cpu", -1, cpu, 2);
 	sb_builder_sample(s->b, schema, SECOND, values, 2);
@@ -83,16 +88,31 @@ static struct sb_model *slower_and_slower(struct synthetic *s, double load)
 static void a_trend_on_a_crowded_machine_is_doubted(void **state)
 {
 	struct synthetic s;
-	const struct sb_advice *f = finding(slower_and_slower(&s, 1), "slow_trend");
+	const struct sb_advice *f = finding(slower_and_slower(&s, 1, 0), "slow_trend");
 
 	assert_non_null(f);
 	assert_string_equal(f->priority, "high");
 	assert_null(strstr(f->cause, "other programs"));
 	synthetic_done(&s);
-	f = finding(slower_and_slower(&s, 16), "slow_trend");
+	f = finding(slower_and_slower(&s, 16, 0), "slow_trend");
 	assert_non_null(f);
 	assert_string_equal(f->priority, "low");
 	assert_non_null(strstr(f->cause, "the load is 16 on 2 cores: other programs may do it"));
+	synthetic_done(&s);
+}
+
+/* Eleven recompiles of half a second were once counted as what a trend of a millisecond cost. */
+static void a_trend_saves_nothing_of_one_long_step(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = finding(slower_and_slower(&s, 1, 0), "slow_trend");
+	double alone_s = f->saves_s;
+
+	assert_true(alone_s > 5 && alone_s < 12);
+	synthetic_done(&s);
+	f = finding(slower_and_slower(&s, 1, 100 * SECOND), "slow_trend");
+	assert_non_null(f);
+	assert_true(f->saves_s > alone_s * 0.8 && f->saves_s < alone_s * 1.2);
 	synthetic_done(&s);
 }
 
@@ -103,6 +123,7 @@ int main(void)
 		cmocka_unit_test(memory_that_settles_after_the_first_generations_is_no_leak),
 		cmocka_unit_test(memory_that_goes_up_and_down_is_no_leak),
 		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
+		cmocka_unit_test(a_trend_saves_nothing_of_one_long_step),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
