@@ -156,3 +156,28 @@ def healthy_wan_with_a_cache(fixed):
     pipe = pipeline(transformer=tiny.wan_transformer(num_layers=16))
     pipe.transformer.enable_cache(diffusers.FirstBlockCacheConfig(threshold=100.0))
     make(pipe)
+
+
+def video_chat():
+    """A Qwen-VL-like model that is asked about a video, and what it is given."""
+    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLVideoProcessor
+    torch.set_num_threads(1)
+    model = Qwen2VLForConditionalGeneration(Qwen2VLConfig(
+        text_config=dict(vocab_size=64, hidden_size=64, intermediate_size=128, num_hidden_layers=4, num_attention_heads=4,
+                         num_key_value_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+                         rope_parameters={"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2]}),
+        vision_config=dict(depth=4, embed_dim=64, hidden_size=64, num_heads=4, patch_size=4, mlp_ratio=2),
+        image_token_id=50, video_token_id=51, vision_start_token_id=52, vision_end_token_id=53)).eval()
+    processor = Qwen2VLVideoProcessor(patch_size=4, temporal_patch_size=2, merge_size=2, do_resize=False, do_sample_frames=False)
+    return model, processor
+
+
+@planted(healthy=True, needs="diffusers")
+def healthy_video_chat(fixed):
+    model, processor = video_chat()
+    for number in range(VIDEOS):
+        frames = torch.randint(0, 255, (8, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(number))
+        inputs = processor([frames], return_tensors="pt")
+        ids = torch.tensor([[3, 52] + [51] * (int(inputs["video_grid_thw"][0].prod()) // 4) + [53, 4, 5]])
+        model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), mm_token_type_ids=(ids == 51).long() * 2, **inputs,
+                       max_new_tokens=24, min_new_tokens=24, do_sample=False)
