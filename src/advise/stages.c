@@ -13,7 +13,7 @@ static bool is_frame(const struct sb_stage *s)
 {
 	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP ||
 	       s->role == STROBE_ROLE_FORWARD || s->role == STROBE_ROLE_LAYER ||
-	       s->role == STROBE_ROLE_ITERATION || s->span;
+	       s->role == STROBE_ROLE_ITERATION || s->span || sb_role_phase(s->name) >= 0;
 }
 
 static bool is_of_generations(const struct sb_model *model, const struct sb_stage *s)

@@ -12,7 +12,8 @@ static const struct sb_field place_rows[] = {
 	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the time of the samples there",
 		.range = SB_SHARE),
 };
-static SB_FIELDS(place, sb_place, "UnattributedFunction", "A Python function that ran while no stage did.");
+static SB_FIELDS(place, sb_place, "UnattributedFunction",
+	"A Python function that ran while no stage did, or around the steps.");
 
 SB_FIELD_WHEN(any_places, sb_place_list, it->count > 0)
 
@@ -23,16 +24,24 @@ static const struct sb_field places_rows[] = {
 	SB_FIELD(sb_place_list, sample_count, "sample_count", SB_ALWAYS, "samples there"),
 	SB_FIELD_LIST(sb_place_list, all, count, "functions", SB_ALWAYS, place, "largest first, at most 8"),
 };
-static SB_FIELDS(places, sb_place_list, "UnattributedFunctions", "What ran while no stage did.",
-	.present = any_places);
+static SB_FIELDS(places, sb_place_list, "UnattributedFunctions",
+	"What ran while no stage did, or around the steps.", .present = any_places);
 
-SB_FIELD_WHEN(any_unattributed, sb_unattributed_panel, it->generations.count > 0 || it->run.count > 0)
+SB_FIELD_WHEN(any_unattributed, sb_unattributed_panel,
+	it->generations.count > 0 || it->run.count > 0 || it->around[0].count > 0 ||
+		it->around[1].count > 0 || it->around[2].count > 0)
 
 static const struct sb_field sb_unattributed_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_unattributed_panel, generations, "generations", SB_KNOWN, places,
 		"inside generations, where that is more than 5 % of them"),
 	SB_FIELD_STRUCT(sb_unattributed_panel, run, "run", SB_KNOWN, places,
 		"in the whole run, where that is more than 10 % of it"),
+	SB_FIELD_STRUCT(sb_unattributed_panel, around[0], "before_steps", SB_KNOWN, places,
+		"in the stage 'before_steps', where that is more than 5 % of the generations"),
+	SB_FIELD_STRUCT(sb_unattributed_panel, around[1], "between_steps", SB_KNOWN, places,
+		"in the stage 'between_steps', where that is more than 5 % of the generations"),
+	SB_FIELD_STRUCT(sb_unattributed_panel, around[2], "after_steps", SB_KNOWN, places,
+		"in the stage 'after_steps', where that is more than 5 % of the generations"),
 };
 SB_FIELDS(sb_unattributed_fields, sb_unattributed_panel, "Unattributed",
 	"Unattributed time by the Python functions that were sampled in it.", .present = any_unattributed);

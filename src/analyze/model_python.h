@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_PYTHON_H
 #define SB_ANALYZE_MODEL_PYTHON_H
 
+#include "base/role.h"
 #include "stats/fields.h"
 
 #include <stddef.h>
@@ -14,11 +15,12 @@ struct sb_place {
 	const char *file; /* NULL: not known */
 	uint32_t line; /* that most of it was in */
 	const char *inside; /* the function of a library that it was in most; NULL: in itself */
-	double estimate_s; /* its share of the unattributed time */
+	double estimate_s; /* its share of the time of the list */
 	double ratio; /* of the samples there */
 };
 struct sb_place_list {
-	double unattributed_s, ratio; /* of the generations' time, or the run's */
+	double unattributed_s,
+		ratio; /* of the generations' time, or the run's; around steps: what that stage takes */
 	int64_t sample_count;
 	struct sb_place *all; /* largest first, at most SB_PLACES_MAX */
 	size_t count; /* 0: too little is unattributed, or nothing was sampled there */
@@ -26,6 +28,8 @@ struct sb_place_list {
 struct sb_unattributed_panel {
 	struct sb_place_list generations; /* inside them, from 5 % on */
 	struct sb_place_list run; /* in all of the run, from 10 % on */
+	struct sb_place_list around
+		[SB_PHASE_COUNT]; /* in the stages around the steps, each from 5 % of the generations on */
 };
 #define SB_PLACES_MAX 8
 

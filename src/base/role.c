@@ -112,6 +112,20 @@ enum strobe_role sb_role_work(const char *name, uint32_t role)
 	return STROBE_ROLE_STAGE;
 }
 
+int sb_role_phase(const char *name)
+{
+	static const char *const phases[] = {
+#define NAME(name) #name,
+		SB_PHASES(NAME)
+#undef NAME
+	};
+
+	for (int i = 0; name && i < SB_PHASE_COUNT; i++)
+		if (strcmp(name, phases[i]) == 0)
+			return i;
+	return -1;
+}
+
 const char *sb_role_name(uint32_t role)
 {
 	return role < SB_ROLE_COUNT ? roles[role].key : NULL;

@@ -59,4 +59,11 @@ enum strobe_kind sb_role_kind(enum strobe_role role);
  * known. A step counts as DENOISE. */
 enum strobe_role sb_role_work(const char *name, uint32_t role);
 
+/* The stages in which the Python package records what a generation does around its steps, beside all other stages:
+ * its own loop, not a part of it. */
+#define SB_PHASES(X) X(before_steps) X(between_steps) X(after_steps)
+#define SB_PHASE_COUNT_(name) +1
+enum { SB_PHASE_COUNT = 0 SB_PHASES(SB_PHASE_COUNT_) };
+int sb_role_phase(const char *name); /* the index in SB_PHASES; -1: none of them */
+
 #endif

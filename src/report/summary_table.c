@@ -260,10 +260,8 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 }
 
 /* The two functions that ran most of it. */
-static void place_lines(struct sb_screen *s, const char *whole)
+static void place_lines(struct sb_screen *s, const struct sb_place_list *list, const char *whole)
 {
-	const struct sb_place_list *list = sb_place_list_of(s->model);
-
 	if (!list || list->sample_count < SAMPLES_LEAST)
 		return;
 	for (size_t i = 0; i < list->count && i < 2 && list->all[i].ratio >= 0.1; i++) {
@@ -275,6 +273,15 @@ static void place_lines(struct sb_screen *s, const char *whole)
 		sb_buf_done(&place);
 		sb_screen_end(s, NULL);
 	}
+}
+
+/* What ran in a stage around the steps. */
+static void phase_lines(struct sb_screen *s, const struct sb_summary_row *row)
+{
+	int phase = sb_role_phase(row->stage->name);
+
+	if (phase >= 0)
+		place_lines(s, &s->model->unattributed.around[phase], "it");
 }
 
 /* Closes the sum where rows run at the same time. */
@@ -299,7 +306,8 @@ int sb_screen_table(struct sb_screen *s)
 		sb_screen_say(s, "No stage was recorded%s.",
 			s->model->generations.whole_run ? "" : " inside the generations");
 		sb_screen_end(s, NULL);
-		place_lines(s, s->model->generations.whole_run ? "the run" : "them");
+		place_lines(
+			s, sb_place_list_of(s->model), s->model->generations.whole_run ? "the run" : "them");
 		free(rows.all);
 		return 0;
 	}
@@ -314,13 +322,14 @@ int sb_screen_table(struct sb_screen *s)
 			warm_said = true;
 		}
 		marked_inside(s, &rows, i, i + 1);
+		phase_lines(s, &rows.all[i]);
 	}
 	rest_row(s, &rows);
 	imports_line(s, &rows);
 	plain_label(s, "unattributed");
 	row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
 	sb_screen_end(s, NULL);
-	place_lines(s, "it");
+	place_lines(s, sb_place_list_of(s->model), "it");
 	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;

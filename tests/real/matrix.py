@@ -15,7 +15,8 @@ ROWS = [
     ("diffusers, video", ["diffusers"], ["test_diffusers"],
      "Wan (text, image, `transformer_2`, modular), LTX, CogVideoX, HunyuanVideo, Mochi, AnimateDiff, Stable Video Diffusion",
      "each call as a generation: `text_encode`, `image_encoder`, steps (`denoise`) with their forwards, CFG and timestep, "
-     "`scheduler_step`, `vae_encode`, `vae_decode` with latent frames and tiles, output frames and size, `export` with frames",
+     "`scheduler_step`, `vae_encode`, `vae_decode` with latent frames and tiles, `postprocess`, output frames and size, `export` with "
+     "frames; what the pipeline does beside these as `before_steps`, `between_steps` and `after_steps`",
      "blocks of modular pipelines other than text, steps and VAE"),
     ("diffusers, images", ["diffusers"], ["test_diffusers"], "Flux, SDXL", "the same, without frames", ""),
     ("diffusers, offload and caches", ["diffusers", "accelerate", "peft"], ["test_variants"],

@@ -69,5 +69,20 @@ def test_frames_are_counted_where_they_leave(case):
     assert sum(zone.attrs.get("frames", 0) for zone in named(generation, "vae_decode")) >= batch * frames
 
 
+def test_what_lies_beside_the_stages_has_a_phase(case):
+    """No two stages of a generation follow each other without one: nothing is left that belongs to no stage."""
+    _, _, generation = case
+    names = [zone.name for zone in generation.children]
+    steps = [place for place, name in enumerate(names) if name == "denoise"]
+    phases = ["before_steps" if place < steps[0] else "after_steps" if place > steps[-1] else "between_steps"
+              for place in range(len(names))]
+    assert names[::2] == phases[::2] and len(names) % 2
+    assert not {"before_steps", "between_steps", "after_steps"} & set(names[1::2])
+
+
+def test_frames_are_postprocessed(case):
+    assert len(named(case[2], "postprocess")) == 1
+
+
 def test_every_zone_has_ended(case):
     assert all(zone.closed for zone in inside(case[2])) and "error" not in case[2].attrs

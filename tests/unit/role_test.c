@@ -87,6 +87,16 @@ static void kinds_follow_from_roles(void **state)
 	assert_int_equal(sb_role_kind(STROBE_ROLE_BLOCK), STROBE_KIND_BLOCK);
 }
 
+static void phases_are_known_by_their_whole_name(void **state)
+{
+	assert_int_equal(sb_role_phase("before_steps"), 0);
+	assert_int_equal(sb_role_phase("between_steps"), 1);
+	assert_int_equal(sb_role_phase("after_steps"), 2);
+	assert_int_equal(sb_role_phase("after_steps_2"), -1);
+	assert_int_equal(sb_role_phase("denoise"), -1);
+	assert_int_equal(sb_role_phase(NULL), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -94,6 +104,7 @@ int main(void)
 		cmocka_unit_test(work_of_work_is_the_same),
 		cmocka_unit_test(every_role_has_its_own_name),
 		cmocka_unit_test(kinds_follow_from_roles),
+		cmocka_unit_test(phases_are_known_by_their_whole_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

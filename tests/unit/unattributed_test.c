@@ -199,6 +199,45 @@ static void a_native_thread_is_no_function(void **state)
 	synthetic_done(&s);
 }
 
+/* A stage around the steps is the generation's own loop: its functions are told, without those of a stage inside it. */
+static void the_functions_around_the_steps_are_told(void **state)
+{
+	const struct sb_place_list *list;
+	struct sb_text_options options = { 0 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	files(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 4 * SECOND, "denoise", STROBE_ROLE_STEP);
+	synthetic_begin(&s, 4 * SECOND, "between_steps", 0);
+	synthetic_stage(&s, 6 * SECOND, 7 * SECOND, "preview", 0);
+	synthetic_end(&s, 7 * SECOND);
+	synthetic_stage(&s, 7 * SECOND, 10 * SECOND, "denoise", STROBE_ROLE_STEP);
+	synthetic_end(&s, 10 * SECOND);
+	see(&s, 3000, 1000, "pipe.denoise", false);
+	see(&s, 5000, 1000, "pipe.prepare", true);
+	see(&s, 6500, 1000, "pipe.preview", false);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->unattributed.generations.count, 0);
+	assert_int_equal(m->unattributed.around[0].count, 0);
+	assert_int_equal(m->unattributed.around[2].count, 0);
+	list = &m->unattributed.around[1];
+	assert_int_equal(list->count, 1);
+	assert_float_equal(list->unattributed_s, 2, 1e-6);
+	assert_float_equal(list->ratio, 0.2, 1e-6);
+	assert_string_equal(list->all[0].function, "pipe.prepare");
+	for (size_t i = 0; i < m->lines.count; i++) /* what python_between_steps may blame */
+		assert_int_equal(m->lines.all[i].between, strcmp(m->lines.all[i].stage, "preview") != 0);
+	assert_int_equal(sb_report_text(m, &options, &out), 0);
+	assert_non_null(strstr(
+		sb_buf_text(&out), "between the steps: 2.00 s (20.0 %) of the generations; there ran"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +248,7 @@ int main(void)
 		cmocka_unit_test(little_unattributed_time_is_not_listed),
 		cmocka_unit_test(without_generations_the_run_is_asked),
 		cmocka_unit_test(a_native_thread_is_no_function),
+		cmocka_unit_test(the_functions_around_the_steps_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1210,9 +1210,12 @@ export type HotLine = {
 export type Unattributed = {
   generations?: UnattributedFunctions; // inside generations, where that is more than 5 % of them
   run?: UnattributedFunctions; // in the whole run, where that is more than 10 % of it
+  before_steps?: UnattributedFunctions; // in the stage 'before_steps', where that is more than 5 % of the generations
+  between_steps?: UnattributedFunctions; // in the stage 'between_steps', where that is more than 5 % of the generations
+  after_steps?: UnattributedFunctions; // in the stage 'after_steps', where that is more than 5 % of the generations
 };
 
-// What ran while no stage did.
+// What ran while no stage did, or around the steps.
 export type UnattributedFunctions = {
   unattributed_s: number; // how much it is
   unattributed_ratio: number; // of the generations' time, or the run's
@@ -1220,7 +1223,7 @@ export type UnattributedFunctions = {
   functions: UnattributedFunction[]; // largest first, at most 8
 };
 
-// A Python function that ran while no stage did.
+// A Python function that ran while no stage did, or around the steps.
 export type UnattributedFunction = {
   function: string; // module and name
   file?: string; // where it is written

@@ -7,6 +7,7 @@ import threading
 
 from .. import _growth, _record, _sampling
 from . import first_calls
+from .phases import Phases, beside
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
                        native, section)
 
@@ -26,7 +27,7 @@ class Here(threading.local):
 here = Here()
 
 
-class Activity:
+class Activity(Phases):
     """Something a framework does that has parts: a pipeline call, generate(), a node."""
 
     def forward(self, name, module, call, args, kwargs):
@@ -65,15 +66,15 @@ def zone(name, role=None, **attributes):
 
 def stage(name, **facts):
     if first_calls.wants(name):
-        return first_calls.Traced(name, zone(name, **facts))
-    return zone(name, **facts)
+        return beside(here.activity, first_calls.Traced(name, zone(name, **facts)))
+    return beside(here.activity, zone(name, **facts))
 
 
 def generation(name, **facts):
     """One video, one prompt, one request; inside another activity it is a stage of that one's."""
     _sampling.ensure()
     if here.activity is not None:
-        return zone(name, **facts)
+        return beside(here.activity, zone(name, **facts))
     return Generation(zone(name, ROLE_GENERATION, **facts))
 
 
@@ -109,7 +110,7 @@ def forward(name):
 def load(name, size_of):
     """Weights are loaded. size_of(): its own bytes, asked at the end; what was loaded inside is added."""
     outer, here.loaded_bytes = here.loaded_bytes, 0
-    with zone(name, ROLE_LOAD):
+    with beside(here.activity, zone(name, ROLE_LOAD)):
         try:
             yield
             size = size_of() or here.loaded_bytes
@@ -122,7 +123,7 @@ def load(name, size_of):
 
 def offload(name, size):
     """Weights move between devices."""
-    return zone("offload:" + name, ROLE_OFFLOAD, bytes=size)
+    return beside(here.activity, zone("offload:" + name, ROLE_OFFLOAD, bytes=size))
 
 
 def collective(name, facts):

@@ -31,6 +31,7 @@ struct generation {
 
 struct sampled {
 	struct sb_model *model;
+	struct sb_run *run;
 	struct sample *all;
 	uint32_t count, capacity;
 	struct sb_moments moments; /* of all, once they are complete */
@@ -117,10 +118,11 @@ static const char *file_of(const struct sampled *s, uint32_t name)
 
 /* ---- the stage around each sample: a second pass ------------------------- */
 
-static bool holds_steps(uint32_t role)
+static bool holds_steps(const struct sampled *s, const struct sb_zone *z)
 {
-	return role == STROBE_ROLE_GENERATION || role == STROBE_ROLE_STEP || role == STROBE_ROLE_BLOCK ||
-	       role == STROBE_ROLE_ITERATION;
+	return z->role == STROBE_ROLE_GENERATION || z->role == STROBE_ROLE_STEP ||
+	       z->role == STROBE_ROLE_BLOCK || z->role == STROBE_ROLE_ITERATION ||
+	       sb_role_phase(s->run->names[sb_run_path(s->run, z->path)->name].text) >= 0;
 }
 
 static void see_generation(struct sampled *s, const struct sb_zone *z)
@@ -136,6 +138,7 @@ static void see_generation(struct sampled *s, const struct sb_zone *z)
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sampled *s = self;
+	bool between;
 	uint32_t first, mark = z->role == STROBE_ROLE_GENERATION ? IN_GENERATION
 			       : z->role == STROBE_ROLE_STEP     ? IN_STEP
 								 : 0;
@@ -147,9 +150,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 		see_generation(s, z);
 	}
 	first = sb_moments_from(&s->moments, z->track, z->begin_ns);
+	between = holds_steps(s, z);
 	for (uint32_t i = first; sb_moments_claim(&s->moments, z, &i);) {
 		s->all[i].path = z->path;
-		s->all[i].flags |= holds_steps(z->role) ? BETWEEN : 0;
+		s->all[i].flags |= between ? BETWEEN : 0;
 	}
 	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++)
 		s->all[i].flags |= mark;
@@ -159,6 +163,7 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 {
 	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
 
+	s->run = run;
 	s->moments = (struct sb_moments){ s->all, s->count, sizeof *s->all };
 	sb_moments_sort(&s->moments);
 	return sb_run_visit(run, &v, 1);

@@ -5,7 +5,7 @@
 #include "analyze/analysis.h"
 #include "base/map.h"
 
-enum { SB_PLACE_COVERS = 2 };
+enum { SB_PLACE_COVERS = 3 };
 
 struct sb_place_sample {
 	int64_t t_ns, weight_ns;
@@ -13,6 +13,7 @@ struct sb_place_sample {
 	uint32_t function, line; /* the program's or the pipeline's */
 	uint32_t leaf; /* of a library: what it had called; 0: none */
 	bool in_generation;
+	int8_t phase; /* sb_role_phase() + 1 of the zone around it; 0: none */
 	bool covered[SB_PLACE_COVERS]; /* by what the owner asks about */
 	uint32_t next[SB_PLACE_COVERS]; /* nearest sample from here on that is not covered */
 };

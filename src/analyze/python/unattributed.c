@@ -1,5 +1,5 @@
-/* unattributed: which Python functions ran while no stage did, inside the generations and in
- * the whole run. Samples are weighed by the time they stand for. */
+/* unattributed: which Python functions ran while no stage did, inside the generations, in the whole run, and in the
+ * stages around the steps. Samples are weighed by the time they stand for. */
 #include "analyze/analysis.h"
 #include "analyze/python/place_samples.h"
 #include "base/error.h"
@@ -10,7 +10,8 @@
 #define WORTH_OF_GENERATIONS 0.05
 #define WORTH_OF_RUN 0.10
 
-enum { INSIDE, ANYWHERE }; /* covered by stages inside generations; by any zone */
+/* Covered by stages inside generations; by any zone; by a stage that is none around the steps. */
+enum { INSIDE, ANYWHERE, PARTS };
 
 struct unattributed {
 	struct sb_run *run;
@@ -91,6 +92,15 @@ static void mark_generation(struct unattributed *u, const struct sb_zone *z)
 			p->all[i].in_generation = true;
 }
 
+static void mark_phase(struct unattributed *u, const struct sb_zone *z, int phase)
+{
+	struct sb_place_samples *p = &u->places;
+
+	for (uint32_t i = first_from(p, z->begin_ns); i < p->count && p->all[i].t_ns <= z->end_ns; i++)
+		if (p->all[i].track == z->track)
+			p->all[i].phase = (int8_t)(phase + 1);
+}
+
 /* A frame around the stages that a reader asks for: see stages/split.c. */
 static bool is_frame(const struct sb_zone *z)
 {
@@ -101,11 +111,16 @@ static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct unattributed *u = self;
 	bool under = is_under_generation(u, z->path);
+	int phase = under ? sb_role_phase(u->run->names[sb_run_path(u->run, z->path)->name].text) : -1;
 
 	if (z->role == STROBE_ROLE_GENERATION && !under)
 		mark_generation(u, z);
 	if (under && !is_frame(z))
 		cover(u, z, INSIDE);
+	if (phase >= 0)
+		mark_phase(u, z, phase);
+	else if (under && !is_frame(z))
+		cover(u, z, PARTS);
 	if (!z->depth)
 		cover(u, z, ANYWHERE);
 }
@@ -136,6 +151,25 @@ static bool is_wanted(const struct sb_place_samples *p, const struct sb_place_sa
 static void list(struct unattributed *u, int which, struct sb_place_list *to)
 {
 	sb_places_list(&u->places, is_wanted, which, to->unattributed_s, to);
+}
+
+static bool is_in_phase(const struct sb_place_samples *p, const struct sb_place_sample *s, int phase)
+{
+	(void)p;
+	return !s->covered[PARTS] && s->phase == phase + 1;
+}
+
+static double phase_s(const struct sb_model *model, int phase)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->in_generation && sb_role_phase(s->name) == phase && s->self_s > 0)
+			sum_s += s->self_s;
+	}
+	return sum_s;
 }
 
 static bool is_worth(struct sb_place_list *to, double unattributed_s, double of_s, double worth)
@@ -169,9 +203,14 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			   is_worth(&to->generations, model->summary.unattributed_s,
 				   model->summary.generation_s, WORTH_OF_GENERATIONS);
 	bool all = is_worth(&to->run, model->stages.unattributed_s, model->stages.wall_s, WORTH_OF_RUN);
+	bool around[SB_PHASE_COUNT], any = false;
 	int err;
 
-	if (!u->places.count || (!generations && !all))
+	for (int i = 0; i < SB_PHASE_COUNT; i++)
+		any |= around[i] = !model->generations.whole_run &&
+				   is_worth(&to->around[i], phase_s(model, i), model->summary.generation_s,
+					   WORTH_OF_GENERATIONS);
+	if (!u->places.count || (!generations && !all && !any))
 		return 0;
 	err = find_uncovered(u);
 	if (err)
@@ -180,6 +219,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		list(u, INSIDE, &to->generations);
 	if (all)
 		list(u, ANYWHERE, &to->run);
+	for (int i = 0; i < SB_PHASE_COUNT; i++)
+		if (around[i])
+			sb_places_list(
+				&u->places, is_in_phase, i, to->around[i].unattributed_s, &to->around[i]);
 	return u->no_memory || u->places.no_memory
 		       ? sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path)
 		       : 0;

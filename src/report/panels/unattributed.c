@@ -1,18 +1,32 @@
-/* What ran while no stage did. */
+/* What ran while no stage did, and in the stages around the steps. */
 #include "report/panels/panel.h"
 #include "report/place.h"
 
-static void put_list(const struct sb_place_list *list, const char *where, struct sb_buf *out)
+static void put_list(
+	const struct sb_place_list *list, const char *where, const char *what, struct sb_buf *out)
 {
 	char took[32];
 
 	if (!list->count)
 		return;
 	sb_text_seconds(took, sizeof took, list->unattributed_s);
-	sb_buf_printf(
-		out, "  %s: %s (%.1f %%) belong to no stage; there ran\n", where, took, 100 * list->ratio);
+	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; there ran\n", where, took, 100 * list->ratio, what);
 	for (size_t i = 0; i < list->count; i++)
 		sb_place_row(&list->all[i], out);
+}
+
+static void put_around(
+	const struct sb_unattributed_panel *u, const struct sb_text_options *options, struct sb_buf *out)
+{
+	static const char *const phases[] = { "before the steps", "between the steps", "after the steps" };
+	bool any = false;
+
+	for (int i = 0; i < SB_PHASE_COUNT; i++) {
+		if (u->around[i].count && !any)
+			sb_text_heading(out, options, "Around the steps");
+		any |= u->around[i].count > 0;
+		put_list(&u->around[i], phases[i], "of the generations", out);
+	}
 }
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
@@ -20,11 +34,12 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	const struct sb_unattributed_panel *u = &model->unattributed;
 	int64_t samples;
 
+	put_around(u, options, out);
 	if (!u->generations.count && !u->run.count)
 		return;
 	sb_text_heading(out, options, "Unattributed");
-	put_list(&u->generations, "in generations", out);
-	put_list(&u->run, "in the run", out);
+	put_list(&u->generations, "in generations", "belong to no stage", out);
+	put_list(&u->run, "in the run", "belong to no stage", out);
 	samples = u->generations.count ? u->generations.sample_count : u->run.sample_count;
 	sb_buf_printf(
 		out, "  estimated from %lld sampled stack%s\n", (long long)samples, samples == 1 ? "" : "s");

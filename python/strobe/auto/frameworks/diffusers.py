@@ -6,8 +6,8 @@ import os
 import weakref
 
 from ... import _caches
-from ..._native import native
-from .. import asked, modules, vocabulary, wrapping
+from ..._native import native, own_section
+from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
@@ -30,6 +30,12 @@ def _on_modular(module):
     base = getattr(module, "ModularPipeline", None)
     if base is not None:
         wrap(base, "register_components", _registering)
+
+
+def _on_processors(module):
+    for cls, name in (("VideoProcessor", "postprocess_video"), ("VaeImageProcessor", "postprocess")):
+        if hasattr(module, cls):
+            wrap(getattr(module, cls), name, _postprocess)
 
 
 def _on_export(module):
@@ -79,6 +85,7 @@ def _know(pipeline, components):
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
             wrap_method(type(part), "set_timesteps", _set_timesteps)
+            _stepping.add(cls)
         if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
             wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
             wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
@@ -86,6 +93,9 @@ def _know(pipeline, components):
             guard(modules.watch_calls, getattr(part, "encoder", None), _counting_tiles)
         if name.rstrip("_0123456789") in DENOISERS:
             guard(_watch_blocks, part)
+
+
+_stepping = weakref.WeakSet()  # classes of pipelines that have a scheduler
 
 
 def _know_blocks(block):
@@ -120,6 +130,8 @@ class Call(Activity):
         self.tiles = 0
         self.tile_cache = None
         self.has_timesteps = False
+        self.postprocessing = False
+        self.steps_left = 0  # 0 too where it is not known
 
     def is_denoiser(self, name):
         """By its name; or, between set_timesteps() and step(), by being none of the others."""
@@ -138,13 +150,14 @@ class Call(Activity):
             return call(module, *args, **kwargs)
 
     def begin_step(self):
+        self.close_phase()
         self.in_step, here.denoising = True, self
         self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
         self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
         if self.step_zone is not None:
             self.step_zone.__enter__()
 
-    def end_step(self, timestep=None):
+    def end_step(self, timestep=None, scheduler=None):
         if not self.in_step:
             return
         self.in_step, here.denoising = False, None
@@ -153,8 +166,16 @@ class Call(Activity):
         if self.step_zone is not None:
             native.attrs(timestep=timestep, cached=1 if self.was_cached() else None)
             self.step_zone.__exit__(None, None, None)
+            self.open_phase(self.phase_after(scheduler))
         self.step_zone = None
         self.step_count += 1
+
+    def phase_after(self, scheduler):
+        """By the scheduler's own count where it has one: a call may begin in the middle of its timesteps."""
+        self.steps_left -= 1
+        index, timesteps = getattr(scheduler, "step_index", None), getattr(scheduler, "timesteps", None)
+        left = self.steps_left if index is None or timesteps is None else len(timesteps) - index
+        return phases.BETWEEN if left > 0 else phases.AFTER
 
     def was_cached(self):
         """A step that skipped most of its blocks was served by a cache; the hooks of some
@@ -166,6 +187,7 @@ class Call(Activity):
 
     def fail(self, kind):
         here.denoising = None
+        self.close_phase(kind)
         if self.step_zone is not None:
             self.step_zone.__exit__(kind, None, None)
             self.step_zone = None
@@ -196,14 +218,17 @@ def _generation(original):
         facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(arguments.get(name)) is not None}
         known = modules.Known() if guard(_calls.__contains__, self) else contextlib.nullcontext()
+        guard(_tell_asked, self)
         with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call, known:
-            guard(_tell_asked, self)
+            if type(self) in _stepping:
+                guard(call.open_phase, phases.BEFORE)
             try:
                 result = original(self, *args, **kwargs)
             except BaseException as error:
                 call.fail(type(error))
                 raise
             guard(call.end_step)
+            guard(call.close_phase)
             guard(_output, result, call)
             return result
     return __call__
@@ -217,8 +242,9 @@ def _tell_asked(pipeline):
     count = _calls[pipeline] = _calls.get(pipeline, 0) + 1
     if count > TOLD_EACH and count & (count - 1):
         return
-    asked.tell_versions()
-    asked.tell(getattr(pipeline, "components", None) or {})
+    with own_section("reading the models"):
+        asked.tell_versions()
+        asked.tell(getattr(pipeline, "components", None) or {})
 
 
 def _frames_in(result, call):
@@ -262,16 +288,19 @@ def _scheduler_step(original):
             return original(self, *args, **kwargs)
         with stage("scheduler_step"):
             result = original(self, *args, **kwargs)
-        guard(current.end_step, guard(_timestep, args, kwargs, place))
+        guard(current.end_step, guard(_timestep, args, kwargs, place), self)
         return result
     return step
 
 
 def _set_timesteps(original):
     def set_timesteps(self, *args, **kwargs):
-        if not wrapping.compiling() and _current() is not None:
-            here.activity.has_timesteps = True
-        return original(self, *args, **kwargs)
+        result = original(self, *args, **kwargs)
+        current = None if wrapping.compiling() else _current()
+        if current is not None:
+            current.has_timesteps = True
+            current.steps_left = guard(len, getattr(self, "timesteps", ())) or 0
+        return result
     return set_timesteps
 
 
@@ -289,6 +318,20 @@ def _text_encode(original):
         with stage("text_encode"):
             return original(self, *args, **kwargs)
     return encode_prompt
+
+
+def _postprocess(original):
+    def postprocess(self, *args, **kwargs):
+        current = None if wrapping.compiling() else _current()
+        if current is None or current.postprocessing:
+            return original(self, *args, **kwargs)
+        current.postprocessing = True
+        try:
+            with stage("postprocess"):
+                return original(self, *args, **kwargs)
+        finally:
+            current.postprocessing = False
+    return postprocess
 
 
 def _vae(original, name):
@@ -430,4 +473,6 @@ WAITS_FOR = {
     "diffusers.pipelines.pipeline_utils": _on_pipelines,
     "diffusers.modular_pipelines.modular_pipeline": _on_modular,
     "diffusers.utils.export_utils": _on_export,
+    "diffusers.image_processor": _on_processors,
+    "diffusers.video_processor": _on_processors,
 }

@@ -1,0 +1,46 @@
+"""What a generation does around its steps and beside its other stages: zones before_steps, between_steps and after_steps,
+so that this time has a place. What runs there the sampler tells. Their names are known to the reports (src/base/role.c)."""
+from .._native import ROLE_STEP, native, section
+
+BEFORE, BETWEEN, AFTER = "before_steps", "between_steps", "after_steps"
+
+
+class Phases:
+    """Of one generation: at most one phase is open, and none inside a step or another stage."""
+    phase = None       # the open one's name
+    phase_zone = None  # None: none is open
+
+    def open_phase(self, name):
+        """No GPU time is asked for: there the host prepares, or waits for what the steps have launched."""
+        if not native.role_recorded(ROLE_STEP):
+            return
+        self.phase, self.phase_zone = name, section(name, gpu=False)
+        self.phase_zone.__enter__()
+
+    def close_phase(self, kind=None):
+        zone, self.phase_zone = self.phase_zone, None
+        if zone is not None:
+            zone.__exit__(kind, None, None)
+
+
+class Beside:
+    """A stage in place of the open phase, which goes on after it."""
+    __slots__ = ("phases", "inner")
+
+    def __init__(self, phases, inner):
+        self.phases, self.inner = phases, inner
+
+    def __enter__(self):
+        self.phases.close_phase()
+        return self.inner.__enter__()
+
+    def __exit__(self, kind, error, trace):
+        result = self.inner.__exit__(kind, error, trace)
+        if kind is None:
+            self.phases.open_phase(self.phases.phase)
+        return result
+
+
+def beside(activity, inner):
+    """The stage itself where no phase of the activity is open."""
+    return inner if activity is None or activity.phase_zone is None else Beside(activity, inner)
