@@ -12,7 +12,7 @@ import time
 import types
 import weakref
 
-from . import _faults
+from . import _computed, _faults
 from ._native import native, own_section
 from ._torch import uncompiled
 
@@ -39,11 +39,18 @@ class Shape:
         self.module = weakref.ref(module)
         self.outline = _outline_of(torch, module)
         self.name = type(module).__name__
+        self.component = _component_name(module) or self.name
         self.args, self.kwargs, self.reason = (), {}, None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
         except _Unknown as unknown:
             self.reason = "an argument is a %s" % unknown
+
+
+def _component_name(module):
+    """What its framework calls it, as the stages do."""
+    names = sys.modules.get(__package__ + ".auto.modules")
+    return names.component_name(module) if names is not None else None
 
 
 class _NoTime(Exception):
@@ -203,10 +210,10 @@ def _load(torch):
 
 def _flops_of(torch, copy, args, kwargs, until):
     from torch.utils.flop_counter import FlopCounterMode
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), _without_the_compiler(), _whole_numbers(torch, until), counter:
+    counter, computed = FlopCounterMode(display=False), _computed.Computed(torch, copy)
+    with torch.no_grad(), _without_the_compiler(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
         copy.forward(*args, **kwargs)
-    return float(counter.get_total_flops())
+    return float(counter.get_total_flops()), computed
 
 
 def _count(shape, until):
@@ -223,13 +230,14 @@ def _count(shape, until):
         return _record(shape, None, shape.reason, precision)
     try:
         copy = outline if module is None else _skeleton(torch, module, {}, lambda value: value)
-        flops = _flops_of(torch, copy, shape.args, shape.kwargs, until)
+        flops, computed = _flops_of(torch, copy, shape.args, shape.kwargs, until)
     except _NoTime:
         return _record(shape, None, "no time was left for it", precision)
     except Exception as error:
         words = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100])
         return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline " + words, precision)
     _record(shape, flops, None, precision)
+    computed.tell(shape.component)
 
 
 class _NoCompiler(types.ModuleType):
@@ -274,9 +282,9 @@ def _without_the_compiler():
         _take_away(stand_in)
 
 
-def _whole_numbers(torch, until):
+def _whole_numbers(torch, until, computed):
     """Positions and masks that a forward makes itself stay real: some models take sizes from them. And the forward of a
-    large model ends when the time is up."""
+    large model ends when the time is up. computed is shown each operation."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten, tree_map
 
@@ -291,7 +299,9 @@ def _whole_numbers(torch, until):
                 kwargs = self._kept(func, args, kwargs, tensors)
             elif real and len(real) < len(tensors):
                 args, kwargs = tree_map(self._to_meta, (args, kwargs))
-            return func(*args, **kwargs)
+            result = func(*args, **kwargs)
+            computed.see(func, args, result)
+            return result
 
         @staticmethod
         def _to_meta(value):

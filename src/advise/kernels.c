@@ -332,6 +332,7 @@ void sb_rule_quantised_not_used(struct sb_advisor *a)
 {
 	struct shown s = worst(a->model, dequantised_every_call);
 
+	sb_untraced_unpacked(a);
 	find_shown(a, &s, s.stage ? sb_say(a, "'%s' unpacks its weights in every call", s.stage->name) : "",
 		s.stage ? sb_say(a,
 				  "the quantised weights of '%s' are turned into 16 bits before each "
@@ -355,6 +356,7 @@ void sb_rule_layout_conversion(struct sb_advisor *a)
 {
 	struct shown s = worst(a->model, layout_changes);
 
+	sb_untraced_layout(a);
 	find_shown(a, &s,
 		s.stage ? sb_say(a, "'%s' changes memory layouts between its convolutions", s.stage->name)
 			: "",

@@ -9,6 +9,8 @@
 
 /* Of the GPU's time of a stage, to rank by: the least that one of these cost where it was measured. */
 #define COSTS 0.3
+#define MASKED_LEAST 0.5 /* of the calls of attention */
+#define RELAID_LEAST 1.5 /* of what the convolutions read */
 
 /* ---- the stage of a model --------------------------------------------------- */
 
@@ -50,6 +52,98 @@ static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, co
 	return f;
 }
 
+/* ---- what a model computes: its forward on tensors without memory, when the session ended ------- */
+
+static bool is(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+/* The i-th event if it says what a model on a GPU is at last; else NULL. */
+static const struct sb_event_row *model_at(const struct sb_model *model, size_t i)
+{
+	const struct sb_event_row *all = model->events.rows, *e = &all[i];
+
+	if (strcmp(e->name, "torch.asked") != 0 || !is(sb_asked_text(e, "device"), "cuda"))
+		return NULL;
+	for (size_t k = i + 1; k < model->events.count; k++)
+		if (strcmp(all[k].name, "torch.asked") == 0 &&
+			is(sb_asked_text(&all[k], "component"), sb_asked_text(e, "component")))
+			return NULL;
+	return e;
+}
+
+static const struct sb_event_row *computed_by(const struct sb_model *model, const struct sb_event_row *asked)
+{
+	const char *component = asked ? sb_asked_text(asked, "component") : NULL;
+
+	return component ? sb_asked_last(model, "torch.computed", "component", component) : NULL;
+}
+
+static void find_masked(struct sb_advisor *a, const struct sb_event_row *asked)
+{
+	const struct sb_event_row *e = computed_by(a->model, asked);
+	const struct sb_stage *s = e ? stage_of(a->model, sb_asked_text(e, "component")) : NULL;
+	double masked = sb_asked_number(e, "masked_count"), all = sb_asked_number(e, "attention_count");
+	struct sb_advice *f;
+
+	/* cuDNN's attention takes masks; where it is on, it may be what runs */
+	if (!s || !(masked >= MASKED_LEAST * all) || sb_asked_number(asked, "cudnn_attention") != 0)
+		return;
+	f = find(a, s, sb_say(a, "attention in '%s' takes a mask, so flash attention cannot run it", s->name),
+		sb_say(a, "%.0f of %.0f calls of attention in each call have an attn_mask", masked, all),
+		"scaled_dot_product_attention is called with attn_mask: flash attention takes none, and "
+		"cuDNN's is "
+		"off; what is left is the memory-efficient kernel, or math",
+		SB_POSSIBLE);
+	if (f)
+		f->suggestion = "Leave attn_mask out where nothing is masked; cut padding off, or use "
+				"is_causal=True.";
+}
+
+void sb_untraced_unpacked(struct sb_advisor *a)
+{
+	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+		const struct sb_event_row *e = computed_by(a->model, model_at(a->model, i));
+		const struct sb_stage *s = e && sb_asked_number(e, "unpacked_ratio") > 0
+						   ? stage_of(a->model, sb_asked_text(e, "component"))
+						   : NULL;
+
+		if (s)
+			find(a, s, sb_say(a, "'%s' unpacks its weights in every call", s->name),
+				sb_say(a, "of its weights in 8 bits %.0f %% are cast in each call",
+					sb_asked_number(e, "unpacked_ratio") * 100),
+				sb_say(a,
+					"the quantised weights of '%s' are turned into 16 or 32 bits before "
+					"each product: the products themselves do not run in 8 bits",
+					s->name),
+				SB_LIKELY);
+	}
+}
+
+void sb_untraced_layout(struct sb_advisor *a)
+{
+	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+		const struct sb_event_row *e = computed_by(a->model, model_at(a->model, i));
+		const struct sb_stage *s = e && sb_asked_number(e, "relaid_ratio") >= RELAID_LEAST
+						   ? stage_of(a->model, sb_asked_text(e, "component"))
+						   : NULL;
+
+		if (s)
+			find(a, s, sb_say(a, "'%s' changes memory layouts between its convolutions", s->name),
+				sb_say(a,
+					"each call copies %.1f times as many bytes into another layout as "
+					"its "
+					"convolutions read",
+					sb_asked_number(e, "relaid_ratio")),
+				sb_say(a,
+					".contiguous(), permute() or another memory_format between the "
+					"layers of '%s'",
+					s->name),
+				SB_POSSIBLE);
+	}
+}
+
 /* ---- attention -------------------------------------------------------------- */
 
 static void find_math(struct sb_advisor *a, const struct sb_stage *s, const struct sb_event_row *e)
@@ -84,30 +178,15 @@ void sb_untraced_attention(struct sb_advisor *a)
 		return;
 	if (!s && (e = sb_asked_last(a->model, "torch.asked", "sdp", "math")))
 		s = stage_of(a->model, sb_asked_text(e, "component"));
-	if (s)
+	if (s) {
 		find_math(a, s, e);
+		return;
+	}
+	for (size_t i = 0; i < a->model->events.count; i++)
+		find_masked(a, model_at(a->model, i));
 }
 
 /* ---- models ------------------------------------------------------------------ */
-
-static bool is(const char *a, const char *b)
-{
-	return a && strcmp(a, b) == 0;
-}
-
-/* The i-th event if it says what a model on a GPU is at last; else NULL. */
-static const struct sb_event_row *model_at(const struct sb_model *model, size_t i)
-{
-	const struct sb_event_row *all = model->events.rows, *e = &all[i];
-
-	if (strcmp(e->name, "torch.asked") != 0 || !is(sb_asked_text(e, "device"), "cuda"))
-		return NULL;
-	for (size_t k = i + 1; k < model->events.count; k++)
-		if (strcmp(all[k].name, "torch.asked") == 0 &&
-			is(sb_asked_text(&all[k], "component"), sb_asked_text(e, "component")))
-			return NULL;
-	return e;
-}
 
 void sb_untraced_convolutions(struct sb_advisor *a)
 {

@@ -8,5 +8,7 @@
 void sb_untraced_attention(struct sb_advisor *a);
 void sb_untraced_convolutions(struct sb_advisor *a);
 void sb_untraced_precision(struct sb_advisor *a);
+void sb_untraced_unpacked(struct sb_advisor *a);
+void sb_untraced_layout(struct sb_advisor *a);
 
 #endif

@@ -12,6 +12,7 @@ import strobe
 
 GRID = (8, 32, 32)  # frames, height, width
 VIDEOS_MOST = 1000  # measure.py warms up with one
+KEPT = []  # the last pipeline: in a script it is a global, and there at the end
 
 
 class Size:
@@ -101,6 +102,7 @@ class Pipeline:
     def __init__(self, size, attention=attend, after_block=None, vae_dtype=None, vae_dim=None):
         torch.manual_seed(0)
         self.size = size
+        KEPT[:] = [self]
         with torch.device(size.device):
             self._build(size, attention, after_block, vae_dtype, vae_dim)
 

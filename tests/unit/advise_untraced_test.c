@@ -283,6 +283,57 @@ static void what_was_asked_for_is_kept_among_many_events(void **state)
 	synthetic_done(&s);
 }
 
+/* What the finding is called that a forward leads to, of a transformer on this device. */
+static bool computes(const char *id, const char *device, struct strobe_attr setting, struct strobe_attr first,
+	struct strobe_attr second)
+{
+	struct strobe_attr asks[] = { TEXT("component", "transformer"), TEXT("dtype", "bfloat16"),
+		TEXT("device", device), setting };
+	struct strobe_attr computed[] = { TEXT("component", "transformer"), first, second };
+	const struct sb_advice *f;
+	struct synthetic s;
+	bool found;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 1000, "torch.asked", 0, asks, setting.key ? 4 : 3);
+	videos_on(&s, 95, 1);
+	sb_builder_event(s.b, 4 * SECOND - 1, "torch.computed", 0, computed, second.key ? 3 : 2);
+	f = finding(synthetic_model(&s, 4 * SECOND), id);
+	found = f && !strcmp(f->where.stage, "transformer") && isnan(f->saves_s);
+	synthetic_done(&s);
+	return found;
+}
+
+static void weights_that_every_call_unpacks_are_named(void **state)
+{
+	struct strobe_attr all = { "unpacked_ratio", STROBE_TYPE_FLOAT, { .f = 1 } };
+
+	assert_true(computes("quantised_not_used", "cuda", none, all, none));
+	assert_false(computes("quantised_not_used", "cpu", none, all, none));
+	assert_false(computes(
+		"quantised_not_used", "cuda", none, (struct strobe_attr)INT("attention_count", 4), none));
+}
+
+static void layouts_that_a_forward_changes_are_named(void **state)
+{
+	struct strobe_attr much = { "relaid_ratio", STROBE_TYPE_FLOAT, { .f = 3.2 } },
+			   little = { "relaid_ratio", STROBE_TYPE_FLOAT, { .f = 0.4 } };
+
+	assert_true(computes("layout_conversion", "cuda", none, much, none));
+	assert_false(computes("layout_conversion", "cuda", none, little, none));
+}
+
+static void a_mask_is_named_where_nothing_fused_takes_it(void **state)
+{
+	struct strobe_attr off = INT("cudnn_attention", 0), calls = INT("attention_count", 8),
+			   masked = INT("masked_count", 8), one = INT("masked_count", 1);
+
+	assert_true(computes("fallback_attention", "cuda", off, calls, masked));
+	assert_false(computes("fallback_attention", "cuda", off, calls, one));
+	assert_false(computes(
+		"fallback_attention", "cuda", none, calls, masked)); /* cuDNN's attention may run it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +348,9 @@ int main(void)
 		cmocka_unit_test(a_symptom_stands_below_a_cause_that_is_as_urgent),
 		cmocka_unit_test(a_run_without_a_cause_says_what_to_type_next),
 		cmocka_unit_test(what_was_asked_for_is_kept_among_many_events),
+		cmocka_unit_test(weights_that_every_call_unpacks_are_named),
+		cmocka_unit_test(layouts_that_a_forward_changes_are_named),
+		cmocka_unit_test(a_mask_is_named_where_nothing_fused_takes_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

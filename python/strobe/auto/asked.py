@@ -93,6 +93,8 @@ def _switches(torch, convolves):
     fused = [getattr(cuda, name, None) for name in ("flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled")]
     if not any(enabled() for enabled in fused if enabled is not None):
         facts["sdp"] = "math"
+    elif fused[2] is None or not fused[2]():
+        facts["cudnn_attention"] = 0
     return facts
 
 
