@@ -263,6 +263,8 @@ int sb_nodes_find_beside(const char *run, struct sb_nodes *out_nodes)
 
 	memset(out_nodes, 0, sizeof *out_nodes);
 	split(run, folder, name);
+	if (sb_catalogue_is_rank(name)) /* it lies in its job's folder, which says what belongs to it */
+		return 0;
 	err = collect(&parts, folder, DEPTH_MAX);
 	while (index < parts.count && strcmp(sb_filename_of(parts.all[index].path), name) != 0)
 		index++;

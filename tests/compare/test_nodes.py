@@ -94,6 +94,15 @@ def test_a_shared_folder_of_runs_means_its_newest_job_on_all_nodes(strobe, tmp_p
     assert earlier["session_info"]["name"] == "before"
 
 
+def test_a_node_in_its_jobs_folder_is_that_node(strobe, nodes, tmp_path):
+    for rank in range(8):
+        folder = tmp_path / "job" / f"rank_{rank // 4}"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(nodes / "job" / f"rank_{rank}" / "run.strobe", folder / f"run.{rank}.strobe")
+    assert json.loads(strobe("aggregate", "job/rank_1", "--format", "json").stdout)["missing_ranks"] == [0, 1, 2, 3]
+    assert summary(strobe, "job")[:2] == (list(range(8)), [])
+
+
 def test_runs_that_are_no_nodes_of_one_job_stay_apart(strobe, tmp_path):
     record_node(strobe, 0, "0 1")  # the same ranks twice: two starts
     record_node(strobe, 1, "0 1")
