@@ -38,7 +38,7 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
     left: () => gutterOf(e.clientWidth),
     range: () => [s(view.get().from), s(view.get().to)],
     highest: (most) => highest(chart.unit, most),
-    label: (v) => axisLabel(chart.unit, v),
+    label: (v, step) => axisLabel(chart.unit, v, step),
     ticks: (width) => ticks(view.get(), width).map((t) => ({ ...t, at: s(t.at) })),
     band: () => selection.get() && [s(selection.get()!.from), s(selection.get()!.to)],
     moved: (t) => cursor.set(t === null ? null : t * 1e9),
@@ -52,7 +52,7 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
       plot.draw();
     });
   };
-  const seen = whenSeen(e, again);
+  const seen = whenSeen(e, again, () => plot.draw());
   const follow = (t: number | null) => {
     plot.point(t === null ? null : s(t));
     readout(e, t === null ? '' : reading(chart, plot.nearest(s(t))));
@@ -154,7 +154,7 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
       left: () => 62,
       range: () => range,
       highest: (most) => highest(unit, most),
-      label: (v) => axisLabel(unit, v),
+      label: (v, step) => axisLabel(unit, v, step),
       ticks: (width) => counts(values.length, width),
       moved: (x) => {
         const i = x === null ? -1 : plot.nearest(x);

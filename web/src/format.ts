@@ -90,8 +90,11 @@ export function big(v: number): string {
 }
 
 // For axes: no digits that only say nothing.
-export function axisLabel(unit: string, v: number): string {
-  return keyed('x' + unit, v).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '').replace(NBSP, '\u2009');
+export function axisLabel(unit: string, v: number, step = v): string {
+  const [, format, factor = 1] = UNITS.find(([end]) => unit === end) ?? [];
+  const units = format && SCALES.get(format);
+  const [size, name] = units?.findLast(([one]) => step * factor >= one * 0.9995) ?? [0, ''];
+  return (size ? `${grouped((v * factor) / size, 2)}${NBSP}${name}` : keyed('x' + unit, v)).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '').replace(NBSP, '\u2009');
 }
 
 // A key's ending says its unit; longer endings first.

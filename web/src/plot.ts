@@ -12,7 +12,7 @@ export interface PlotOptions {
   left: () => number; // px beside it: for the labels of y
   range: () => [number, number]; // of x, what is visible
   highest: (most: number) => number; // of y; the lowest is 0
-  label: (y: number) => string;
+  label: (y: number, step: number) => string; // all in the unit of the step
   ticks: (width: number) => { at: number; text: string }[];
   band?: () => [number, number] | null;
   moved?: (x: number | null) => void; // the pointer
@@ -157,7 +157,7 @@ export class Plot {
     for (let v = 0; v <= high * 1.0001; v += step) {
       const y = Math.round(foot - (v / high) * (foot - o.top)) + 0.5;
       rule(left, y, this.width, y);
-      const text = o.label(v);
+      const text = o.label(v, step);
       if (text !== said) pen.fillText(text, left - 5, y); // a unit without smaller parts says a value once
       said = text;
     }

@@ -46,7 +46,7 @@ export function useSettled<T>(store: Store<T>, ms: number): T {
 }
 
 // Calls draw only while the element can be seen; what was missed is drawn when it comes into sight.
-export function whenSeen(element: Element, draw: () => void): { draw: () => void; stop: () => void } {
+export function whenSeen(element: Element, draw: () => void, now = draw): { draw: () => void; stop: () => void } {
   let seen = false;
   let missed = true;
   const watcher = new IntersectionObserver(
@@ -60,12 +60,16 @@ export function whenSeen(element: Element, draw: () => void): { draw: () => void
     { rootMargin: '100px' },
   );
   watcher.observe(element);
+  addEventListener('beforeprint', now); // paper shows all
   return {
     draw: () => {
       if (seen) draw();
       else missed = true;
     },
-    stop: () => watcher.disconnect(),
+    stop: () => {
+      removeEventListener('beforeprint', now);
+      watcher.disconnect();
+    },
   };
 }
 
@@ -74,8 +78,13 @@ export function useSeen(element: { current: Element | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
     const watcher = new IntersectionObserver((entries) => setSeen(entries[entries.length - 1].isIntersecting), { rootMargin: '150px' });
+    const all = () => setSeen(true);
     watcher.observe(element.current!);
-    return () => watcher.disconnect();
+    addEventListener('beforeprint', all);
+    return () => {
+      removeEventListener('beforeprint', all);
+      watcher.disconnect();
+    };
   }, []);
   return seen;
 }

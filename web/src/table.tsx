@@ -101,7 +101,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
               onKeyDown={onPick && ((e) => rowKey(e, row, onPick))}
             >
               {columns.map((c, n) => (
-                <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''}>
+                <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''} title={exact(c, row, shows[n])}>
                   {c.cell ? c.cell(row, shows[n]) : show(c.value(row), shows[n])}
                 </td>
               ))}
@@ -137,6 +137,12 @@ function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Co
       </button>
     </span>
   );
+}
+
+// What is too small for its column's digits is one hover away.
+function exact<T>(c: Column<T>, row: T, of: Show): string | undefined {
+  const v = c.text ? undefined : c.value(row);
+  return typeof v === 'number' && of(v).startsWith('<') ? keyed(c.unit ?? c.key, v) : undefined;
 }
 
 function show(v: number | string | undefined, of: Show): ComponentChildren {

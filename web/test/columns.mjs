@@ -61,6 +61,7 @@ test('a column has the unit of its largest number, and as many digits as the mid
 test('where seconds would hide most of a column it is in milliseconds', async (browser) => {
   const { page, close } = await stagePage(browser, 'units-ms', [4.5, 0.00042, 0.0003, 0.0000001]);
   assert.deepEqual(await column(page, '#stages', 'inclusive'), ['4 500.000 ms', '0.420 ms', '0.300 ms', '< 0.001 ms']);
+  assert.equal(plain(await page.locator('#stages tbody tr').nth(3).locator('td').nth(2).getAttribute('title')), '100 ns');
   await close();
 });
 

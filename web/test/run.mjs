@@ -543,6 +543,23 @@ test('print keeps the tables and drops the controls', async (browser) => {
   await close();
 });
 
+test('paper shows pictures that were never scrolled to', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  assert.equal(await page.locator('#calls .icicle *').count(), 0, 'not counted before it is seen');
+  const drawn = await page.evaluate(async () => {
+    dispatchEvent(new Event('beforeprint'));
+    await Promise.resolve();
+    const canvases = [...document.querySelectorAll('.part .chart canvas')].filter((c) => c.width && c.height);
+    const blank = (c) => !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean);
+    return { charts: canvases.length, blank: canvases.filter(blank).length };
+  });
+  assert.ok(drawn.charts > 3);
+  assert.equal(drawn.blank, 0);
+  await page.waitForFunction(() => document.querySelectorAll('#calls .icicle *').length > 3);
+  await close();
+});
+
 test('a run that was killed says so, and how', async (browser) => {
   const killed = fixture();
   killed.report.recording = { ...killed.report.recording, complete: false, dropped_count: 0 };
