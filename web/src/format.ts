@@ -175,7 +175,7 @@ export function columnShow(key: string, values: (number | string | undefined)[])
   const units = format && SCALES.get(format);
   const sizes = values.flatMap((v) => (typeof v === 'number' && v && Number.isFinite(v) ? [Math.abs(v * factor)] : [])).sort((a, b) => a - b);
   if (!format || !units || !sizes.length) return (v) => keyed(key, v);
-  const names = new Set(sizes.map((v) => format(v).split(NBSP)[1]));
+  const names = new Set([sizes[0], sizes[sizes.length - 1]].map((v) => format(v).split(NBSP)[1]));
   if (names.size === 1) {
     const zero = `0${NBSP}${[...names][0]}`;
     return (v, digit) => (v === 0 ? zero : digit && format === seconds ? printed(v, digit) : keyed(key, v));
