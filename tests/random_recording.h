@@ -26,8 +26,8 @@ static void begin_one(struct synthetic *s, struct sb_stream_writer *w, uint64_t 
 	sb_builder_begin(w, t, sb_builder_name(s->b, name, NULL));
 	if (generation)
 		sb_builder_role(w, STROBE_ROLE_GENERATION);
-	else if (!strcmp(name, "step"))
-		sb_builder_role(w, STROBE_ROLE_STEP);
+	else if (!strcmp(name, "step") || (!strcmp(name, "denoise") && depth > 1))
+		sb_builder_role(w, STROBE_ROLE_STEP); /* also inside a section of the same name */
 	if (generation && chance(2))
 		sb_builder_attr(w, sb_builder_name(s->b, "frames", NULL), (int64_t)chance(90) + 1);
 }

@@ -97,7 +97,8 @@ static void take_begin(void *self, const struct sb_zone *z)
 {
 	struct sb_perfetto *p = self;
 
-	put_begin(p, sb_perfetto_thread_track(p, z->track), z->name, z->begin_ns, 0);
+	if (!(z->flags & SB_ZONE_AGAIN))
+		put_begin(p, sb_perfetto_thread_track(p, z->track), z->name, z->begin_ns, 0);
 }
 
 static void take_zone(void *self, const struct sb_zone *z)

@@ -77,6 +77,22 @@ static void give_sum(struct sb_engine *e, const struct sb_folded_sum *s, uint32_
 		sb_event_give(e, &ev);
 }
 
+/* A node that seems to be inside its own path, but has another role: as sb_stack_role() does it. */
+static uint32_t path_by_role(struct sb_engine *e, const struct sb_digest *d, const uint32_t *paths,
+	const struct sb_folded_node *n, uint32_t path)
+{
+	uint32_t at = n->parent, role = sb_role_read(n->role);
+
+	if (!(path & SB_PATH_RECURSIVE) || !role)
+		return path;
+	while (at && (paths[at - 1] & ~SB_PATH_RECURSIVE) != (path & ~SB_PATH_RECURSIVE))
+		at = d->nodes[at - 1].parent;
+	if (!at || sb_role_read(d->nodes[at - 1].role) == role)
+		return path;
+	return sb_run_path_of_role(
+		e->run, paths[n->parent - 1] & ~SB_PATH_RECURSIVE, sb_engine_name(e, n->name));
+}
+
 static bool is_inside_itself(const struct sb_digest *d, const uint32_t *paths, uint32_t parent, uint32_t path)
 {
 	for (; parent; parent = d->nodes[parent - 1].parent)
@@ -95,6 +111,7 @@ void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t wri
 		uint32_t parent = n->parent ? out_paths[n->parent - 1] & ~SB_PATH_RECURSIVE : 0;
 
 		out_paths[i] = sb_run_path_of(e->run, parent, sb_engine_name(e, n->name));
+		out_paths[i] = path_by_role(e, d, out_paths, n, out_paths[i]);
 		if (is_inside_itself(d, out_paths, n->parent, out_paths[i]))
 			out_paths[i] |= SB_PATH_RECURSIVE;
 		if (n->sum.count)

@@ -14,7 +14,8 @@ enum sb_zone_flags {
 	SB_ZONE_POPPED = 4, /* ended by an outer zone's end */
 	SB_ZONE_CLIPPED = 8, /* cut at the border of the selected part */
 	SB_ZONE_RECURSIVE = 16, /* inside a zone of the same path */
-	SB_ZONE_WARMING = 32 /* inside a zone with the role WARMUP */
+	SB_ZONE_WARMING = 32, /* inside a zone with the role WARMUP */
+	SB_ZONE_AGAIN = 64 /* zone_begin only: the last one of the track, whose path its role has changed */
 };
 
 struct sb_zone {

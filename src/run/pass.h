@@ -106,6 +106,7 @@ struct sb_stack *sb_stack_of(struct sb_engine *e, uint32_t track);
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns);
 void sb_stack_end(
 	struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns); /* name 0: innermost */
+void sb_stack_role(struct sb_engine *e, struct sb_stack *s, uint32_t role); /* of the innermost zone */
 void sb_stack_attr(struct sb_engine *e, struct sb_stack *s, const struct sb_run_attr *attr);
 void sb_stack_text_attr(
 	struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size);

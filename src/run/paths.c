@@ -26,10 +26,10 @@ static uint32_t ancestor_named(const struct sb_run_index *x, uint32_t path, uint
 	return 0;
 }
 
-static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
+static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name, bool own)
 {
 	bool too_deep = parent && x->paths[parent].depth + 1 >= DEPTH_MAX;
-	uint32_t ancestor = too_deep ? parent : ancestor_named(x, parent, name);
+	uint32_t ancestor = too_deep ? parent : own ? 0 : ancestor_named(x, parent, name);
 	uint32_t path;
 
 	if (ancestor)
@@ -58,10 +58,25 @@ uint32_t sb_run_path_of_any(struct sb_run *run, uint32_t parent, uint32_t name)
 	if (!ensure_root(x))
 		return 0;
 	if (!sb_map_get(&x->children, key, &path)) {
-		path = path_new(x, parent, name);
+		path = path_new(x, parent, name, false);
 		sb_map_put(&x->children, key, path);
 	}
 	*sb_path_recent(x, parent, name) = (struct sb_path_recent){ key + 1, path };
+	return path;
+}
+
+uint32_t sb_run_path_of_role(struct sb_run *run, uint32_t parent, uint32_t name)
+{
+	struct sb_run_index *x = run->index;
+	uint64_t key = (uint64_t)1 << 63 | (uint64_t)parent << 32 | name; /* no parent has that bit */
+	uint32_t path;
+
+	if (!ensure_root(x))
+		return 0;
+	if (!sb_map_get(&x->children, key, &path)) {
+		path = path_new(x, parent, name, true);
+		sb_map_put(&x->children, key, path);
+	}
 	return path;
 }
 

@@ -206,7 +206,7 @@ static bool take_attr(struct sb_engine *e, const struct given *g, struct sb_even
 	if (!g->stack || !g->stack->depth)
 		return false;
 	if ((r->aux & SB_ID_MAX) == SB_NAME_ROLE) {
-		g->stack->frames[g->stack->depth - 1].role = sb_role_read(r->payload[0]);
+		sb_stack_role(e, g->stack, sb_role_read(r->payload[0]));
 		return false;
 	}
 	a.key = text_of(e, r->aux);

@@ -117,7 +117,7 @@ static void give_attr(struct sb_engine *e, struct stream *s)
 	if (!s->stack->depth)
 		return;
 	if (s->record.id == SB_NAME_ROLE) {
-		s->stack->frames[s->stack->depth - 1].role = sb_role_read((uint64_t)s->record.value);
+		sb_stack_role(e, s->stack, sb_role_read((uint64_t)s->record.value));
 		return;
 	}
 	a.key = sb_run_text_of(e->run, e->process, s->record.id);

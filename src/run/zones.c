@@ -147,6 +147,22 @@ static bool is_open(struct sb_engine *e, const struct sb_stack *s, uint32_t path
 	return false;
 }
 
+static void tell_begin(
+	struct sb_engine *e, const struct sb_stack *s, const struct sb_frame *f, uint32_t flags)
+{
+	struct sb_zone z = { .begin_ns = f->begin_ns,
+		.end_ns = f->begin_ns,
+		.name = f->name,
+		.path = f->path & ~SB_PATH_RECURSIVE,
+		.track = s->track,
+		.process = e->process,
+		.depth = s->depth - 1,
+		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) };
+
+	for (uint32_t mask = e->begin_mask; mask; mask &= mask - 1)
+		e->visitors[__builtin_ctz(mask)].zone_begin(e->visitors[__builtin_ctz(mask)].self, &z);
+}
+
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns)
 {
 	uint32_t parent = s->depth ? s->frames[s->depth - 1].path & ~SB_PATH_RECURSIVE : 0;
@@ -169,20 +185,44 @@ void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int6
 	f->role = 0;
 	f->attr_first = s->attr_count;
 	f->text_first = s->text_size;
-	if (e->begin_mask) {
-		struct sb_zone z = { .begin_ns = t_ns,
-			.end_ns = t_ns,
-			.name = name,
-			.path = f->path & ~SB_PATH_RECURSIVE,
-			.track = s->track,
-			.process = e->process,
-			.depth = s->depth - 1,
-			.flags = f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0 };
+	if (e->begin_mask)
+		tell_begin(e, s, f, 0);
+}
 
-		for (uint32_t mask = e->begin_mask; mask; mask &= mask - 1)
-			e->visitors[__builtin_ctz(mask)].zone_begin(
-				e->visitors[__builtin_ctz(mask)].self, &z);
-	}
+/* The role of the nearest zone of a path; -1: none is open. */
+static int64_t role_around(struct sb_engine *e, const struct sb_stack *s, uint32_t depth, uint32_t path)
+{
+	for (uint32_t i = depth; i-- > 0 && may_look_at(e, s, i);)
+		if ((s->frames[i].path & ~SB_PATH_RECURSIVE) == path)
+			return s->frames[i].role;
+	return -1;
+}
+
+/* The path of what seemed to be inside its own, once its role is known. */
+static uint32_t path_by_role(
+	struct sb_engine *e, const struct sb_stack *s, uint32_t depth, uint32_t path, uint32_t role)
+{
+	uint32_t seeming = path & ~SB_PATH_RECURSIVE, name = sb_run_path(e->run, seeming)->name;
+	int64_t around = path & SB_PATH_RECURSIVE ? role_around(e, s, depth, seeming) : -1;
+
+	if (!depth || !role || around < 0 || around == role)
+		return path;
+	path = sb_run_path_of_role(e->run, s->frames[depth - 1].path & ~SB_PATH_RECURSIVE, name);
+	return is_open(e, s, path) ? path | SB_PATH_RECURSIVE : path;
+}
+
+void sb_stack_role(struct sb_engine *e, struct sb_stack *s, uint32_t role)
+{
+	struct sb_frame *f = &s->frames[s->depth - 1];
+	uint32_t path = path_by_role(e, s, s->depth - 1, f->path, role);
+
+	f->role = role;
+	if (path == f->path)
+		return;
+	f->path = path;
+	f->recursion = s->frames[s->depth - 2].recursion || path & SB_PATH_RECURSIVE;
+	if (e->begin_mask)
+		tell_begin(e, s, f, SB_ZONE_AGAIN);
 }
 
 /* The part of a child's time that no sibling has claimed yet. */
@@ -306,6 +346,7 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 	path = sb_run_path_of(e->run, parent, z->name);
 	if (depth && s->frames[depth - 1].recursion && is_open(e, s, path))
 		path |= SB_PATH_RECURSIVE;
+	path = path_by_role(e, s, depth, path, z->role);
 	z->path = path & ~SB_PATH_RECURSIVE;
 	z->depth = depth;
 	z->track = s->track;

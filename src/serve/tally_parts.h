@@ -28,6 +28,8 @@ static inline struct sb_tally_stage *sb_tally_stage_at(const struct sb_tally *t,
 }
 /* The stage of a name below a stage, made when first needed; with SB_TALLY_RECURSIVE where the name is above already. */
 uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name);
+/* The same where its role is not that of the stage above which has its name: not recursive, but inside it. */
+uint32_t sb_tally_stage_of_role(struct sb_tally *t, uint32_t parent, uint32_t name);
 uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text);
 /* As in run/zones.c: a damaged file may have a million zones open, and as many words that
  * look through all of them. The nearest are free, those beyond come out of a budget. */

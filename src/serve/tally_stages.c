@@ -83,12 +83,13 @@ static bool is_one_of_many(struct sb_tally *t, uint32_t parent, const char *name
 	return false;
 }
 
-static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
+static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name, bool own)
 {
 	char pattern[256];
 	uint32_t far = 1;
 
-	for (uint32_t up = parent; up && sb_tally_may_look(t, far++); up = sb_tally_stage_at(t, up)->parent)
+	for (uint32_t up = own ? 0 : parent; up && sb_tally_may_look(t, far++);
+		up = sb_tally_stage_at(t, up)->parent)
 		if (sb_tally_stage_at(t, up)->name == name && name)
 			return up | SB_TALLY_RECURSIVE;
 	if (t->stages.count >= SB_TALLY_STAGES_MAX)
@@ -98,15 +99,25 @@ static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
 	return sb_tally_add_stage(t, parent, name, 0);
 }
 
-uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
+static uint32_t stage_of(struct sb_tally *t, uint32_t parent, uint32_t name, bool own)
 {
-	uint64_t key = (uint64_t)(parent & ~SB_TALLY_RECURSIVE) << 32 | name;
+	uint64_t key = (uint64_t)own << 63 | (uint64_t)(parent & ~SB_TALLY_RECURSIVE) << 32 | name;
 	uint32_t stage;
 
 	if (sb_map_get(&t->children, key, &stage))
 		return stage;
-	stage = new_stage(t, parent & ~SB_TALLY_RECURSIVE, name);
+	stage = new_stage(t, parent & ~SB_TALLY_RECURSIVE, name, own);
 	if (!sb_map_put(&t->children, key, stage))
 		t->no_memory = true;
 	return stage;
+}
+
+uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
+{
+	return stage_of(t, parent, name, false);
+}
+
+uint32_t sb_tally_stage_of_role(struct sb_tally *t, uint32_t parent, uint32_t name)
+{
+	return stage_of(t, parent, name, true);
 }

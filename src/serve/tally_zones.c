@@ -193,6 +193,36 @@ static void take_attr(struct frame *f, uint32_t key, int64_t value)
 		f->frames = value;
 }
 
+/* What seemed to be inside its own stage, but has another role than that (steps "denoise" in a section
+ * "denoise"): a stage inside it. depth: the frames around it. */
+static uint32_t stage_by_role(
+	struct sb_tally *t, const struct stack *s, uint32_t depth, const struct frame *f, uint32_t role)
+{
+	uint32_t around = depth, seeming = f->stage & ~SB_TALLY_RECURSIVE, stage;
+
+	if (!(f->stage & SB_TALLY_RECURSIVE) || !depth || !role)
+		return f->stage;
+	while (around && sb_tally_may_look(t, depth - around + 1) &&
+		(s->frames[around - 1].stage & ~SB_TALLY_RECURSIVE) != seeming)
+		around--;
+	if (!around || (s->frames[around - 1].stage & ~SB_TALLY_RECURSIVE) != seeming ||
+		s->frames[around - 1].role == role)
+		return f->stage;
+	stage = sb_tally_stage_of_role(t, s->frames[depth - 1].stage, f->name);
+	return is_open(t, s, stage & ~SB_TALLY_RECURSIVE) ? stage | SB_TALLY_RECURSIVE : stage;
+}
+
+static void take_top_attr(struct sb_tally *t, struct stack *s, uint32_t key, int64_t value)
+{
+	struct frame *f = &s->frames[s->depth - 1];
+
+	take_attr(f, key, value);
+	if (key != SB_NAME_ROLE || !(f->stage & SB_TALLY_RECURSIVE))
+		return;
+	f->stage = stage_by_role(t, s, s->depth - 1, f, f->role);
+	f->recursion = (s->depth > 1 && s->frames[s->depth - 2].recursion) || f->stage & SB_TALLY_RECURSIVE;
+}
+
 /* ---- spans ---- */
 
 static void take_span(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_record *r)
@@ -222,6 +252,7 @@ static void take_span(struct sb_tally *t, struct sb_tally_writer *w, const struc
 	f.stage = sb_tally_stage_of(t, depth ? s->frames[depth - 1].stage : 0, f.name);
 	if (depth && s->frames[depth - 1].recursion && is_open(t, s, f.stage & ~SB_TALLY_RECURSIVE))
 		f.stage |= SB_TALLY_RECURSIVE;
+	f.stage = stage_by_role(t, s, depth, &f, f.role);
 	end_zone(t, &f, end_ticks);
 	if (!r->payload[0])
 		claim(t, s, depth, f.begin_ticks, end_ticks);
@@ -238,7 +269,7 @@ static void hot_long(
 	case SB_SPAN: take_span(t, w, r); break;
 	case SB_ATTR64:
 		if (f && r->words && (r->aux >> 20 & 15) == STROBE_TYPE_INT)
-			take_attr(f, (uint32_t)r->aux & SB_ID_MAX, (int64_t)r->payload[0]);
+			take_top_attr(t, s, (uint32_t)r->aux & SB_ID_MAX, (int64_t)r->payload[0]);
 		break;
 	case SB_OWNER: /* the thread that wrote before has ended: so have its zones */
 		s = w->track ? stack_at(t, stack_number(t, w->tid, 0)) : s;
@@ -268,7 +299,7 @@ void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb
 	case SB_SWITCH: sb_tally_switch(t, w, w->tid, r->id); break;
 	case SB_ATTR:
 		if (s->depth)
-			take_attr(&s->frames[s->depth - 1], r->id, r->value);
+			take_top_attr(t, s, r->id, r->value);
 		break;
 	case SB_COUNT: sb_tally_count(t, r->id, r->value); break;
 	case SB_LONG: hot_long(t, w, s, r); break;
@@ -332,6 +363,22 @@ static bool repeats(struct sb_tally *t, const struct sb_digest *d, const uint32_
 	return false;
 }
 
+/* As stage_by_role(), of a node. */
+static uint32_t node_by_role(struct sb_tally *t, const struct sb_digest *d, const uint32_t *stages,
+	const struct sb_folded_node *n, uint32_t stage)
+{
+	uint32_t at = n->parent, role = sb_role_read(n->role);
+
+	if (!(stage & SB_TALLY_RECURSIVE) || !role)
+		return stage;
+	for (uint32_t far = 1; at && sb_tally_may_look(t, far); at = d->nodes[at - 1].parent, far++)
+		if ((stages[at - 1] | SB_TALLY_RECURSIVE) == stage)
+			return sb_role_read(d->nodes[at - 1].role) == role
+				       ? stage
+				       : sb_tally_stage_of_role(t, stages[n->parent - 1], n->name);
+	return stage;
+}
+
 static void restore_open(
 	struct sb_tally *t, struct sb_tally_writer *w, const struct sb_digest *d, const uint32_t *stages)
 {
@@ -364,6 +411,7 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 		const struct sb_folded_node *n = &d->nodes[i];
 
 		stages[i] = sb_tally_stage_of(t, n->parent ? stages[n->parent - 1] : 0, n->name);
+		stages[i] = node_by_role(t, d, stages, n, stages[i]);
 		if (repeats(t, d, stages, n->parent, stages[i] & ~SB_TALLY_RECURSIVE))
 			stages[i] |= SB_TALLY_RECURSIVE;
 		if (n->sum.count)

@@ -76,6 +76,36 @@ static void a_look_begins_with_a_whole_budget(void **state)
 	assert_int_equal(tally.zones, DEEP);
 }
 
+static void role(enum strobe_role role)
+{
+	sb_tally_hot(&tally, &writer,
+		&(struct sb_record){ .kind = SB_ATTR, .id = SB_NAME_ROLE, .value = (int64_t)role });
+}
+
+/* As in the report: steps "denoise" in a section "denoise" are a stage inside it. */
+static void steps_in_a_section_of_their_name_are_a_stage(void **state)
+{
+	const struct sb_tally_stage *stages, *outer = NULL, *steps = NULL;
+
+	word(SB_BEGIN, 700, 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		word(SB_BEGIN, 700, 10 + i * 10);
+		role(STROBE_ROLE_STEP);
+		word(SB_END, 0, 15 + i * 10);
+	}
+	word(SB_END, 0, 100);
+	stages = tally.stages.items;
+	for (size_t i = 0; i < tally.stages.count; i++)
+		if (stages[i].calls)
+			*(stages[i].role == STROBE_ROLE_STEP ? &steps : &outer) = &stages[i];
+	assert_non_null(outer);
+	assert_non_null(steps);
+	assert_int_equal(outer->calls, 1);
+	assert_int_equal(steps->calls, 3);
+	assert_int_equal(steps->total_ns, 15);
+	assert_int_equal(outer->self_ns, 85);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -83,6 +113,8 @@ int main(void)
 			an_end_without_a_begin_looks_at_few_open_zones, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_measured_span_looks_at_few_open_zones, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_begins_with_a_whole_budget, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			steps_in_a_section_of_their_name_are_a_stage, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
