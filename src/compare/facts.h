@@ -97,6 +97,8 @@ struct sb_fact_stage {
 	const char *reason; /* why skipped; NULL */
 	int64_t count;
 	double total_s, self_s; /* NaN: untimed */
+	double covered_s; /* time of the run in which at least one call ran; 0: not known */
+	bool other_thread; /* none of it ran on the main thread, and other stages did */
 	bool is_mean; /* of several measurements, as a benchmark prints it: milliseconds count */
 	bool aside; /* no part of the run's time */
 	double first_s; /* first begin since the run's start; NaN: not known */

@@ -2,164 +2,18 @@
 #include "compare/whatif.h"
 
 #include "base/error.h"
-#include "base/knob.h"
+#include "compare/whatif_setting.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define NOISE_LEAST 3 /* generations that tell how far they differ */
 
 #define FIXED_MOST 0.5 /* of a stage, where one run does not tell its fixed part: RAFT had 0.43 */
 #define DEVIATIONS 2
 #define POINTS_MAX 256
-
-struct setting {
-	char stage[256];
-	const struct sb_knob *knob;
-	double value;
-};
-
-/* ---- what was asked for ---------------------------------------------------- */
-
-static int parse(const char *text, struct setting *out)
-{
-	const char *equals = strchr(text, '='), *dot = equals;
-	char key[64];
-	char *end;
-
-	while (dot && dot > text && *dot != '.')
-		dot--;
-	if (!equals || dot == text || *dot != '.' || (size_t)(dot - text) >= sizeof out->stage ||
-		(size_t)(equals - dot) >= sizeof key)
-		return sb_fail(STROBE_EINVAL, "'%s' is not STAGE.SETTING=NUMBER, as in 3b.iters=8", text);
-	snprintf(out->stage, sizeof out->stage, "%.*s", (int)(dot - text), text);
-	snprintf(key, sizeof key, "%.*s", (int)(equals - dot - 1), dot + 1);
-	out->knob = sb_knob_find(key);
-	if (!out->knob)
-		return sb_fail(STROBE_EINVAL,
-			"'%s' in '%s' is not a setting that changes the time: iters, steps, frames, tokens, "
-			"batch, width, "
-			"height",
-			key, text);
-	if (out->knob->law == SB_KNOB_OTHER)
-		return sb_fail(STROBE_EINVAL,
-			"one run does not tell what '%s' does to the time: measure it with 'strobe bench "
-			"--sweep "
-			"%s=...'",
-			key, key);
-	out->value = strtod(equals + 1, &end);
-	if (end == equals + 1 || *end || !(out->value > 0) || !isfinite(out->value))
-		return sb_fail(STROBE_EINVAL, "'%s' needs a number above 0 after '='", text);
-	return 0;
-}
-
-/* ---- the stage ------------------------------------------------------------- */
-
-static double attr(const struct sb_fact_stage *s, const char *key)
-{
-	for (size_t i = 0; i < s->attr_count; i++) {
-		const struct sb_pair *p = &s->attrs[i];
-
-		if (strcmp(p->key, key))
-			continue;
-		if (p->type == STROBE_TYPE_FLOAT)
-			return p->f;
-		return p->type == STROBE_TYPE_INT ? (double)p->i : NAN;
-	}
-	return NAN;
-}
-
-static double generations(const struct sb_facts *run)
-{
-	double n = run->metrics[SB_METRIC_GENERATIONS];
-
-	return n >= 1 ? n : 1;
-}
-
-/* How often the loop of steps ran: once in a block, else once in a video. */
-static double chains(const struct sb_facts *run, const struct sb_fact_stage *steps)
-{
-	for (int64_t i = steps->parent; i >= 0; i = run->stages[i].parent)
-		if (run->stages[i].role == STROBE_ROLE_BLOCK && run->stages[i].count > 0)
-			return (double)run->stages[i].count;
-	return generations(run);
-}
-
-/* The knob in one call of the stage; NAN: it does not carry it. Steps that are zones count by block or video. */
-static double knob_of(const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
-{
-	double value = attr(s, knob->key);
-
-	if (value > 0)
-		return value;
-	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
-		return (double)s->count / chains(run, s);
-	return NAN;
-}
-
-static bool has_time(const struct sb_fact_stage *s)
-{
-	return s->state == SB_STAGE_NORMAL && s->total_s > 0;
-}
-
-/* How well the name fits: 3 the code, 2 the name, 1 a part of it. */
-static int fit_of(const struct sb_fact_stage *s, const char *name)
-{
-	if (s->code && !strcasecmp(s->code, name))
-		return 3;
-	return !strcasecmp(s->name, name) ? 2 : strcasestr(s->name, name) ? 1 : 0;
-}
-
-/* The steps inside a stage that does not count them itself. */
-static int64_t steps_inside(const struct sb_facts *run, int64_t outer)
-{
-	for (size_t i = (size_t)outer + 1;
-		i < run->stage_count && run->stages[i].depth > run->stages[outer].depth; i++)
-		if (run->stages[i].role == STROBE_ROLE_STEP)
-			return (int64_t)i;
-	return -1;
-}
-
-static int64_t find_stage(const struct sb_facts *run, const struct setting *asked, bool *out_named)
-{
-	int64_t best = -1;
-	int best_fit = 0;
-
-	*out_named = false;
-	for (size_t i = 0; i < run->stage_count; i++) {
-		const struct sb_fact_stage *s = &run->stages[i];
-		int fit = fit_of(s, asked->stage);
-		int64_t found = (int64_t)i;
-
-		*out_named |= fit > 0;
-		if (!fit || !has_time(s))
-			continue;
-		if (!(knob_of(run, s, asked->knob) > 0) && !strcmp(asked->knob->key, "steps"))
-			found = steps_inside(run, found);
-		if (found < 0 || !(knob_of(run, &run->stages[found], asked->knob) > 0))
-			continue;
-		if (fit > best_fit ||
-			(fit == best_fit && run->stages[found].total_s > run->stages[best].total_s)) {
-			best = found;
-			best_fit = fit;
-		}
-	}
-	return best;
-}
-
-static int not_found(const struct sb_facts *run, const struct setting *asked, bool named)
-{
-	if (named)
-		return sb_fail(STROBE_EINVAL,
-			"no stage '%s' of '%s' carries '%s': record it as an attribute "
-			"(strobe.section(..., %s=N)) or in its label",
-			asked->stage, run->label, asked->knob->key, asked->knob->key);
-	return sb_fail(STROBE_EINVAL, "'%s' has no stage '%s': give a code or a part of a name", run->label,
-		asked->stage);
-}
+#define AT_ONCE 0.01 /* beyond the time that is covered: several calls ran at the same time */
 
 /* ---- fixed and per-unit parts ---------------------------------------------- */
 
@@ -186,6 +40,20 @@ static double per_call(const struct sb_fact_stage *s)
 	return s->total_s / (s->count > 0 ? (double)s->count : 1);
 }
 
+/* Of the run's time: calls at the same time count once. */
+static double covered_s(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	double s_all = s->covered_s > 0 ? fmin(s->covered_s, s->total_s) : s->total_s;
+
+	return fmin(s_all, run->metrics[SB_METRIC_WALL]);
+}
+
+/* Other work goes on beside it: its own other calls, or another thread's. */
+static bool is_at_once(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	return s->other_thread || s->total_s > covered_s(run, s) * (1 + AT_ONCE);
+}
+
 static double digit_of(const struct sb_facts *run)
 {
 	return run->digit_s > 0 ? run->digit_s : 0;
@@ -198,9 +66,9 @@ static void add_point(const struct sb_facts *run, const char *key, const struct 
 		const struct sb_fact_stage *s = &run->stages[i];
 		double value;
 
-		if (strcmp(s->key, key) || !has_time(s) || s->role == STROBE_ROLE_STEP)
+		if (strcmp(s->key, key) || !sb_whatif_has_time(s) || s->role == STROBE_ROLE_STEP)
 			continue;
-		value = knob_of(run, s, knob);
+		value = sb_whatif_knob_of(run, s, knob);
 		if (value > 0)
 			points[(*count)++] = (struct point){ unit_of(knob, value), per_call(s),
 				digit_of(run) };
@@ -279,7 +147,7 @@ static void predict_fitted(struct sb_whatif_change *c, const struct line *l, dou
 static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s)
 {
 	double ratio = c->then / c->now, count = (double)s->count * ratio;
-	double off = isnan(s->time.std) ? 0 : DEVIATIONS * s->time.std * sqrt(count);
+	double off = isnan(s->time.std) ? 0 : DEVIATIONS * s->time.std * sqrt(count) * c->base_s / s->total_s;
 
 	c->basis = SB_WHATIF_STEPS;
 	c->each_s = s->time.mean;
@@ -317,6 +185,16 @@ static void predict_range(struct sb_whatif_change *c)
 	c->note = "one run does not tell what a call costs beside its items: the middle of the limits";
 }
 
+/* What goes on beside it may be what the run waits for: then nothing changes. */
+static void widen_at_once(struct sb_whatif_change *c)
+{
+	c->low_s = fmin(c->low_s, c->base_s);
+	c->high_s = fmax(c->high_s, c->base_s);
+	c->extrapolates = true;
+	if (!c->note)
+		c->note = "other work runs at the same time: where the run waits for that, nothing changes";
+}
+
 static void predict(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
 	const struct sb_knob *knob, struct sb_whatif_change *c)
 {
@@ -332,11 +210,14 @@ static void predict(const struct sb_facts *run, const struct sb_facts *const *ot
 	if (s->role == STROBE_ROLE_STEP)
 		predict_steps(c, s);
 	else if (line.values > 1)
-		predict_fitted(c, &line, s->count > 0 ? (double)s->count : 1, unit_of(knob, c->then));
+		predict_fitted(c, &line, (s->count > 0 ? (double)s->count : 1) * c->base_s / s->total_s,
+			unit_of(knob, c->then));
 	else if (knob->law == SB_KNOB_BATCH)
 		predict_range(c);
 	else
 		predict_proportional(c, digit_of(run));
+	if (is_at_once(run, s))
+		widen_at_once(c);
 }
 
 /* ---- all of them ----------------------------------------------------------- */
@@ -372,26 +253,25 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 {
 	struct sb_whatif_change *c = &w->changes[w->change_count];
 	const struct sb_fact_stage *s;
-	struct setting asked;
-	bool named;
+	struct sb_whatif_setting asked;
 	double before_s;
-	int err = parse(text, &asked);
+	int err = sb_whatif_parse(text, &asked);
 
 	if (err)
 		return err;
-	*c = (struct sb_whatif_change){ .stage_index = find_stage(run, &asked, &named),
+	*c = (struct sb_whatif_change){ .stage_index = sb_whatif_find_stage(run, &asked),
 		.key = asked.knob->key,
 		.then = asked.value,
 		.fixed_s = NAN,
 		.each_s = NAN,
 		.point_count = 1 };
 	if (c->stage_index < 0)
-		return not_found(run, &asked, named);
+		return STROBE_EINVAL;
 	s = &run->stages[c->stage_index];
 	c->stage = s->name;
 	c->code = s->code;
-	c->now = knob_of(run, s, asked.knob);
-	c->base_s = fmin(s->total_s, run->metrics[SB_METRIC_WALL]);
+	c->now = sb_whatif_knob_of(run, s, asked.knob);
+	c->base_s = covered_s(run, s);
 	before_s = c->base_s;
 	err = combine(run, w, c);
 	if (err)
@@ -403,6 +283,26 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 	}
 	w->change_count++;
 	return 0;
+}
+
+static bool is_in_generation(const struct sb_facts *run, int64_t stage)
+{
+	for (; stage >= 0; stage = run->stages[stage].parent)
+		if (run->stages[stage].role == STROBE_ROLE_GENERATION)
+			return true;
+	return false;
+}
+
+/* The time of the run in which generations ran; 0: none. */
+static double in_generations_s(const struct sb_facts *run)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < run->stage_count; i++)
+		if (run->stages[i].role == STROBE_ROLE_GENERATION && run->stages[i].total_s > 0 &&
+			!is_in_generation(run, run->stages[i].parent))
+			sum_s += covered_s(run, &run->stages[i]);
+	return fmin(sum_s, run->metrics[SB_METRIC_WALL]);
 }
 
 /* Totals of two runs of n generations each differ by the square root of 2 n of what single ones do; twice
@@ -420,41 +320,34 @@ static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
 	for (size_t i = first; i < run->generation_count; i++)
 		squares += (run->generation_s[i] - mean_s) * (run->generation_s[i] - mean_s);
 	w->noise_s = 2 * sqrt(2 * (double)run->generation_count * squares / (double)(count - 1));
+	if (in_generations_s(run) > 0 && mean_s > 0) /* of those at the same time one counts */
+		w->noise_s *= fmin(1, in_generations_s(run) / (mean_s * (double)run->generation_count));
 	w->noise_count = (int64_t)count;
-}
-
-static bool is_in_generation(const struct sb_facts *run, int64_t stage)
-{
-	for (; stage >= 0; stage = run->stages[stage].parent)
-		if (run->stages[stage].role == STROBE_ROLE_GENERATION)
-			return true;
-	return false;
 }
 
 /* Frames come out of generations: what happens outside changes no rate. Without any, the whole run counts. */
 static void find_rate(const struct sb_facts *run, struct sb_whatif *w)
 {
-	double now_s = 0, then_s;
-	bool has_generations;
+	double now_s = in_generations_s(run), then_s, least_s = 0;
+	bool has_generations = now_s > 0;
 
 	w->fps = run->metrics[SB_METRIC_FPS];
-	for (size_t i = 0; i < run->stage_count; i++)
-		if (run->stages[i].role == STROBE_ROLE_GENERATION && run->stages[i].total_s > 0 &&
-			!is_in_generation(run, run->stages[i].parent))
-			now_s += run->stages[i].total_s;
-	has_generations = now_s > 0;
 	then_s = now_s = has_generations ? now_s : w->wall_s;
 	for (size_t i = 0; i < w->change_count; i++) {
 		const struct sb_whatif_change *c = &w->changes[i];
 
-		if (!has_generations || is_in_generation(run, c->stage_index))
-			then_s += c->predicted_s - c->base_s;
+		if (has_generations && !is_in_generation(run, c->stage_index))
+			continue;
+		then_s += c->predicted_s - c->base_s;
+		least_s = fmax(least_s, c->predicted_s);
 	}
+	then_s = fmax(then_s, least_s);
 	w->predicted_fps = then_s > 0 ? w->fps * now_s / then_s : NAN;
 }
 
 static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 {
+	double least_s = 0; /* a run takes no less than any stage in it */
 	bool frames_change = false;
 
 	w->predicted_s = w->low_s = w->high_s = w->wall_s;
@@ -466,7 +359,11 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 		w->high_s += c->high_s - c->base_s;
 		w->extrapolates |= c->extrapolates;
 		frames_change |= !strcmp(c->key, "frames");
+		least_s = fmax(least_s, c->predicted_s);
 	}
+	w->predicted_s = fmax(w->predicted_s, least_s);
+	w->low_s = fmin(w->low_s, w->predicted_s);
+	w->high_s = fmax(w->high_s, w->predicted_s);
 	find_noise(run, w);
 	if (w->noise_s > 0) {
 		w->low_s -= w->noise_s;

@@ -1,0 +1,147 @@
+/* Settings as they are typed, and the stage each is about: by code, by name, by a part of it. */
+#include "compare/whatif_setting.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- what was asked for ---------------------------------------------------- */
+
+int sb_whatif_parse(const char *text, struct sb_whatif_setting *out)
+{
+	const char *equals = strchr(text, '='), *dot = equals;
+	char key[64];
+	char *end;
+
+	while (dot && dot > text && *dot != '.')
+		dot--;
+	if (!equals || dot == text || *dot != '.' || (size_t)(dot - text) >= sizeof out->stage ||
+		(size_t)(equals - dot) >= sizeof key)
+		return sb_fail(STROBE_EINVAL, "'%s' is not STAGE.SETTING=NUMBER, as in 3b.iters=8", text);
+	snprintf(out->stage, sizeof out->stage, "%.*s", (int)(dot - text), text);
+	snprintf(key, sizeof key, "%.*s", (int)(equals - dot - 1), dot + 1);
+	out->knob = sb_knob_find(key);
+	if (!out->knob)
+		return sb_fail(STROBE_EINVAL,
+			"'%s' in '%s' is not a setting that changes the time: iters, steps, frames, tokens, "
+			"batch, width, "
+			"height",
+			key, text);
+	if (out->knob->law == SB_KNOB_OTHER)
+		return sb_fail(STROBE_EINVAL,
+			"one run does not tell what '%s' does to the time: measure it with 'strobe bench "
+			"--sweep "
+			"%s=...'",
+			key, key);
+	out->value = strtod(equals + 1, &end);
+	if (end == equals + 1 || *end || !(out->value > 0) || !isfinite(out->value))
+		return sb_fail(STROBE_EINVAL, "'%s' needs a number above 0 after '='", text);
+	return 0;
+}
+
+/* ---- the stage ------------------------------------------------------------- */
+
+static double attr(const struct sb_fact_stage *s, const char *key)
+{
+	for (size_t i = 0; i < s->attr_count; i++) {
+		const struct sb_pair *p = &s->attrs[i];
+
+		if (strcmp(p->key, key))
+			continue;
+		if (p->type == STROBE_TYPE_FLOAT)
+			return p->f;
+		return p->type == STROBE_TYPE_INT ? (double)p->i : NAN;
+	}
+	return NAN;
+}
+
+static double generations(const struct sb_facts *run)
+{
+	double n = run->metrics[SB_METRIC_GENERATIONS];
+
+	return n >= 1 ? n : 1;
+}
+
+/* How often the loop of steps ran: once in a block, else once in a video. */
+static double chains(const struct sb_facts *run, const struct sb_fact_stage *steps)
+{
+	for (int64_t i = steps->parent; i >= 0; i = run->stages[i].parent)
+		if (run->stages[i].role == STROBE_ROLE_BLOCK && run->stages[i].count > 0)
+			return (double)run->stages[i].count;
+	return generations(run);
+}
+
+double sb_whatif_knob_of(
+	const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
+{
+	double value = attr(s, knob->key);
+
+	if (value > 0)
+		return value;
+	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
+		return (double)s->count / chains(run, s);
+	return NAN;
+}
+
+/* How well the name fits: 3 the code, 2 the name, 1 a part of it. */
+static int fit_of(const struct sb_fact_stage *s, const char *name)
+{
+	if (s->code && !strcasecmp(s->code, name))
+		return 3;
+	return !strcasecmp(s->name, name) ? 2 : strcasestr(s->name, name) ? 1 : 0;
+}
+
+/* The steps inside a stage that does not count them itself. */
+static int64_t steps_inside(const struct sb_facts *run, int64_t outer)
+{
+	for (size_t i = (size_t)outer + 1;
+		i < run->stage_count && run->stages[i].depth > run->stages[outer].depth; i++)
+		if (run->stages[i].role == STROBE_ROLE_STEP)
+			return (int64_t)i;
+	return -1;
+}
+
+static void not_found(const struct sb_facts *run, const struct sb_whatif_setting *asked, bool named)
+{
+	if (named)
+		sb_fail(STROBE_EINVAL,
+			"no stage '%s' of '%s' carries '%s': record it as an attribute "
+			"(strobe.section(..., %s=N)) or in its label",
+			asked->stage, run->label, asked->knob->key, asked->knob->key);
+	else
+		sb_fail(STROBE_EINVAL, "'%s' has no stage '%s': give a code or a part of a name", run->label,
+			asked->stage);
+}
+
+int64_t sb_whatif_find_stage(const struct sb_facts *run, const struct sb_whatif_setting *asked)
+{
+	int64_t best = -1;
+	int best_fit = 0;
+	bool named = false;
+
+	for (size_t i = 0; i < run->stage_count; i++) {
+		const struct sb_fact_stage *s = &run->stages[i];
+		int fit = fit_of(s, asked->stage);
+		int64_t found = (int64_t)i;
+
+		named |= fit > 0;
+		if (!fit || !sb_whatif_has_time(s))
+			continue;
+		if (!(sb_whatif_knob_of(run, s, asked->knob) > 0) && !strcmp(asked->knob->key, "steps"))
+			found = steps_inside(run, found);
+		if (found < 0 || !(sb_whatif_knob_of(run, &run->stages[found], asked->knob) > 0))
+			continue;
+		if (fit > best_fit ||
+			(fit == best_fit && run->stages[found].total_s > run->stages[best].total_s)) {
+			best = found;
+			best_fit = fit;
+		}
+	}
+	if (best < 0)
+		not_found(run, asked, named);
+	return best;
+}
