@@ -137,6 +137,27 @@ static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m
 	}
 }
 
+/* Too few generations to judge are too few for everything that is one number of all of them. */
+void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *j)
+{
+	const struct sb_judgement *total = &c->total.judgement;
+
+	if (c->total.metric != SB_METRIC_GENERATION || isnan(c->total.base) ||
+		total->basis != SB_BASIS_TOO_FEW || j->basis != SB_BASIS_TOLERANCE)
+		return;
+	j->basis = SB_BASIS_TOO_FEW;
+	j->verdict = SB_VERDICT_TOO_FEW;
+	j->base_count = total->base_count;
+	j->now_count = total->now_count;
+}
+
+static bool is_neutral(const struct sb_comparison *c, const struct sb_metric_change *m)
+{
+	/* beside generations a total only adds start-up and what was between them */
+	return sb_metric_infos[m->metric].sense == SB_NEUTRAL || m->unlike ||
+	       (c->per_generation && is_of_run(m->metric));
+}
+
 static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, double *scratch,
 	struct sb_metric_change *out_change)
 {
@@ -157,12 +178,15 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	if (base_count && now_count) {
 		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER,
 			&m.judgement);
+		if (is_rate(metric) || is_of_generations(metric) || metric == SB_METRIC_FIRST_BLOCK)
+			sb_compare_judge_too_few(c, &m.judgement);
 		m.verdict = m.judgement.verdict;
 		if (is_rate(metric))
 			judge_rate(c, &m);
-		if ((info->sense == SB_NEUTRAL || m.unlike) &&
-			(m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
+		if (is_neutral(c, &m) && (m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
 			m.verdict = SB_VERDICT_CHANGED;
+		if (is_neutral(c, &m) && m.verdict == SB_VERDICT_TOO_FEW && m.base == m.now)
+			m.verdict = SB_VERDICT_SAME;
 	} else if (base_count) {
 		m.verdict = SB_VERDICT_VANISHED;
 	} else {
@@ -279,10 +303,10 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 		err = sb_compare_attrs(c);
 	if (!err)
 		err = sb_compare_outputs(c, options);
-	if (!err) {
-		sb_compare_overlap(c);
+	if (!err)
+		err = sb_compare_overlap(c);
+	if (!err)
 		err = sb_compare_explain(c);
-	}
 	if (!err)
 		err = sb_compare_gate(c, options);
 	if (!err)

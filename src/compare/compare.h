@@ -111,7 +111,8 @@ struct sb_comparison {
 	double unattributed_change_s;
 	double base_overlap_s,
 		now_overlap_s; /* self times and the unattributed time less the total; NaN: not known */
-	bool overlap_alone; /* that is what ran at the same time, and not that medians do not add up */
+	/* of that, what ran at the same time; the rest: a median is not the sum of its parts */
+	double base_at_once_s, now_at_once_s;
 	struct sb_metric_change *metrics; /* those in either side, total not among them */
 	size_t metric_count;
 	struct sb_setting_change *settings;
@@ -162,6 +163,12 @@ const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric);
 int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */
 double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
+void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *judgement);
+/* 1 for the whole run, 1 / generations for a stage inside of them where the comparison is of one. */
+double sb_compare_share_of_run(
+	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s);
+/* Of one generation, its own time is what no stage inside it has: the unattributed time already. */
+bool sb_compare_is_unattributed(const struct sb_comparison *c, const struct sb_fact_stage *s);
 int sb_compare_stages(struct sb_comparison *c);
 int sb_compare_jobs(struct sb_comparison *c);
 int sb_compare_pairs(struct sb_comparison *c);
@@ -170,7 +177,7 @@ int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_outputs(struct sb_comparison *c, const struct sb_compare_options *options);
 int sb_compare_output_gate(struct sb_comparison *c, double min_psnr_db);
-void sb_compare_overlap(struct sb_comparison *c);
+int sb_compare_overlap(struct sb_comparison *c);
 int sb_compare_explain(struct sb_comparison *c);
 int sb_compare_name_runs(struct sb_comparison *c);
 int sb_changes_describe(struct sb_comparison *c); /* the last: what every form says of a change */

@@ -188,6 +188,12 @@ static const struct sb_field sb_comparison_fields_rows[] = {
 		NANO, .range = SB_SIGNED),
 	SB_FIELD(sb_comparison, now_overlap_s, "new_overlap_s", SB_KNOWN, "the same now", NANO,
 		.range = SB_SIGNED),
+	SB_FIELD(sb_comparison, base_at_once_s, "base_at_once_s", SB_KNOWN,
+		"before: of base_overlap_s, what stages at the same time make; the rest is that a median is "
+		"not the sum of its parts",
+		NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_comparison, now_at_once_s, "new_at_once_s", SB_KNOWN, "the same now", NANO,
+		.range = SB_SIGNED),
 	SB_FIELD_STRUCT(sb_comparison, jobs, "jobs", SB_KNOWN, jobs,
 		"where both sides are jobs: stages are then the median rank's"),
 	SB_FIELD_LIST(sb_comparison, metrics, metric_count, "metrics", SB_ALWAYS, metric,

@@ -14,7 +14,7 @@ struct side {
 	const struct sb_fact_stage *any;
 	const struct sb_facts *run; /* whose it is */
 	double *total_s, *self_s, *count; /* one per run; NaN: not there */
-	double share; /* of the run: see share_of_run */
+	double share; /* of the run: see sb_compare_share_of_run */
 };
 
 struct row {
@@ -56,8 +56,7 @@ static bool is_inside_generation(const struct sb_facts *run, const struct sb_fac
 	return s->role == STROBE_ROLE_GENERATION;
 }
 
-/* 1 for the whole run, 1 / generations for a stage inside of them. */
-static double share_of_run(
+double sb_compare_share_of_run(
 	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s)
 {
 	return c->per_generation && is_inside_generation(run, s) ? 1 / sb_facts_generations(run) : 1;
@@ -87,7 +86,7 @@ static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_f
 				side->any = s;
 				side->run = runs[r];
 			}
-			side->share = share_of_run(c, runs[r], s);
+			side->share = sb_compare_share_of_run(c, runs[r], s);
 			add_to(&side->total_s[r], s->total_s * side->share);
 			add_to(&side->self_s[r], s->self_s * side->share);
 			add_to(&side->count[r], (double)s->count * side->share);
@@ -212,6 +211,8 @@ static int judge_stage(
 	if (base_count == 1 && now_count == 1 && inside_spread(&b->time, &n->time) &&
 		(s->judgement.verdict == SB_VERDICT_WORSE || s->judgement.verdict == SB_VERDICT_BETTER))
 		s->judgement.verdict = SB_VERDICT_UNCERTAIN;
+	if (s->per_generation && !spread_judges(c, row))
+		sb_compare_judge_too_few(c, &s->judgement);
 	return 0;
 }
 
@@ -277,7 +278,8 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
 	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
 			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
-	s.counted = (!c->per_generation || s.per_generation || !has_generation_stages(c)) && !is_aside(row);
+	s.counted = (!c->per_generation || s.per_generation || !has_generation_stages(c)) && !is_aside(row) &&
+		    !sb_compare_is_unattributed(c, row->now.any ? row->now.any : row->base.any);
 	if (!s.counted)
 		s.contribution_s = 0;
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;

@@ -337,6 +337,70 @@ static void a_rate_is_judged_on_its_generations(void **state)
 	sb_facts_free(now);
 }
 
+/* What the first line calls too few, no row below it judges; the total only adds the start-up. */
+static void three_generations_are_too_few_everywhere(void **state)
+{
+	static const double before[] = { 1.0, 1.1, 0.9 }, after[] = { 2.0, 2.1, 1.9 };
+	struct sb_facts *base = service("base", 3, 0.5, "vae_decode"),
+			*now = service("new", 3, 1.5, "vae_decode");
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_WALL] = 5;
+	now->metrics[SB_METRIC_WALL] = 8;
+	base->metrics[SB_METRIC_FPS] = 10;
+	now->metrics[SB_METRIC_FPS] = 5;
+	base->generation_s = before;
+	now->generation_s = after;
+	base->generation_count = now->generation_count = 3;
+	c = compare(base, now, NULL);
+	assert_int_equal(c->total.verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(metric_of(c, SB_METRIC_FPS)->verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(metric_of(c, SB_METRIC_WALL)->verdict, SB_VERDICT_CHANGED);
+	for (size_t i = 0; i < c->stage_count; i++)
+		if (c->stages[i].per_generation)
+			assert_int_equal(c->stages[i].verdict, SB_VERDICT_TOO_FEW);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+/* The parts of one generation are means, the headline is a median: the difference has a name. */
+static void a_median_less_the_sum_is_no_overlap(void **state)
+{
+	static const double before[] = { 1.0, 1.0, 1.0, 3.0 }, after[] = { 1.0, 1.0, 1.0, 1.0 };
+	struct sb_facts *base = run_of("base", 7), *now = run_of("new", 5), *runs[] = { base, now };
+	struct sb_buf text = { 0 };
+	struct sb_diff_options options = { 0 };
+	struct sb_comparison *c;
+
+	for (int i = 0; i < 2; i++) {
+		double all_s = i ? 4 : 6;
+
+		stage(runs[i], NULL, "generation", -1, all_s, 0.4)->role = STROBE_ROLE_GENERATION;
+		stage(runs[i], NULL, "denoise", 0, all_s - 0.4, all_s - 0.4)->count = 4;
+		runs[i]->stages[0].count = 4;
+		sb_facts_key_stages(runs[i]);
+		runs[i]->metrics[SB_METRIC_GENERATIONS] = 4;
+		runs[i]->metrics[SB_METRIC_GENERATION] = 1;
+		runs[i]->metrics[SB_METRIC_UNATTRIBUTED] = 1.4;
+		runs[i]->generation_unattributed_s = 0.4;
+		runs[i]->generation_s = i ? after : before;
+		runs[i]->generation_count = 4;
+	}
+	c = compare(base, now, NULL);
+	assert_float_equal(
+		c->base_overlap_s, 0.5, 1e-9); /* 1.4 + 0.1 of a mean generation, 1 in the middle */
+	assert_float_equal(c->base_at_once_s, 0, 1e-9);
+	assert_float_equal(c->now_overlap_s, 0, 1e-9);
+	sb_diff_text(c, &options, &text);
+	assert_null(strstr(sb_buf_text(&text), "overlap"));
+	assert_non_null(strstr(sb_buf_text(&text), "median less sum"));
+	sb_buf_done(&text);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void a_total_that_a_few_slow_calls_made_proves_nothing(void **state)
 {
 	static const struct {
@@ -432,6 +496,8 @@ int main(void)
 		cmocka_unit_test(stages_of_unlike_runs_are_compared_per_generation),
 		cmocka_unit_test(totals_of_unlike_runs_become_those_of_one_generation),
 		cmocka_unit_test(a_rate_is_judged_on_its_generations),
+		cmocka_unit_test(three_generations_are_too_few_everywhere),
+		cmocka_unit_test(a_median_less_the_sum_is_no_overlap),
 		cmocka_unit_test(a_total_that_a_few_slow_calls_made_proves_nothing),
 		cmocka_unit_test(different_numbers_of_calls_compare_one_call),
 		cmocka_unit_test(a_renamed_stage_is_named),

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "base/jsondom.h"
+#include "compare/compare.h"
+#include "compare/whatif.h"
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -174,6 +176,85 @@ static void advice_holds(const struct sb_model *m)
 		holds(!(m->advice.all[i].saves_s > m->stages.wall_s * (1 + 1e-9)));
 }
 
+/* Neither what fewer nor what more steps and frames are predicted to take leaves what is possible. */
+static void prediction_holds(const struct sb_model *m, const struct sb_facts *facts, const char *stage,
+	const char *knob, double then)
+{
+	double wall_s = facts->metrics[SB_METRIC_WALL], ratio;
+	struct sb_whatif *w;
+	char text[128];
+	const char *setting = text;
+
+	snprintf(text, sizeof text, "%s.%s=%.9g", stage, knob, then);
+	if (sb_whatif(facts, NULL, 0, &setting, 1, &w))
+		return; /* no stage carries it */
+	ratio = fmax(1, w->changes[0].then / w->changes[0].now);
+	holds(w->changes[0].base_s <= m->stages.stages[w->changes[0].stage_index].covered_s * (1 + 1e-9));
+	holds(w->changes[0].base_s <= wall_s * (1 + 1e-9));
+	holds(w->predicted_s >= 0 && w->predicted_s <= wall_s * ratio * (1 + 1e-9));
+	holds(w->saved_s <= wall_s * (1 + 1e-9));
+	holds(w->low_s >= 0 && w->low_s <= w->predicted_s + 1e-9 && w->predicted_s <= w->high_s + 1e-9);
+	holds(!(w->predicted_fps <= 0));
+	holds(w->changes[0].then < w->changes[0].now ? w->predicted_s <= wall_s + 1e-9
+						     : w->predicted_s >= wall_s - 1e-9);
+	sb_whatif_free(w);
+}
+
+/* A run beside itself changes nothing, and what is too few in the first line is judged in no other. */
+static void comparison_holds(const struct sb_facts *facts)
+{
+	struct sb_compare_options options = { 0 };
+	struct sb_comparison *c;
+	double sum_s = 0;
+
+	if (sb_compare(&facts, 1, &facts, 1, &options, &c))
+		return; /* a run without time */
+	holds(c->total.verdict == SB_VERDICT_SAME || c->total.verdict == SB_VERDICT_TOO_FEW);
+	for (size_t i = 0; i < c->metric_count; i++)
+		holds(c->metrics[i].verdict == SB_VERDICT_SAME ||
+			c->metrics[i].verdict == SB_VERDICT_TOO_FEW);
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->total.verdict == SB_VERDICT_TOO_FEW && c->metrics[i].metric == SB_METRIC_FPS)
+			holds(c->metrics[i].verdict == SB_VERDICT_TOO_FEW);
+	for (size_t i = 0; i < c->stage_count; i++) {
+		const struct sb_stage_change *s = &c->stages[i];
+
+		holds(s->verdict == SB_VERDICT_SAME || s->verdict == SB_VERDICT_TOO_FEW);
+		holds(c->total.verdict != SB_VERDICT_TOO_FEW || !s->per_generation ||
+			s->verdict == SB_VERDICT_TOO_FEW || s->per_call || isnan(s->base_s) ||
+			s->judgement.basis == SB_BASIS_TOLERANCE);
+		sum_s += s->counted && !isnan(s->now_self_s) ? s->now_self_s : 0;
+	}
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->metrics[i].metric == SB_METRIC_UNATTRIBUTED && !isnan(c->now_overlap_s))
+			same(sum_s + c->metrics[i].now - c->now_overlap_s, c->total.now, 1e-6);
+	sb_comparison_free(c);
+}
+
+static void compared_and_predicted_hold(const struct sb_model *m)
+{
+	struct sb_facts *facts;
+
+	assert_int_equal(sb_facts_of_model(m, "run", &facts), 0);
+	if (facts->metrics[SB_METRIC_WALL] > 0) {
+		static const double values[] = { 0.01, 1, 3, 1000 };
+
+		for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+			prediction_holds(m, facts, "step", "steps", values[i]);
+			prediction_holds(m, facts, "denoise", "steps", values[i]);
+			prediction_holds(m, facts, "generation", "frames", values[i]);
+		}
+		comparison_holds(facts);
+	}
+	sb_facts_free(facts);
+}
+
+static void strategies_hold(const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->strategies.count; i++)
+		holds(!(m->strategies.all[i].gain_s > m->stages.wall_s * (1 + 1e-9)));
+}
+
 /* The number behind the last "unattributed" of a text that begins a line, in seconds. */
 static double said(const char *text, const char *after)
 {
@@ -235,6 +316,8 @@ static void the_report_of_any_recording_adds_up(void **state)
 		parts_hold(&m->stages);
 		generations_hold(m);
 		advice_holds(m);
+		strategies_hold(m);
+		compared_and_predicted_hold(m);
 		gpu_holds(m);
 		functions_hold(&m->functions);
 		faces_agree(m);

@@ -1496,6 +1496,8 @@ export type Diff = {
   stages: StageChange[]; // the largest contribution first, whatever its sign
   base_overlap_s?: number; // before: self times and unattributed_s less the total: stages at the same time; of several runs or generations also medians that do not add up
   new_overlap_s?: number; // the same now
+  base_at_once_s?: number; // before: of base_overlap_s, what stages at the same time make; the rest is that a median is not the sum of its parts
+  new_at_once_s?: number; // the same now
   jobs?: ComparedJobs; // where both sides are jobs: stages are then the median rank's
   metrics: MetricChange[]; // those that either side has
   configuration: SettingChange[]; // what was set differently

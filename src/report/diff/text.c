@@ -135,20 +135,31 @@ static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, 
 
 #define OVERLAP_WORTH_A_LINE 0.005 /* of the total */
 
-/* Closes the sum of the self times: what ran at the same time is in it twice. */
-static void put_overlap(struct sb_buf *out, const struct sb_comparison *c, size_t name)
+static bool put_closing(struct sb_buf *out, const struct sb_comparison *c, size_t name, const char *label,
+	double base, double now)
 {
-	double base = 0 - c->base_overlap_s, now = 0 - c->now_overlap_s; /* 0 stays 0 */
 	char delta[40];
 
 	if (!(fabs(base) > OVERLAP_WORTH_A_LINE * c->total.base ||
 		    fabs(now) > OVERLAP_WORTH_A_LINE * c->total.now))
-		return;
+		return false;
 	sb_diff_delta(SB_METRIC_UNATTRIBUTED, base, now, delta, sizeof delta);
-	sb_buf_printf(out, "  %-*s", (int)name, c->overlap_alone ? "overlap" : "overlap, medians");
+	sb_buf_printf(out, "  %-*s", (int)name, label);
 	put_number(out, base, 11);
 	put_number(out, now, 11);
 	sb_buf_printf(out, "%12s\n", delta);
+	return true;
+}
+
+/* Closes the sum of the self times: what ran at the same time is in it twice, and a median is no sum. */
+static void put_overlap(struct sb_buf *out, const struct sb_comparison *c, size_t name)
+{
+	put_closing(out, c, name, "overlap", 0 - c->base_at_once_s, 0 - c->now_at_once_s); /* 0 stays 0 */
+	if (put_closing(out, c, name, "median less sum", c->base_at_once_s - c->base_overlap_s,
+		    c->now_at_once_s - c->now_overlap_s))
+		sb_buf_printf(out,
+			"  median less sum: %s above is a median, which is not the sum of its parts\n",
+			c->per_generation ? "one generation" : "the total");
 }
 
 static void put_stages(
@@ -199,6 +210,8 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		plain(out, o);
 		if (m->per_generation)
 			sb_buf_puts(out, ", per generation");
+		if (m->metric == SB_METRIC_WALL && m->verdict == SB_VERDICT_CHANGED)
+			sb_buf_puts(out, ", start-up included");
 		if (sb_change_from_little(m->metric, m->base, m->now))
 			sb_buf_puts(out, ", from almost nothing");
 		sb_buf_putc(out, '\n');
