@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ENOUGH 0.4 /* of a symptom's time: causes that cost this much account for it */
+#define NEARLY_ALL 0.9 /* of it: it is the reason, and not a part of it */
 #define EXPLAINED_MOST 8
 
 /* ---- tables ------------------------------------------------------------- */
@@ -103,9 +104,35 @@ static bool is_of_another_cache(const struct sb_advice *cause, const struct sb_a
 	       strcmp(symptom->stage, cause->stage) != 0;
 }
 
-/* A cause explains only symptoms of its own stage. */
-static bool accounts_for(const struct sb_advice *cause, const struct sb_advice *symptom)
+static bool is_inside(const struct sb_model *model, const char *inner, const char *outer)
 {
+	const struct sb_stage *all = model->stages.stages;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		for (int64_t up = strcmp(all[i].name, inner) ? -1 : (int64_t)i; up >= 0; up = all[up].parent)
+			if (!strcmp(all[up].name, outer))
+				return true;
+	return false;
+}
+
+/* The steps themselves, what is in them, or what is around them. */
+static bool is_of_steps(const struct sb_model *model, const char *stage)
+{
+	const struct sb_stage *all = model->stages.stages;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (all[i].role == STROBE_ROLE_STEP &&
+			(is_inside(model, stage, all[i].name) || is_inside(model, all[i].name, stage)))
+			return true;
+	return false;
+}
+
+/* A cause explains only symptoms of its own stage. */
+static bool accounts_for(
+	const struct sb_model *model, const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	if (!strcmp(symptom->id, "slow_steps") && cause->stage && !is_of_steps(model, cause->stage))
+		return false;
 	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id) ||
 		is_of_another_cache(cause, symptom))
 		return false;
@@ -119,13 +146,14 @@ static double explained_s(const struct sb_advisor *a, const struct sb_advice *sy
 	double sum_s = 0;
 
 	for (size_t i = 0; i < a->found.count; i++)
-		sum_s += accounts_for(&all[i], symptom) ? all[i].rank_s : 0;
+		sum_s += accounts_for(a->model, &all[i], symptom) ? all[i].rank_s : 0;
 	return sum_s;
 }
 
 static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
 {
 	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
+	double part;
 
 	if (!ids)
 		return;
@@ -133,7 +161,10 @@ static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const st
 		ids[i] = cause->explains[i];
 	ids[cause->explain_count++] = symptom->id;
 	cause->explains = ids;
-	cause->evidence = sb_say(a, "%s; it is why %s", cause->evidence, symptom->issue);
+	part = cause->rank_s / (symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s);
+	cause->evidence = part >= NEARLY_ALL ? sb_say(a, "%s; it is why %s", cause->evidence, symptom->issue)
+					     : sb_say(a, "%s; it is %.*f %% of this: %s", cause->evidence,
+						       part < 0.0995 ? 1 : 0, 100 * part, symptom->issue);
 }
 
 /* The symptom's name is written under the cause that costs most. */
@@ -142,7 +173,7 @@ static void fold(struct sb_advisor *a, const struct sb_advice *symptom)
 	struct sb_advice *all = a->found.items, *most = NULL;
 
 	for (size_t i = 0; i < a->found.count; i++)
-		if (accounts_for(&all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
+		if (accounts_for(a->model, &all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
 			most = &all[i];
 	if (most)
 		name_symptom(a, most, symptom);
@@ -150,13 +181,27 @@ static void fold(struct sb_advisor *a, const struct sb_advice *symptom)
 
 /* ---- what is left ------------------------------------------------------- */
 
+static bool was_sampled(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->system.setting_count; i++) {
+		const struct sb_pair *p = &model->system.settings[i];
+
+		if (!strcmp(p->key, "sample_hz"))
+			return p->type == STROBE_TYPE_FLOAT ? p->f > 0 : p->i > 0;
+	}
+	return false;
+}
+
 static const char *next_recording(const struct sb_model *model, const char *id)
 {
 	if (!strcmp(id, "unattributed"))
 		return model->functions.sample_count ? "put sections around the functions listed"
+		       : was_sampled(model)          ? "put sections around what runs there"
 						     : "record with --sample=100";
 	if (!model->gpu.present && (model->devices.count || strcmp(id, "gpu_utilization") == 0))
 		return "record with --gpu-trace=steps:3";
+	if (!model->functions.sample_count && was_sampled(model))
+		return "put sections around its parts: no Python stack was seen there";
 	if (!model->functions.sample_count)
 		return "record with --sample=100, which names the Python lines";
 	if (model->functions.sample_count < 100)
@@ -209,9 +254,10 @@ void sb_fold_symptoms(struct sb_advisor *a)
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
 		double covered_s = is_foldable(f.id) ? explained_s(a, &f) : 0;
+		double all_s = sb_rule_is_symptom(f.id) && f.whole_s > 0 ? f.whole_s : f.rank_s;
 		bool repeated = is_repeated(&f, gaps);
 
-		if (!repeated && !(covered_s > 0 && covered_s >= ENOUGH * f.rank_s)) {
+		if (!repeated && !(covered_s > 0 && covered_s >= ENOUGH * all_s)) {
 			if (sb_rule_is_symptom(f.id))
 				say_not_found(a, &all[i]);
 			i++;

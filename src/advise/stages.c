@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TOP_STAGES 3
+#define KERNELS "Its kernels are in the GPU trace."
 #define TENTH 0.1 /* of a stage: what a rule without a computed gain is ranked by */
 
 static bool is_frame(const struct sb_stage *s)
@@ -38,6 +39,26 @@ static bool has_inner_above(const struct sb_model *model, size_t outer, double l
 			return true;
 	}
 	return false;
+}
+
+static bool is_around(const struct sb_stages_panel *stages, size_t outer, size_t inner)
+{
+	int64_t at = (int64_t)inner;
+
+	while (at > (int64_t)outer)
+		at = stages->stages[at].parent;
+	return at == (int64_t)outer;
+}
+
+/* No stage beside it takes longer: none that it is not inside of, and that is not inside of it. */
+static bool is_largest(const struct sb_stages_panel *stages, size_t stage)
+{
+	for (size_t i = 0; i < stages->stage_count; i++)
+		if (!stages->stages[i].setup && !is_around(stages, i, stage) &&
+			!is_around(stages, stage, i) &&
+			stages->stages[i].covered_s > stages->stages[stage].covered_s)
+			return false;
+	return true;
 }
 
 /* Only one finding says where to start. */
@@ -114,9 +135,13 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 			return;
 		f->stage = s->name;
 		f->rank_s = s->covered_s * TENTH;
+		f->whole_s = s->covered_s;
 		if (a->model->gpu.present)
-			f->suggestion = "Start here: besides loading and compiling no other stage can save "
-					"more. Its kernels are in the GPU trace.";
+			f->suggestion = KERNELS;
+		if (found == 1 && is_largest(stages, i))
+			f->suggestion = sb_say(a,
+				"Start here: besides loading and compiling no other stage can save more. %s",
+				f->suggestion);
 	}
 	tell_others(a, first);
 }
@@ -128,11 +153,12 @@ static void name_place(struct sb_advisor *a, struct sb_advice *f, const struct s
 	const struct sb_place *p = list->all;
 	const char *at;
 
-	if (!list->count)
+	if (!list->count || list->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	at = !p->file ? "" : sb_say(a, " (%s:%u)", sb_filename_of(p->file), p->line);
-	f->cause = sb_say(a, "%.0f %% of the samples there were in '%s'%s%s%s%s", p->ratio * 100, p->function,
-		at, p->inside ? ", inside '" : "", p->inside ? p->inside : "", p->inside ? "'" : "");
+	f->cause = sb_say(a, "%.0f %% of the %lld samples there were in '%s'%s%s%s%s", p->ratio * 100,
+		(long long)list->sample_count, p->function, at, p->inside ? ", inside '" : "",
+		p->inside ? p->inside : "", p->inside ? "'" : "");
 	f->suggestion = sb_say(
 		a, "Put a section around '%s'%s: what ran there is listed with it.", p->function, at);
 	sb_finding_line(f, p->file, p->file ? p->line : 0);
@@ -166,6 +192,7 @@ void sb_rule_unattributed(struct sb_advisor *a)
 	if (!f)
 		return;
 	f->rank_s = lost_s * TENTH;
+	f->whole_s = lost_s;
 	if (rows_are_left_out(a->model)) {
 		f->cause = "the table was printed in part: its other rows are not here";
 		f->suggestion = "Print all rows (table(row_limit=-1), print_stats() without a number), or "

@@ -20,13 +20,12 @@ static const struct sb_rule rules[] = {
 		  "top "
 		  "3; not imports, loading, "
 		  "compiling)",
-		  "Start here: besides loading and compiling no other stage can save more. Look at its parts "
-		  "below it in the stage table; on a GPU, --gpu-trace=steps:3 names its kernels." },
+		  "Look at its parts below it in the stage table; on a GPU, --gpu-trace=steps:3 names its "
+		  "kernels." },
 		sb_rule_stage_dominates },
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
 		  "more than this share of the wall time belongs to no stage",
-		  "Put sections around what runs there, or record with --sample=100 to see its Python "
-		  "functions." },
+		  "Put sections around what runs there." },
 		sb_rule_unattributed },
 	{ { "slow_steps", "diffusion", MEDIUM, HOURS, false, "slow_step_ratio", "ratio", 1.5, "steps",
 		  "steps take more than this many times their peers' median",

@@ -172,6 +172,7 @@ struct sb_advice {
 	double value, threshold;
 	const char *threshold_key; /* to set it in `thresholds:`; NULL: none */
 	double rank_s; /* what it is ranked by */
+	double whole_s; /* of a symptom: all the time that it is about; 0: rank_s */
 };
 struct sb_advice_panel {
 	struct sb_advice *all; /* by what they cost the generations; those of the start after them */

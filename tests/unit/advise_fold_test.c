@@ -36,7 +36,7 @@ static void a_symptom_is_folded_under_its_cause(void **state)
 	assert_int_equal(f->explain_count, 2); /* where the time goes needs no line of its own either */
 	assert_string_equal(f->explains[0], "stage_dominates");
 	assert_string_equal(f->explains[1], "gpu_gaps");
-	assert_non_null(strstr(f->evidence, "it is why the GPU idles"));
+	assert_non_null(strstr(f->evidence, "of this: the GPU idles"));
 	assert_null(finding(s.model, "gpu_gaps"));
 	assert_string_equal(f->where.stage, "offload:transformer");
 	assert_near(f->where.from_s, 0.005, 1e-9);
@@ -86,7 +86,7 @@ static void short_kernels_are_no_finding_beside_explained_gaps(void **state)
 	synthetic_end(&s, SECOND);
 	f = finding(synthetic_model(&s, SECOND), "offload");
 	assert_non_null(f);
-	assert_non_null(strstr(f->evidence, "it is why the GPU idles"));
+	assert_non_null(strstr(f->evidence, "of this: the GPU idles"));
 	assert_null(strstr(f->evidence, "short"));
 	assert_null(finding(s.model, "gpu_gaps"));
 	assert_null(finding(s.model, "small_kernels"));

@@ -222,6 +222,35 @@ static void steps_that_make_no_video_longer_are_no_finding(void **state)
 	synthetic_done(&s);
 }
 
+/* Where to start is said of the largest stage only, and steps are one. */
+static void a_stage_beside_a_larger_one_is_not_where_to_start(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 6; i++)
+		synthetic_stage(&s, i * SECOND, (i + 1) * SECOND, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 6 * SECOND, 10 * SECOND, "vae_decode", 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_string_equal(finding(m, "stage_dominates")->stage, "vae_decode");
+	assert_null(strstr(finding(m, "stage_dominates")->suggestion, "no other stage"));
+	synthetic_done(&s);
+}
+
+static void the_largest_stage_is_where_to_start(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 3 * SECOND, "text_encode", 0);
+	synthetic_stage(&s, 3 * SECOND, 10 * SECOND, "vae_decode", 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_non_null(strstr(finding(m, "stage_dominates")->suggestion, "no other stage can save more"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +263,8 @@ int main(void)
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
+		cmocka_unit_test(a_stage_beside_a_larger_one_is_not_where_to_start),
+		cmocka_unit_test(the_largest_stage_is_where_to_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

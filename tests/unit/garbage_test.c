@@ -71,11 +71,62 @@ static void the_text_has_one_line(void **state)
 	synthetic_done(&s);
 }
 
+/* Two generations of 10 s: 4 s outside of every stage, of which the collector takes a half. */
+static void a_cause_says_the_part_that_it_explains(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	for (uint64_t g = 0; g < 2; g++) {
+		uint64_t t = g * 10 * SECOND;
+
+		synthetic_begin(&s, t, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, t, t + 6 * SECOND, "denoise", 0);
+		for (uint64_t i = 1; i <= 10; i++)
+			collect(&s, t + 6 * SECOND + i * 400 * MS, 0.2, 2);
+		synthetic_end(&s, t + 10 * SECOND);
+	}
+	sb_builder_count(s.main, sb_builder_name(s.b, "strobe.gc_count", NULL), 20);
+	sb_builder_count(s.main, sb_builder_name(s.b, "strobe.gc_ns", NULL), 4000 * MS);
+	m = synthetic_model(&s, 20 * SECOND);
+	f = finding(m, "garbage_collection");
+	assert_non_null(f);
+	assert_null(finding(m, "unattributed"));
+	assert_null(strstr(f->evidence, "it is why 40.0 %"));
+	assert_non_null(
+		strstr(f->evidence, "it is 50 % of this: 40.0 % of the generations belongs to no stage"));
+	synthetic_done(&s);
+}
+
+/* What it explains is too little: the finding stays. */
+static void a_tenth_of_the_gap_does_not_explain_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 4 * SECOND, "denoise", 0);
+	for (uint64_t i = 1; i <= 6; i++)
+		collect(&s, 4 * SECOND + i * 900 * MS, 0.2, 2);
+	synthetic_end(&s, 10 * SECOND);
+	sb_builder_count(s.main, sb_builder_name(s.b, "strobe.gc_count", NULL), 6);
+	sb_builder_count(s.main, sb_builder_name(s.b, "strobe.gc_ns", NULL), 1200 * MS);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_non_null(finding(m, "garbage_collection"));
+	assert_non_null(finding(m, "unattributed"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_collections_are_listed_and_all_are_counted),
 		cmocka_unit_test(the_text_has_one_line),
+		cmocka_unit_test(a_cause_says_the_part_that_it_explains),
+		cmocka_unit_test(a_tenth_of_the_gap_does_not_explain_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
