@@ -32,6 +32,7 @@ struct sb_unattributed_panel {
 		[SB_PHASE_COUNT]; /* in the stages around the steps, each from 5 % of the generations on */
 };
 #define SB_PLACES_MAX 8
+#define SB_SHARE_SAMPLES_LEAST 10 /* from fewer samples no share is said */
 
 /* ---- garbage_collection ---- */
 struct sb_garbage_panel {

@@ -145,6 +145,8 @@ static void take_rss(struct sb_model *model)
 	double peak = fmax(model->session.peak_rss_bytes, model->memory.rss_peak_bytes);
 
 	model->session.peak_rss_bytes = model->memory.rss_peak_bytes = peak;
+	if (model->cpu.rss_mb.max < peak / 1048576)
+		model->cpu.rss_mb.max = peak / 1048576;
 }
 
 static void take_memory(struct sb_model *model)

@@ -39,14 +39,17 @@ const struct sb_place_list *sb_place_list_of(const struct sb_model *model)
 									     : NULL;
 }
 
-void sb_place_row(const struct sb_place *p, struct sb_buf *out)
+void sb_place_row(const struct sb_place *p, bool shares, struct sb_buf *out)
 {
 	struct sb_buf place = { 0 };
 	char took[32];
 
 	sb_place_text(p, &place);
 	sb_text_seconds(took, sizeof took, p->estimate_s);
-	sb_buf_printf(out, "  %6.1f %% %10s  ", 100 * p->ratio, took);
+	if (shares)
+		sb_buf_printf(out, "  %6.1f %% %10s  ", 100 * p->ratio, took);
+	else
+		sb_buf_puts(out, "    ");
 	sb_text_name(out, sb_buf_text(&place), 60);
 	if (p->inside) {
 		sb_buf_puts(out, ", in ");

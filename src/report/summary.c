@@ -175,7 +175,7 @@ static void outside_place(struct sb_screen *s)
 	const struct sb_place_list *run = &s->model->unattributed.run;
 	struct sb_buf place = { 0 };
 
-	if (!run->count || run->sample_count < 5)
+	if (!run->count || run->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	sb_place_text(&run->all[0], &place);
 	sb_screen_say(s, " (%.0f %% in ", 100 * run->all[0].ratio);

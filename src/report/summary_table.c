@@ -13,7 +13,6 @@
 
 #define SHORT_RUN_S 10.0 /* below that milliseconds matter */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
-#define SAMPLES_LEAST 5 /* fewer say nothing about shares */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
 #define INSIDE 2 /* columns that a stage inside a row's is indented */
 
@@ -262,7 +261,7 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 /* The two functions that ran most of it. */
 static void place_lines(struct sb_screen *s, const struct sb_place_list *list, const char *whole)
 {
-	if (!list || list->sample_count < SAMPLES_LEAST)
+	if (!list || list->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	for (size_t i = 0; i < list->count && i < 2 && list->all[i].ratio >= 0.1; i++) {
 		struct sb_buf place = { 0 };

@@ -153,6 +153,44 @@ static void little_unattributed_time_is_not_listed(void **state)
 	synthetic_done(&s);
 }
 
+/* One look at a function is no share of the time: neither the advice nor a table says one. */
+static void few_samples_tell_no_share(void **state)
+{
+	struct sb_text_options options = { 0 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
+	see(&s, 7000, 50, "pipe.serve", false);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->unattributed.run.count, 1);
+	assert_null(strstr(finding(m, "unattributed")->cause, "100 %"));
+	assert_int_equal(sb_report_text(m, &options, &out), 0);
+	assert_null(strstr(sb_buf_text(&out), "100.0 %"));
+	assert_non_null(strstr(sb_buf_text(&out), "seen in 1 sampled stack: too few for shares"));
+	assert_non_null(strstr(sb_buf_text(&out), "of 1 sampled stack, too few for shares"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* What was sampled and saw nothing is not helped by sampling. */
+static void a_sampled_run_is_not_told_to_sample(void **state)
+{
+	struct strobe_attr hz = { "sample_hz", STROBE_TYPE_FLOAT, { .f = 20 } };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_meta(s.b, SB_META_SETTING, &hz);
+	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_null(strstr(finding(m, "unattributed")->cause, "--sample"));
+	assert_null(strstr(finding(m, "unattributed")->suggestion, "--sample"));
+	synthetic_done(&s);
+}
+
 static void without_generations_the_run_is_asked(void **state)
 {
 	const struct sb_advice *advice;
@@ -162,7 +200,8 @@ static void without_generations_the_run_is_asked(void **state)
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
 	see(&s, 2000, 50, "pipe.load", false);
-	see(&s, 7000, 50, "pipe.serve", false);
+	for (uint64_t i = 0; i < 10; i++)
+		see(&s, 7000 + 50 * i, 50, "pipe.serve", false);
 	sb_builder_code_file(s.b, sb_builder_name(s.b, "pipe.serve", NULL), "/srv/serve.py");
 	m = synthetic_model(&s, 10 * SECOND);
 	assert_int_equal(m->unattributed.generations.count, 0);
@@ -170,7 +209,7 @@ static void without_generations_the_run_is_asked(void **state)
 	assert_string_equal(m->unattributed.run.all[0].function, "pipe.serve");
 	advice = finding(m, "unattributed");
 	assert_non_null(strstr(advice->suggestion, "'pipe.serve'"));
-	assert_non_null(strstr(advice->cause, "100 % of the samples there were in 'pipe.serve'"));
+	assert_non_null(strstr(advice->cause, "100 % of the 10 samples there were in 'pipe.serve'"));
 	assert_non_null(strstr(advice->suggestion, "(serve.py:"));
 	assert_string_equal(advice->where.file, "/srv/serve.py");
 	assert_int_equal(advice->where.line, m->unattributed.run.all[0].line);
@@ -246,6 +285,8 @@ int main(void)
 		cmocka_unit_test(a_function_is_one_row_whatever_it_had_called),
 		cmocka_unit_test(the_text_names_the_functions),
 		cmocka_unit_test(little_unattributed_time_is_not_listed),
+		cmocka_unit_test(few_samples_tell_no_share),
+		cmocka_unit_test(a_sampled_run_is_not_told_to_sample),
 		cmocka_unit_test(without_generations_the_run_is_asked),
 		cmocka_unit_test(a_native_thread_is_no_function),
 		cmocka_unit_test(the_functions_around_the_steps_are_told),

@@ -15,9 +15,19 @@ static void put_natives(const struct sb_functions_panel *f, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 }
 
+/* Of few samples their number: a share would look like a measurement. */
+static void put_part(double ratio, uint64_t count, bool shares, struct sb_buf *out)
+{
+	if (shares)
+		sb_buf_printf(out, " %5.1f %%", 100 * ratio);
+	else
+		sb_buf_printf(out, " %7llu", (unsigned long long)count);
+}
+
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_functions_panel *f = &model->functions;
+	bool shares = f->sample_count >= SB_SHARE_SAMPLES_LEAST;
 
 	if (!f->count)
 		return;
@@ -29,7 +39,10 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		size_t used;
 
 		sb_buf_printf(&name, "%s:%u", at->name, at->line);
-		sb_buf_printf(out, "  %5.1f %% %5.1f %%  ", 100 * at->self_ratio, 100 * at->total_ratio);
+		sb_buf_putc(out, ' ');
+		put_part(at->self_ratio, (uint64_t)at->self_count, shares, out);
+		put_part(at->total_ratio, (uint64_t)at->total_count, shares, out);
+		sb_buf_puts(out, "  ");
 		used = sb_text_name(out, sb_buf_text(&name), 34);
 		sb_buf_printf(out, "%*s", (int)(35 - used), "");
 		if (at->stage)
@@ -37,8 +50,9 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		sb_buf_putc(out, '\n');
 		sb_buf_done(&name);
 	}
-	sb_buf_printf(out, "  shares of %llu sampled stacks; with: and what it calls\n",
-		(unsigned long long)f->sample_count);
+	sb_buf_printf(out, "  %s %llu sampled stack%s%s; with: and what it calls\n",
+		shares ? "shares of" : "of", (unsigned long long)f->sample_count,
+		f->sample_count == 1 ? "" : "s", shares ? "" : ", too few for shares");
 	put_natives(f, out);
 }
 

@@ -304,7 +304,7 @@ static void idle_functions_text(const struct sb_gpu_panel *g, struct sb_buf *out
 		sb_buf_printf(out, "  GPU idle while Python was in (%lld samples)\n",
 			(long long)g->idle_sample_count);
 	for (size_t i = 0; i < g->idle_function_count && i < 5; i++)
-		sb_place_row(&g->idle_functions[i], out);
+		sb_place_row(&g->idle_functions[i], g->idle_sample_count >= SB_SHARE_SAMPLES_LEAST, out);
 }
 
 static void gpu_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)

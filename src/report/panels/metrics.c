@@ -17,6 +17,21 @@ static void row(struct sb_buf *out, const struct sb_series *s, const char *colum
 			decimals, c->stats.mean, decimals, c->stats.max, unit);
 }
 
+/* In the unit in which the highest has digits. */
+static void traffic_row(struct sb_buf *out, const struct sb_series *s, const char *column, const char *words)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, column);
+	double max = c ? c->stats.max : 0, scale = max >= 0.9995 ? 1 : max >= 0.0009995 ? 1e3 : 1e6;
+	int decimals = scale > 1 ? 1 : 3;
+
+	if (c)
+		sb_buf_printf(out, "    %-24s %10.*f %10.*f %10.*f  %s\n", words, decimals,
+			c->stats.min * scale, decimals, c->stats.mean * scale, decimals, max * scale,
+			scale == 1     ? "GB/s"
+			: scale == 1e3 ? "MB/s"
+				       : "kB/s");
+}
+
 /* Samples may miss a short peak: the highest is what the system says. */
 static void rss_row(struct sb_buf *out, const struct sb_series *process, double peak_bytes)
 {
@@ -50,10 +65,10 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	row(out, s, "memory_clock_mhz", "memory clock", "MHz", 0);
 	row(out, s, "encoder_percent", "encoder", "%", 1);
 	row(out, s, "decoder_percent", "decoder", "%", 1);
-	row(out, s, "pcie_rx_gb_per_s", "PCIe to the GPU", "GB/s", 3);
-	row(out, s, "pcie_tx_gb_per_s", "PCIe from the GPU", "GB/s", 3);
-	row(out, s, "nvlink_rx_gb_per_s", "NVLink to the GPU", "GB/s", 3);
-	row(out, s, "nvlink_tx_gb_per_s", "NVLink from the GPU", "GB/s", 3);
+	traffic_row(out, s, "pcie_rx_gb_per_s", "PCIe to the GPU");
+	traffic_row(out, s, "pcie_tx_gb_per_s", "PCIe from the GPU");
+	traffic_row(out, s, "nvlink_rx_gb_per_s", "NVLink to the GPU");
+	traffic_row(out, s, "nvlink_tx_gb_per_s", "NVLink from the GPU");
 	row(out, d->counters, "sm_active_percent", "SMs active", "%", 1);
 	row(out, d->counters, "sm_occupancy_percent", "SM occupancy", "%", 1);
 	row(out, d->counters, "tensor_active_percent", "tensor cores", "%", 1);
@@ -101,10 +116,10 @@ static void metrics_text(
 	row(out, psi, "io_percent", "waiting for disk", "% of time", 1);
 	if (!model->disk.present)
 		return;
-	row(out, &model->disk.series, "read_gb_per_s", "disk read", "GB/s", 3);
-	row(out, &model->disk.series, "write_gb_per_s", "disk write", "GB/s", 3);
-	row(out, &model->disk.series, "machine_read_gb_per_s", "disk read, machine", "GB/s", 3);
-	row(out, &model->disk.series, "machine_write_gb_per_s", "disk write, machine", "GB/s", 3);
+	traffic_row(out, &model->disk.series, "read_gb_per_s", "disk read");
+	traffic_row(out, &model->disk.series, "write_gb_per_s", "disk write");
+	traffic_row(out, &model->disk.series, "machine_read_gb_per_s", "disk read, machine");
+	traffic_row(out, &model->disk.series, "machine_write_gb_per_s", "disk write, machine");
 }
 
 const struct sb_panel sb_panel_metrics = {

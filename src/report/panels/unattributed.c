@@ -12,7 +12,7 @@ static void put_list(
 	sb_text_seconds(took, sizeof took, list->unattributed_s);
 	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; there ran\n", where, took, 100 * list->ratio, what);
 	for (size_t i = 0; i < list->count; i++)
-		sb_place_row(&list->all[i], out);
+		sb_place_row(&list->all[i], list->sample_count >= SB_SHARE_SAMPLES_LEAST, out);
 }
 
 static void put_around(
@@ -41,8 +41,9 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	put_list(&u->generations, "in generations", "belong to no stage", out);
 	put_list(&u->run, "in the run", "belong to no stage", out);
 	samples = u->generations.count ? u->generations.sample_count : u->run.sample_count;
-	sb_buf_printf(
-		out, "  estimated from %lld sampled stack%s\n", (long long)samples, samples == 1 ? "" : "s");
+	sb_buf_printf(out, "  %s %lld sampled stack%s%s\n",
+		samples < SB_SHARE_SAMPLES_LEAST ? "seen in" : "estimated from", (long long)samples,
+		samples == 1 ? "" : "s", samples < SB_SHARE_SAMPLES_LEAST ? ": too few for shares" : "");
 }
 
 const struct sb_panel sb_panel_unattributed = { .name = "unattributed", .text = text };
