@@ -169,6 +169,17 @@ static const char *panel_of(const char *category)
 	return NULL;
 }
 
+/* Of sums and of printed durations the order is not known, or the pauses are not: no time is a place. */
+static bool is_clock_made_up(const struct sb_model *model)
+{
+	if (!isnan(model->session.digit_s) || model->session.no_times)
+		return true;
+	for (size_t i = 0; i < model->missing.count; i++)
+		if (!strncmp(model->missing.all[i].what, "order of", strlen("order of")))
+			return true;
+	return false;
+}
+
 /* The stage that a finding is about, and when it ran. */
 static void place(const struct sb_model *model, struct sb_advice *f)
 {
@@ -180,7 +191,7 @@ static void place(const struct sb_model *model, struct sb_advice *f)
 		f->where.stage = s->name;
 	if (named)
 		f->where.stage_index = named - model->stages.stages;
-	if (!s || !isnan(f->where.to_s) || isnan(s->end_s))
+	if (!s || !isnan(f->where.to_s) || isnan(s->end_s) || is_clock_made_up(model))
 		return;
 	f->where.from_s = fmax(s->first_s, 0);
 	f->where.to_s = s->end_s;

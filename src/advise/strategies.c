@@ -291,6 +291,7 @@ static void add_resolution(struct sb_model *m)
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		pixels_s += parts[i] > 0 ? parts[i] : 0;
+	pixels_s = fmin(pixels_s, m->stages.wall_s);
 	if (!d->present || s->width <= 0 || s->height <= 0 || pixels_s < m->stages.wall_s * WORTH_IT)
 		return;
 	f = &m->strategies.all[m->strategies.count++];

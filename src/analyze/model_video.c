@@ -109,6 +109,8 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 	SB_FIELD(sb_diffusion_panel, blocks, "blocks", SB_KNOWN, "blocks of frames"),
 	SB_FIELD(sb_diffusion_panel, steps, "steps", SB_KNOWN, "scheduler steps of the whole run"),
 	SB_FIELD(sb_diffusion_panel, tiles, "vae_tiles_count", SB_KNOWN, "tiles of the VAE"),
+	SB_FIELD(sb_diffusion_panel, unrated_count, "unrated_generation_count", SB_SET,
+		"unfinished generations, whose frames are not known: their time is in no rate"),
 	SB_FIELD_LIST(sb_diffusion_panel, rates, rate_count, "rates", SB_ALWAYS, rate,
 		"throughput, scope by scope"),
 	SB_FIELD_LIST(sb_diffusion_panel, split, split_count, "split", SB_ALWAYS, split,

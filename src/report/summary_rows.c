@@ -48,7 +48,7 @@ static void add_stage(struct sb_summary_row *row, const struct sb_stage *s)
 		};
 	row->total_s += s->covered_s;
 	row->called_s += s->total_s;
-	row->count += sb_stage_calls(s);
+	row->count += s->count;
 	row->open_count += s->open_count;
 	add(&row->gpu_span_s, s->gpu_span_s);
 	row->gpu_partial |= sb_stage_gpu_partial(s);

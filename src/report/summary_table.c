@@ -111,11 +111,12 @@ static void row_gpu(struct sb_screen *s, const struct sb_summary_row *row, doubl
 
 static void row_name(struct sb_screen *s, const struct sb_summary_row *row, int indent)
 {
-	char detail[64] = "", state[64], name[300];
+	char detail[64] = "", state[64] = "", name[300];
 
 	if (!indent)
 		row_detail(s->model, row, detail, sizeof detail);
-	snprintf(state, sizeof state, "%s", row->open_count ? " (open)" : "");
+	if (row->open_count)
+		snprintf(state, sizeof state, " (%lld open)", (long long)row->open_count);
 	if (sb_stage_at_once(row->stage))
 		snprintf(state + strlen(state), sizeof state - strlen(state), " (%.1f at once)",
 			row->stage->at_once_mean);

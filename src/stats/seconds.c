@@ -22,6 +22,16 @@ void sb_text_seconds(char *out, size_t size, double s)
 		snprintf(out, size, "%.0f ns", s * 1e9);
 }
 
+void sb_text_share(char *out, size_t size, double ratio, const char *between)
+{
+	double percent = ratio * 100;
+
+	if (percent > 0 && percent < 0.05)
+		snprintf(out, size, "<%s0.1%s%%", between, between);
+	else
+		snprintf(out, size, "%.1f%s%%", percent, between);
+}
+
 /* What the last digit of sb_text_seconds() stands for. */
 static double shown_digit(double seconds)
 {

@@ -472,6 +472,37 @@ def test_without_a_profiler_the_decorators_record_into_strobe_alone(record):
     assert struct.unpack("<2d", struct.pack("<2Q", *batch[3:5])) == (7.0, 0.5), batch
 
 
+def test_the_decorators_take_plain_functions(record):
+    @profile_diffusion_step
+    def step(latents, sigma=1.0):
+        return latents + sigma
+
+    @profile_block_computation
+    def block():
+        return "block"
+
+    @profile_streaming
+    def send(frames):
+        return frames
+
+    @profile_model_parameters
+    def load():
+        return "model"
+
+    def numbers(index, **_):
+        return {"step": index}
+
+    @profile_diffusion_step(numbers)  # a named extractor is no plain function that is decorated
+    def numbered(index):
+        return index
+
+    assert step(2) == 3.0 and step(2, sigma=3) == 5 and block() == "block" and send(4) == 4 and load() == "model"
+    assert numbered(7) == 7 and step.__name__ == "step"
+    done = record()
+    assert done.counts()[("diffusion_step",)] == 3 and done.counts()[("block",)] == 1
+    assert [z.attrs.get("step") for z in done.named("diffusion_step")] == [None, None, 7]
+
+
 def test_the_flags(tmp_path, monkeypatch):
     parser = strobe.add_arguments(argparse.ArgumentParser())
     args = parser.parse_args(["--enable-profiling", "--profiling-iterations", "3", "--profiling-output-dir", "out"])

@@ -62,11 +62,68 @@ static void without_steps_there_is_no_time_of_a_step(void **state)
 	synthetic_done(&s);
 }
 
+static const struct sb_rate *rate_of(const struct sb_model *m, const char *scope)
+{
+	for (size_t i = 0; i < m->diffusion.rate_count; i++)
+		if (!strcmp(m->diffusion.rates[i].scope, scope))
+			return &m->diffusion.rates[i];
+	return NULL;
+}
+
+static void thread_video(struct synthetic *s, struct sb_stream_writer *w, uint64_t begin_s)
+{
+	sb_builder_begin(w, begin_s * SECOND, sb_builder_name(s->b, "generation", NULL));
+	sb_builder_role(w, STROBE_ROLE_GENERATION);
+	sb_builder_attr(w, sb_builder_name(s->b, "frames", NULL), 16);
+	sb_builder_begin(w, begin_s * SECOND, sb_builder_name(s->b, "denoise", NULL));
+	sb_builder_end(w, (begin_s + 4) * SECOND, 0);
+	sb_builder_begin(w, (begin_s + 4) * SECOND, sb_builder_name(s->b, "vae_decode", NULL));
+	sb_builder_end(w, (begin_s + 6) * SECOND, 0);
+	sb_builder_end(w, (begin_s + 6) * SECOND, 0);
+}
+
+/* One decodes while the other denoises: together they take no longer than all of it. */
+static void denoising_beside_decoding_counts_once(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	thread_video(&s, s.main, 0);
+	thread_video(&s, sb_builder_thread(s.b, 2001, "worker"), 2);
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_near(rate_of(m, "denoise")->wall_s, 6, 1e-6);
+	assert_near(rate_of(m, "denoise_vae")->wall_s, 8, 1e-6);
+	assert_near(rate_of(m, "end_to_end")->wall_s, 8, 1e-6);
+	assert_true(rate_of(m, "denoise_vae")->compute_s <= 8 + 1e-6);
+	synthetic_done(&s);
+}
+
+/* Killed in its second video: that one has time, but no frames. */
+static void an_unfinished_generation_slows_no_rate(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	thread_video(&s, s.main, 0);
+	synthetic_begin(&s, 6 * SECOND, "generation", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 6 * SECOND, 9 * SECOND, "denoise", 0);
+	m = synthetic_model(&s, 9 * SECOND);
+	assert_int_equal(m->diffusion.unrated_count, 1);
+	assert_near(rate_of(m, "end_to_end")->wall_s, 6, 1e-6);
+	assert_near(rate_of(m, "end_to_end")->fps_wall, 16 / 6.0, 1e-6);
+	assert_near(rate_of(m, "denoise")->fps_wall, 4, 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_video_knows_its_steps_and_how_many_were_faster),
 		cmocka_unit_test(without_steps_there_is_no_time_of_a_step),
+		cmocka_unit_test(denoising_beside_decoding_counts_once),
+		cmocka_unit_test(an_unfinished_generation_slows_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

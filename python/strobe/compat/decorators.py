@@ -248,7 +248,7 @@ def profile_diffusion_step(step_extractor=None):
         return _measured(function, None if function is step_extractor else step_extractor, "diffusion_step", ROLE_STEP,
                          {"step": "step", "timestep": "timestep", "block_size": "block_size",
                           "guidance_scale": "guidance_scale"}, keep)
-    return decorate(step_extractor) if _is_bare(step_extractor) else decorate
+    return _bare_or_not(step_extractor, decorate)
 
 
 def profile_block_computation(block_extractor=None):
@@ -271,12 +271,24 @@ def profile_block_computation(block_extractor=None):
     def decorate(function):
         return _measured(function, None if function is block_extractor else block_extractor, "block", ROLE_BLOCK,
                          {"block_index": "index", "block_size": "block_size"}, keep)
-    return decorate(block_extractor) if _is_bare(block_extractor) else decorate
+    return _bare_or_not(block_extractor, decorate)
 
 
-def _is_bare(target):
-    """@decorator without parentheses: the target is the function, not an extractor."""
-    return inspect.isfunction(target) and target.__name__ != "<lambda>" and _takes_self(target)
+def _bare_or_not(target, decorate):
+    """@decorator without parentheses: the target is the function, not an extractor. A method is
+    known by its self; a plain function when it is first called with anything but a function."""
+    if not inspect.isfunction(target) or target.__name__ == "<lambda>":
+        return decorate
+    bare = decorate(target)
+    if _takes_self(target):
+        return bare
+
+    @functools.wraps(target)
+    def call(*args, **kwargs):
+        if len(args) == 1 and not kwargs and inspect.isfunction(args[0]):
+            return decorate(args[0])
+        return bare(*args, **kwargs)
+    return call
 
 
 def profile_model_parameters(params_extractor=None):
@@ -285,7 +297,8 @@ def profile_model_parameters(params_extractor=None):
         @contextlib.contextmanager
         def enter(args, kwargs):
             def after(result):
-                data = _extract("the parameters of a model", params_extractor, *_as_called(function, args, kwargs))
+                extractor = None if function is params_extractor else params_extractor
+                data = _extract("the parameters of a model", extractor, *_as_called(function, args, kwargs))
                 known = {"model_name": str(data.get("model_name", "unknown_model")),
                          "parameters_count": int(data.get("parameters_count", 0)),
                          "model_type": str(data.get("model_type", "unknown"))}
@@ -296,7 +309,7 @@ def profile_model_parameters(params_extractor=None):
                     native.model(known["model_name"], known["parameters_count"], known["model_type"], -1)
             yield after
         return _around(function, enter)
-    return decorate
+    return _bare_or_not(params_extractor, decorate)
 
 
 def profile_layer(layer_name=None):
@@ -334,7 +347,8 @@ def profile_streaming(batch_extractor=None):
             begin = time.perf_counter()
 
             def after(result):
-                data = _extract("the numbers of a batch", batch_extractor, *_as_called(function, args, kwargs))
+                extractor = None if function is batch_extractor else batch_extractor
+                data = _extract("the numbers of a batch", extractor, *_as_called(function, args, kwargs))
                 known = {key: data[key] for key in ("batch_size", "encoding_time_ms", "network_latency_ms",
                                                     "buffer_occupancy") if key in data}
                 known.setdefault("encoding_time_ms", (time.perf_counter() - begin) * 1e3)
@@ -346,4 +360,4 @@ def profile_streaming(batch_extractor=None):
             with section(function.__name__):
                 yield after
         return _around(function, enter)
-    return decorate
+    return _bare_or_not(batch_extractor, decorate)

@@ -55,6 +55,16 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 	}
 }
 
+/* Where frames are the generations' own, one without an end has time and no frames: it is in no rate. */
+static void find_unfinished(struct sb_video *v, struct sb_model *model)
+{
+	v->frames_of_ended = model->diffusion.frames_source == SB_FRAMES_GENERATION && !v->outside;
+	model->diffusion.unrated_count = 0;
+	for (size_t i = 0; i < v->generations.count; i++)
+		model->diffusion.unrated_count += !sb_generation_is_rated(v, (uint32_t)i);
+	v->frames_of_ended = model->diffusion.unrated_count > 0;
+}
+
 static int64_t latent_frames(const struct sb_video *v)
 {
 	const struct sb_video_generation *all = v->generations.items;
@@ -323,7 +333,7 @@ static bool are_too_few(const struct sb_diffusion_panel *d, const struct sb_vide
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_diffusion_panel *d = &model->diffusion;
-	double wall_s, vae_s, steps_s, compute_s;
+	double wall_s, vae_s, steps_s, compute_s, both_s, all_s;
 
 	d->blocks = model->blocks.present ? model->blocks.blocks : -1;
 	d->latent_frames = latent_frames(v);
@@ -331,6 +341,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	if (d->present && d->blocks > 0)
 		d->steps_per_block = (double)d->steps / (double)d->blocks;
 	find_frames(v, model);
+	find_unfinished(v, model);
 	split(v, model);
 	list_split(model);
 	list_offloads(model);
@@ -353,13 +364,14 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	if (!d->rates)
 		return;
 	add_rate(model, "denoise", wall_s, steps_s);
+	both_s = at_most(fmax(sb_denoise_vae_wall_s(v), wall_s), model->stages.wall_s);
 	if (!isnan(vae_s))
-		add_rate(model, "denoise_vae", at_most(wall_s + vae_s, model->stages.wall_s),
-			at_most(steps_s + vae_s, model->stages.wall_s));
-	compute_s = at_most(
-		d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s, model->generations.union_s);
+		add_rate(model, "denoise_vae", isnan(wall_s) ? NAN : both_s,
+			at_most(steps_s + vae_s, isnan(wall_s) ? model->stages.wall_s : both_s));
+	all_s = v->frames_of_ended ? sb_generations_covered_s(v) : model->generations.union_s;
+	compute_s = at_most(d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s, all_s);
 	if (!v->outside && (d->frames >= 0 || d->blocks >= 0))
-		add_rate(model, "end_to_end", model->generations.union_s, compute_s > 0 ? compute_s : NAN);
+		add_rate(model, "end_to_end", all_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);
 	d->bps = per_second(d->blocks, steps_s);
 	if (!d->present && (model->blocks.present || (d->frames >= 0 && !isnan(wall_s))))

@@ -89,6 +89,7 @@ struct sb_video {
 	/* worked out on the way */
 	bool whole_run;
 	bool blocks_from_steps;
+	bool frames_of_ended; /* unfinished generations have no frames: their time is in no rate */
 	bool outside; /* no step and no block lies in a generation: they count by themselves */
 	int64_t chain_count;
 	int64_t longest_chain;

@@ -75,14 +75,23 @@ static void tell_generations(
 	}
 }
 
-/* Their union; frees them. */
-static double spans_done(struct spans *s)
+bool sb_generation_is_rated(const struct sb_video *v, uint32_t generation)
+{
+	const struct sb_video_generation *all = v->generations.items;
+
+	return !v->frames_of_ended || generation >= v->generations.count ||
+	       !(all[generation].open || all[generation].cut) || all[generation].frames >= 0;
+}
+
+/* The union of those that count in a rate; frees them. */
+static double spans_done(struct spans *s, const struct sb_video *v)
 {
 	int64_t sum_ns = 0, until_ns = INT64_MIN;
 
 	qsort(s->all, s->count, sizeof *s->all, by_begin);
 	for (size_t i = 0; i < s->count; i++)
-		sum_ns += claim(&until_ns, s->all[i].begin_ns, s->all[i].end_ns);
+		if (sb_generation_is_rated(v, s->all[i].generation))
+			sum_ns += claim(&until_ns, s->all[i].begin_ns, s->all[i].end_ns);
 	free(s->all);
 	return (double)sum_ns / 1e9;
 }
@@ -143,7 +152,7 @@ double sb_denoise_wall_s(struct sb_video *v, struct sb_model *model)
 		return NAN;
 	}
 	tell_generations(&spans, v, model, offsetof(struct sb_generation, denoise_s));
-	wall_s = spans_done(&spans);
+	wall_s = spans_done(&spans, v);
 	return !staged && measured && wall_s < model->diffusion.step.total * 0.999 ? NAN : wall_s;
 }
 
@@ -158,7 +167,7 @@ double sb_vae_wall_s(struct sb_video *v, struct sb_model *model)
 	add_stages(&spans, v, STROBE_ROLE_VAE_DECODE);
 	any = spans.count > 0;
 	tell_generations(&spans, v, model, offsetof(struct sb_generation, vae_s));
-	wall_s = spans_done(&spans);
+	wall_s = spans_done(&spans, v);
 	return any ? wall_s : NAN;
 }
 
@@ -170,8 +179,34 @@ double sb_steps_covered_s(struct sb_video *v)
 	if (!spans_init(&spans, v, v->steps.count))
 		return NAN;
 	for (size_t i = 0; i < v->steps.count; i++)
-		add(&spans, steps[i].begin_ns, steps[i].end_ns, 0);
-	return spans_done(&spans);
+		add(&spans, steps[i].begin_ns, steps[i].end_ns, steps[i].generation);
+	return spans_done(&spans, v);
+}
+
+double sb_generations_covered_s(struct sb_video *v)
+{
+	const struct sb_video_generation *all = v->generations.items;
+	struct spans spans;
+
+	if (!spans_init(&spans, v, v->generations.count))
+		return NAN;
+	for (size_t i = 0; i < v->generations.count; i++)
+		add(&spans, all[i].begin_ns, all[i].end_ns, (uint32_t)i);
+	return spans_done(&spans, v);
+}
+
+double sb_denoise_vae_wall_s(struct sb_video *v)
+{
+	const struct sb_video_step *steps = v->steps.items;
+	struct spans spans;
+
+	if (!spans_init(&spans, v, v->stages.count + v->steps.count))
+		return NAN;
+	add_stages(&spans, v, STROBE_ROLE_DENOISE);
+	if (!spans.count || !v->steps.count || !steps[0].measured)
+		add_chains(&spans, v);
+	add_stages(&spans, v, STROBE_ROLE_VAE_DECODE);
+	return spans_done(&spans, v);
 }
 
 double sb_measured_s(struct sb_video *v)
@@ -184,9 +219,9 @@ double sb_measured_s(struct sb_video *v)
 		return 0;
 	for (size_t i = 0; i < v->steps.count; i++)
 		if (steps[i].measured)
-			add(&spans, steps[i].begin_ns, steps[i].end_ns, 0);
+			add(&spans, steps[i].begin_ns, steps[i].end_ns, UINT32_MAX);
 	for (size_t i = 0; i < v->blocks.count && !v->blocks_from_steps; i++)
 		if (blocks[i].measured)
-			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, 0);
-	return spans_done(&spans);
+			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, UINT32_MAX);
+	return spans_done(&spans, v);
 }

@@ -8,6 +8,11 @@
  * NaN: not known. Also fills the generations' own. */
 double sb_denoise_wall_s(struct sb_video *v, struct sb_model *model);
 double sb_vae_wall_s(struct sb_video *v, struct sb_model *model);
+/* Either of them, or both at the same time. */
+double sb_denoise_vae_wall_s(struct sb_video *v);
+/* The generations that count in a rate: all, or those that ended where only their frames are known. */
+bool sb_generation_is_rated(const struct sb_video *v, uint32_t generation);
+double sb_generations_covered_s(struct sb_video *v);
 /* The steps alone. */
 double sb_steps_covered_s(struct sb_video *v);
 /* Steps and blocks that were handed in with their durations. */

@@ -91,13 +91,16 @@ static void in_short(const struct sb_advice *f, size_t number, struct sb_buf *ou
 
 static void leave_alone(const struct sb_summary_panel *s, struct sb_buf *out)
 {
+	char share[32];
+
 	for (size_t i = 0; i < s->leave_alone_count && i < 8; i++) {
 		sb_buf_puts(out, i ? ", " : "\nNot worth tuning: ");
 		sb_markdown_name(out, s->leave_alone[i].name, 40);
 	}
+	sb_text_share(share, sizeof share, s->leave_alone_ratio, " ");
 	if (s->leave_alone_count)
-		sb_buf_printf(out, "%s (together %.1f %% of the wall time).\n",
-			s->leave_alone_count > 8 ? ", …" : "", s->leave_alone_ratio * 100);
+		sb_buf_printf(out, "%s (together %s of the wall time).\n",
+			s->leave_alone_count > 8 ? ", …" : "", share);
 }
 
 static void next(const struct sb_summary_panel *s, struct sb_buf *out)

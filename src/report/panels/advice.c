@@ -145,10 +145,12 @@ static void advice_text(
 	}
 	if (s->leave_alone_count) {
 		struct sb_buf line = { 0 };
+		char share[32];
 
 		for (size_t i = 0; i < s->leave_alone_count; i++)
 			sb_buf_printf(&line, "%s %s", i ? "," : "Not worth tuning:", s->leave_alone[i].name);
-		sb_buf_printf(&line, " (together %.1f %% of the wall time)", s->leave_alone_ratio * 100);
+		sb_text_share(share, sizeof share, s->leave_alone_ratio, " ");
+		sb_buf_printf(&line, " (together %s of the wall time)", share);
 		sb_text_wrap(out, sb_buf_text(&line), 2, width);
 		sb_buf_done(&line);
 	}

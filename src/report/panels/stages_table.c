@@ -213,8 +213,8 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 		brief_time(text, sizeof text, columns[i].value(s), s->digit_s);
 		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
 	}
-	sb_buf_printf(
-		out, "%*.1f%%%s\n", SHARE_WIDTH - 1, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : "");
+	sb_text_share(text, sizeof text, s->wall_ratio, "");
+	sb_buf_printf(out, "%*s%s\n", SHARE_WIDTH, text, sb_stage_overlaps(s) ? "*" : "");
 }
 
 static void write_titles(const struct sb_text_options *o, size_t width, bool wide, struct sb_buf *out)
@@ -310,12 +310,12 @@ static void write_rest(const struct sb_model *m, const char *name, double second
 	struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &m->stages;
-	char text[32];
+	char text[32], share[32];
 
 	sb_text_printed_seconds(text, sizeof text, seconds, m->session.digit_s);
-	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, name, COUNT_WIDTH, "", TOTAL_WIDTH, text,
-		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
-		s->wall_s > 0 ? seconds / s->wall_s * 100 : 0);
+	sb_text_share(share, sizeof share, s->wall_s > 0 ? seconds / s->wall_s : 0, "");
+	sb_buf_printf(out, "%-*s%*s%*s%*s%*s\n", (int)width, name, COUNT_WIDTH, "", TOTAL_WIDTH, text,
+		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH, share);
 }
 
 static void write_table(const struct sb_model *m, const struct sb_text_options *o,

@@ -121,7 +121,7 @@ static void row_end(const struct sb_stage *s, const char *mark, size_t spare, st
 static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
 	enum gpu_column gpu, const char *mark, struct sb_buf *out)
 {
-	char total[32], self[32], count[32], span[32];
+	char total[32], self[32], count[32], span[32], share[32];
 
 	tree_name(s, o, width, out);
 	if (s->state == SB_STAGE_SKIPPED) {
@@ -137,8 +137,8 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_text_printed_seconds(total, sizeof total, s->total_s, s->digit_s);
 	sb_text_printed_seconds(self, sizeof self, s->self_s, s->digit_s);
 	sb_text_count(count, sizeof count, (double)s->count);
-	sb_buf_printf(out, "%10s %5.1f%%%s%10s", total, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : " ",
-		self);
+	sb_text_share(share, sizeof share, s->wall_ratio, "");
+	sb_buf_printf(out, "%10s %6s%s%10s", total, share, sb_stage_overlaps(s) ? "*" : " ", self);
 	if (gpu) {
 		double seconds = gpu == GPU_BUSY ? s->gpu_busy_s : s->gpu_span_s;
 
@@ -244,11 +244,11 @@ static void put_rows(struct tree *t)
 static void tree_end(const struct tree *t)
 {
 	const struct sb_stages_panel *s = &t->model->stages;
-	char text[32];
+	char text[32], share[32];
 
 	sb_text_printed_seconds(text, sizeof text, s->unattributed_s, t->model->session.digit_s);
-	sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "unattributed", text,
-		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
+	sb_text_share(share, sizeof share, s->wall_s > 0 ? s->unattributed_s / s->wall_s : 0, "");
+	sb_buf_printf(t->out, "  %-*s%10s %6s\n", (int)t->width - 2, "unattributed", text, share);
 	if (sb_stages_overlap(s)) {
 		sb_text_seconds(text, sizeof text, -s->overlap_s);
 		sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "overlap (at the same time)",

@@ -10,6 +10,8 @@ static void number(struct sb_buf *out, int width, double value, int decimals)
 {
 	if (isnan(value))
 		sb_buf_printf(out, " %*s", width, "n/a");
+	else if (value > 0 && decimals == 1 && value < 0.0995) /* small, not nothing */
+		sb_buf_printf(out, " %*.*f", width, value < 0.00995 ? 4 : 3, value);
 	else
 		sb_buf_printf(out, " %*.*f", width, decimals, value);
 }
@@ -75,6 +77,9 @@ static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 			sb_frames_source_name(d->frames_source));
 	if (d->latent_frames >= 0)
 		sb_buf_printf(out, ", %lld latent frames", (long long)d->latent_frames);
+	if (d->frames >= 0 && d->unrated_count)
+		sb_buf_printf(out, "; without %lld unfinished generation%s", (long long)d->unrated_count,
+			d->unrated_count == 1 ? "" : "s");
 	if (d->frames >= 0)
 		sb_buf_putc(out, '\n');
 }
