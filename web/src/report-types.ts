@@ -389,6 +389,7 @@ export type DiffusionAnalysis = {
   blocks?: number; // blocks of frames
   steps?: number; // scheduler steps of the whole run
   vae_tiles_count?: number; // tiles of the VAE
+  unrated_generation_count?: number; // unfinished generations, whose frames are not known: their time is in no rate
   rates: Rate[]; // throughput, scope by scope
   split: Split[]; // where the generations' time went
   steps_per_chain_count?: number; // scheduler steps of one block, or of one video where there are no blocks

@@ -73,7 +73,10 @@ static void parts(const struct sb_summary_rows *rows, struct sb_buf *out)
 		stage_label(r->stage, name, sizeof name);
 		row_share(out, name, r->total_s, rows->wall_s);
 		cell_seconds(out, r->gpu_span_s);
-		sb_buf_printf(out, " %lld |\n", (long long)r->count);
+		sb_buf_printf(out, " %lld", (long long)r->count);
+		if (r->open_count)
+			sb_buf_printf(out, ", %lld open", (long long)r->open_count);
+		sb_buf_puts(out, " |\n");
 	}
 	if (rows->count > PARTS_SHOWN) {
 		snprintf(name, sizeof name, "%zu more stages", rows->count - PARTS_SHOWN);
