@@ -174,7 +174,7 @@ def host_memory_leaks(fixed):
     return len(kept)
 
 
-@planted("slow_trend")
+@planted("slow_trend", "python_between_steps")
 def history_is_scanned(fixed):
     seen = []
 
