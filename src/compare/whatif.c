@@ -310,7 +310,7 @@ static double in_generations_s(const struct sb_facts *run)
 static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
 {
 	size_t first = run->generation_count > NOISE_LEAST ? 1 : 0, count = run->generation_count - first;
-	double mean_s = 0, squares = 0;
+	double mean_s = 0, squares = 0, sum_s = 0;
 
 	w->noise_s = NAN;
 	if (count < NOISE_LEAST)
@@ -320,8 +320,10 @@ static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
 	for (size_t i = first; i < run->generation_count; i++)
 		squares += (run->generation_s[i] - mean_s) * (run->generation_s[i] - mean_s);
 	w->noise_s = 2 * sqrt(2 * (double)run->generation_count * squares / (double)(count - 1));
-	if (in_generations_s(run) > 0 && mean_s > 0) /* of those at the same time one counts */
-		w->noise_s *= fmin(1, in_generations_s(run) / (mean_s * (double)run->generation_count));
+	for (size_t i = 0; i < run->generation_count; i++)
+		sum_s += run->generation_s[i];
+	if (in_generations_s(run) > 0 && in_generations_s(run) * (1 + AT_ONCE) < sum_s)
+		w->noise_s *= in_generations_s(run) / sum_s; /* of those at the same time one counts */
 	w->noise_count = (int64_t)count;
 }
 

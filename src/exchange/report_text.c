@@ -61,7 +61,7 @@ static bool is_count(const char *token)
 
 static bool is_share(const char *token)
 {
-	return isdigit((unsigned char)*token) && strchr(token, '%') != NULL;
+	return (isdigit((unsigned char)*token) || *token == '<') && strchr(token, '%') != NULL;
 }
 
 /* "[4c] VAE encode (3 open)" without its remark; the code apart. */

@@ -489,8 +489,8 @@ def test_the_decorators_take_plain_functions(record):
     def load():
         return "model"
 
-    def numbers(index, **_):
-        return {"step": index}
+    def numbers(args, kwargs):
+        return {"step": args[0]}
 
     @profile_diffusion_step(numbers)  # a named extractor is no plain function that is decorated
     def numbered(index):

@@ -42,15 +42,20 @@ def section(text, heading):
     return found[1].splitlines() if found else []
 
 
+def percent(shown):
+    """Of what is less than a tenth, nothing is as near as a tenth."""
+    return 0.0 if shown.startswith("<") else float(shown)
+
+
 def tree_rows(text):
     """(depth, name, total, share, self, calls) of every timed row."""
-    row = re.compile(rf"^( +)(\S.*?) {{2,}}{TIME} +([\d.]+)%\*? +{TIME} +(?:(?:-|{TIME}) +)?(\d+)(?= |$)")
+    row = re.compile(rf"^( +)(\S.*?) {{2,}}{TIME} +(<?[\d.]+)%\*? +{TIME} +(?:(?:-|{TIME}) +)?(\d+)(?= |$)")
     found = []
     for line in section(text, "Stage tree"):
         m = row.match(line)
         if m:
             name = re.sub(r" \([^()]*(?:open|recursive|names)\)$", "", m[2])
-            found.append((len(m[1]) // 2 - 1, name, seconds(m[3], m[4]), float(m[5]), seconds(m[6], m[7]), int(m[10])))
+            found.append((len(m[1]) // 2 - 1, name, seconds(m[3], m[4]), percent(m[5]), seconds(m[6], m[7]), int(m[10])))
     return found
 
 
@@ -68,7 +73,7 @@ def check_tree(text, stages):
 def check_table(text, stages):
     """Every stage's numbers are in the table, extremes and percentiles too."""
     cell = r"(-|\d[\d.]*(?:s|ms|us|ns))"
-    row = re.compile(rf"^(\S.*?) +(\d+) +{TIME} +{' +'.join([cell] * 7)} +([\d.]+)%\*?$")
+    row = re.compile(rf"^(\S.*?) +(\d+) +{TIME} +{' +'.join([cell] * 7)} +(<?[\d.]+)%\*?$")
     rows = [m for m in map(row.match, section(text, "Operation ")) if m]
     left = [s for s in stages]
     assert len(rows) == len(stages), (len(rows), len(stages))
@@ -77,7 +82,7 @@ def check_table(text, stages):
     def agrees(m, s):
         if re.sub(r" \([^()]*(?:open|recursive|names)\)$", "", m[1]).split("/")[-1] != s["name"]:
             return False
-        if int(m[2]) != s["count"] or not is_as_printed(seconds(m[3], m[4]), s["total_s"]) or abs(float(m[12]) - 100 * s["wall_ratio"]) > 0.0501:
+        if int(m[2]) != s["count"] or not is_as_printed(seconds(m[3], m[4]), s["total_s"]) or abs(percent(m[12]) - 100 * s["wall_ratio"]) > 0.0501:
             return False
         for key, shown in zip(keys, m.groups()[4:11]):
             if shown == "-":
@@ -104,7 +109,7 @@ def check_sums(text, analysis):
         assert analysis.get("overlap_s", 0) < 0.0005 * analysis["wall_s"] + 1e-9
     # what is printed adds up, to its own digits
     shares = [share for depth, _, _, share, _, _ in tree_rows(text) if depth == 0]
-    rest = [float(v) for v in re.findall(r"^  (?:unattributed|overlap \(at the same time\)) .*?(-?[\d.]+)%$", "\n".join(section(text, "Stage tree")), re.M)]
+    rest = [percent(v) for v in re.findall(r"^  (?:unattributed|overlap \(at the same time\)) .*? (<?-?[\d.]+)%$", "\n".join(section(text, "Stage tree")), re.M)]
     if shares:
         assert abs(sum(shares) + sum(rest) - 100) <= 0.051 * (len(shares) + 2), (shares, rest)
 
@@ -222,12 +227,12 @@ def screen_row(m, exact):
     """A row of the table: the sum of the stages of that name inside the generations, or of those beside one another."""
     name, took, unit, share, gpu, calls = m[1], m[2], m[3], m[4], m[5], m[6]
     wall_s = exact["summary"]["generation_s"]
-    name = re.sub(r" \((?:\d+ steps?|[\d.]+ at once|open|\d+ frames[^)]*|[^)]*CFG[^)]*)\)", "", name)
+    name = re.sub(r" \((?:\d+ steps?|[\d.]+ at once|\d+ open|\d+ frames[^)]*|[^)]*CFG[^)]*)\)", "", name)
     same = [s for s in exact["stage_analysis"]["stages"] if s["name"] == name]
     if not same or m[7] and not any(s.get("bottleneck_level") in LEVELS[m[7]] for s in same):
         return False
     for some in subsets(same):  # those that stand side by side; the others are inside another stage
-        if sum(s["count"] + s.get("open_count", 0) for s in some) != int(calls):
+        if sum(s["count"] for s in some) != int(calls):
             continue
         total_s = sum(s.get("covered_s", s["wall_ratio"] * exact["summary"]["wall_s"]) for s in some)
         if is_time(took, unit, total_s) and abs(float(share) - 100 * total_s / wall_s) <= 0.0501:
