@@ -8,7 +8,7 @@
 #include "exchange/import.h"
 #include "exchange/share.h"
 #include "run/catalogue.h"
-#include "serve/jobs.h"
+#include "serve/tasks.h"
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static int run(struct args *args)
 	int code;
 
 	if (getenv(SB_WORKER_FD))
-		return sb_jobs_serve() ? complain_last() : EXIT_OK;
+		return sb_tasks_serve() ? complain_last() : EXIT_OK;
 	if (args->count > 1)
 		return complain("one RUN or folder at a time");
 	if (!args_count(args, "port", 0, 65535, &port))

@@ -255,21 +255,21 @@ static void answer_waiters(struct sb_server *s, struct sb_answer *a)
 	}
 }
 
-static void fill(struct sb_server *s, struct sb_answer *a, struct sb_worker_task *job)
+static void fill(struct sb_server *s, struct sb_answer *a, struct sb_worker_task *task)
 {
 	drop_blobs(a);
 	a->built = true;
 	a->asked = false;
 	a->built_s = sb_server_now_s(s);
-	a->status = job->status;
-	a->state = job->state;
-	a->aggregate = job->aggregate;
-	snprintf(a->message, sizeof a->message, "%s", job->message);
+	a->status = task->status;
+	a->state = task->state;
+	a->aggregate = task->aggregate;
+	snprintf(a->message, sizeof a->message, "%s", task->message);
 	if (a->status != 200)
 		return;
-	sb_connections_make_room(&s->connections, job->body.size + job->timeline.size);
-	a->body = sb_blob_new(&job->body, &s->connections.held_bytes);
-	a->timeline = sb_blob_new(&job->timeline, &s->connections.held_bytes);
+	sb_connections_make_room(&s->connections, task->body.size + task->timeline.size);
+	a->body = sb_blob_new(&task->body, &s->connections.held_bytes);
+	a->timeline = sb_blob_new(&task->timeline, &s->connections.held_bytes);
 	if (!a->body || !a->timeline) {
 		a->status = 503;
 		snprintf(a->message, sizeof a->message, "no memory");
@@ -278,20 +278,20 @@ static void fill(struct sb_server *s, struct sb_answer *a, struct sb_worker_task
 
 void sb_answers_take(struct sb_server *s)
 {
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	sb_worker_step(s->worker, sb_server_now_s(s));
 	sb_server_watch_worker(s);
-	while ((job = sb_worker_take(s->worker))) {
-		struct sb_answer *a = find(s, job->key);
+	while ((task = sb_worker_take(s->worker))) {
+		struct sb_answer *a = find(s, task->key);
 
 		if (a) {
-			fill(s, a, job);
+			fill(s, a, task);
 			sb_stream_send(s, a); /* first: who waits may listen from now on */
 			answer_waiters(s, a);
 			make_room(s, a);
 		}
-		sb_worker_task_free(job);
+		sb_worker_task_free(task);
 	}
 }
 

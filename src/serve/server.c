@@ -371,7 +371,7 @@ static int set_up(struct sb_server *s)
 {
 	struct sb_connection_limits limits = connection_limits;
 	struct sb_worker_options worker = { .target = s->options.target,
-		.job_limit_s = 60,
+		.task_limit_s = 60,
 		.memory_bytes = WORKER_MEMORY_BYTES,
 		.answer_bytes = 64u << 20,
 		.log = say,

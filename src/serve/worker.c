@@ -1,4 +1,4 @@
-/* The server's side: one job is out at a time, the others wait here, so that a
+/* The server's side: one task is out at a time, the others wait here, so that a
  * worker that dies takes one answer with it and no more. */
 #include "serve/worker.h"
 #include "serve/worker_wire.h"
@@ -41,17 +41,17 @@ const char *sb_run_state_text(enum sb_run_state state)
 	return texts[state < SB_RUN_STATES ? state : SB_RUN_UNKNOWN];
 }
 
-void sb_worker_task_free(struct sb_worker_task *job)
+void sb_worker_task_free(struct sb_worker_task *task)
 {
-	if (!job)
+	if (!task)
 		return;
-	sb_buf_done(&job->body);
-	sb_buf_done(&job->timeline);
-	free(job->key);
-	free(job->target);
-	free(job->id);
-	free(job->other);
-	free(job);
+	sb_buf_done(&task->body);
+	sb_buf_done(&task->timeline);
+	free(task->key);
+	free(task->target);
+	free(task->id);
+	free(task->other);
+	free(task);
 }
 
 /* ---- the process ---- */
@@ -116,31 +116,31 @@ static int end_process(struct sb_worker *w)
 	return status;
 }
 
-/* ---- jobs ---- */
+/* ---- tasks ---- */
 
 static void finish(struct sb_worker *w)
 {
-	struct sb_worker_task *job = w->todo;
+	struct sb_worker_task *task = w->todo;
 
-	w->todo = job->next;
+	w->todo = task->next;
 	if (!w->todo)
 		w->todo_end = &w->todo;
 	w->todo_count--;
 	w->out = false;
 	w->reading[0] = '\0';
-	job->next = NULL;
-	*w->done_end = job;
-	w->done_end = &job->next;
+	task->next = NULL;
+	*w->done_end = task;
+	w->done_end = &task->next;
 }
 
 static void fail_job(struct sb_worker *w, const char *message)
 {
-	struct sb_worker_task *job = w->todo;
+	struct sb_worker_task *task = w->todo;
 
-	job->status = 500;
-	snprintf(job->message, sizeof job->message, "%s", message);
-	sb_buf_done(&job->body);
-	sb_buf_done(&job->timeline);
+	task->status = 500;
+	snprintf(task->message, sizeof task->message, "%s", message);
+	sb_buf_done(&task->body);
+	sb_buf_done(&task->timeline);
 	finish(w);
 }
 
@@ -192,15 +192,15 @@ static void died(struct sb_worker *w)
 	lose(w, why);
 }
 
-/* Small enough for the socket's buffer: it is empty when a job goes out. */
+/* Small enough for the socket's buffer: it is empty when a task goes out. */
 static bool send_job(struct sb_worker *w)
 {
-	const struct sb_worker_task *job = w->todo;
+	const struct sb_worker_task *task = w->todo;
 	struct sb_worker_request r = { .magic = SB_WORKER_MAGIC,
-		.kind = job->kind,
+		.kind = task->kind,
 		.target_size = (uint32_t)strlen(w->options.target),
-		.id_size = (uint32_t)strlen(job->id),
-		.other_size = (uint32_t)strlen(job->other),
+		.id_size = (uint32_t)strlen(task->id),
+		.other_size = (uint32_t)strlen(task->other),
 		.memory_bytes = w->options.memory_bytes };
 	struct sb_buf out = { 0 };
 	bool sent;
@@ -209,8 +209,8 @@ static bool send_job(struct sb_worker *w)
 		r.bad_size += (uint32_t)strlen(w->bad[i]) + 1;
 	sb_buf_add(&out, &r, sizeof r);
 	sb_buf_puts(&out, w->options.target);
-	sb_buf_puts(&out, job->id);
-	sb_buf_puts(&out, job->other);
+	sb_buf_puts(&out, task->id);
+	sb_buf_puts(&out, task->other);
 	for (size_t i = 0; i < w->bad_count; i++)
 		sb_buf_add(&out, w->bad[i], strlen(w->bad[i]) + 1);
 	sent = !sb_buf_failed(&out) && send(w->fd, out.data, out.size, MSG_NOSIGNAL) == (ssize_t)out.size;
@@ -250,21 +250,21 @@ static bool makes_sense(const struct sb_worker *w, const struct sb_worker_reply 
 static void take_reply(struct sb_worker *w, const struct sb_worker_reply *r)
 {
 	const char *at = w->in.data + sizeof *r;
-	struct sb_worker_task *job = w->todo;
+	struct sb_worker_task *task = w->todo;
 
 	if (r->reading_size) {
 		memcpy(w->reading, at, r->reading_size);
 		w->reading[r->reading_size] = '\0';
 		return;
 	}
-	job->status = r->status;
-	job->state = (enum sb_run_state)r->state;
-	job->aggregate = r->aggregate != 0;
-	memcpy(job->message, at, r->message_size);
-	job->message[r->message_size] = '\0';
-	sb_buf_add(&job->body, at + r->message_size, r->body_size);
-	sb_buf_add(&job->timeline, at + r->message_size + r->body_size, r->timeline_size);
-	if (sb_buf_failed(&job->body) || sb_buf_failed(&job->timeline))
+	task->status = r->status;
+	task->state = (enum sb_run_state)r->state;
+	task->aggregate = r->aggregate != 0;
+	memcpy(task->message, at, r->message_size);
+	task->message[r->message_size] = '\0';
+	sb_buf_add(&task->body, at + r->message_size, r->body_size);
+	sb_buf_add(&task->timeline, at + r->message_size + r->body_size, r->timeline_size);
+	if (sb_buf_failed(&task->body) || sb_buf_failed(&task->timeline))
 		fail_job(w, "no memory for the answer");
 	else
 		finish(w);
@@ -322,9 +322,9 @@ void sb_worker_step(struct sb_worker *w, double now_s)
 		read_replies(w);
 	if (w->out && w->out_since_s <= 0)
 		w->out_since_s = now_s;
-	if (w->out && now_s - w->out_since_s >= w->options.job_limit_s) {
+	if (w->out && now_s - w->out_since_s >= w->options.task_limit_s) {
 		end_process(w);
-		snprintf(why, sizeof why, "took more than %.0f s", w->options.job_limit_s);
+		snprintf(why, sizeof why, "took more than %.0f s", w->options.task_limit_s);
 		lose(w, why);
 	}
 	send_next(w);
@@ -352,13 +352,13 @@ int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **
 	return 0;
 }
 
-static void free_all(struct sb_worker_task *job)
+static void free_all(struct sb_worker_task *task)
 {
-	while (job) {
-		struct sb_worker_task *next = job->next;
+	while (task) {
+		struct sb_worker_task *next = task->next;
 
-		sb_worker_task_free(job);
-		job = next;
+		sb_worker_task_free(task);
+		task = next;
 	}
 }
 
@@ -388,23 +388,23 @@ uint64_t sb_worker_restarts(const struct sb_worker *w)
 int sb_worker_ask(struct sb_worker *w, enum sb_worker_task_kind kind, const char *key, const char *id,
 	const char *other)
 {
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	if (w->todo_count >= SB_WORKER_QUEUE_MAX)
 		return sb_fail(STROBE_EIO, "too much is being asked for at once; ask again");
-	job = calloc(1, sizeof *job);
-	if (!job)
+	task = calloc(1, sizeof *task);
+	if (!task)
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
-	job->kind = kind;
-	job->key = strdup(key);
-	job->id = strdup(id ? id : "");
-	job->other = strdup(other ? other : "");
-	if (!job->key || !job->id || !job->other) {
-		sb_worker_task_free(job);
+	task->kind = kind;
+	task->key = strdup(key);
+	task->id = strdup(id ? id : "");
+	task->other = strdup(other ? other : "");
+	if (!task->key || !task->id || !task->other) {
+		sb_worker_task_free(task);
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
 	}
-	*w->todo_end = job;
-	w->todo_end = &job->next;
+	*w->todo_end = task;
+	w->todo_end = &task->next;
 	w->todo_count++;
 	send_next(w);
 	return 0;
@@ -412,13 +412,13 @@ int sb_worker_ask(struct sb_worker *w, enum sb_worker_task_kind kind, const char
 
 struct sb_worker_task *sb_worker_take(struct sb_worker *w)
 {
-	struct sb_worker_task *job = w->done;
+	struct sb_worker_task *task = w->done;
 
-	if (!job)
+	if (!task)
 		return NULL;
-	w->done = job->next;
+	w->done = task->next;
 	if (!w->done)
 		w->done_end = &w->done;
-	job->next = NULL;
-	return job;
+	task->next = NULL;
+	return task;
 }

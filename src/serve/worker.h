@@ -1,7 +1,7 @@
 /* A process of its own that reads recordings, so that a bad file never takes the
- * server with it and a large one never makes it wait. The server asks, and is
- * told through a socket; a worker that dies or takes too long is replaced, and
- * the file it was reading is named and left alone from then on. */
+ * server with it and a large one never makes it wait. The server sends it tasks
+ * through a socket. A worker that dies or takes too long is replaced; the file it
+ * was reading is named and not read again. */
 #ifndef SB_SERVE_WORKER_H
 #define SB_SERVE_WORKER_H
 
@@ -38,7 +38,7 @@ struct sb_worker_task {
 	int status; /* 200, or why not: 404, 500 */
 	char message[512]; /* then: in words */
 	enum sb_run_state state; /* REPORT */
-	bool aggregate; /* REPORT: of a job, so that the body is its aggregate */
+	bool aggregate; /* REPORT: a job was asked for, so that the body is its aggregate */
 	struct sb_buf body; /* JSON, or the metrics' text */
 	struct sb_buf timeline; /* REPORT: packed where this build can */
 	struct sb_worker_task *next;
@@ -49,7 +49,7 @@ struct sb_worker_task {
 struct sb_worker;
 struct sb_worker_options {
 	const char *target;
-	double job_limit_s; /* for one job */
+	double task_limit_s; /* for one task */
 	uint64_t memory_bytes; /* address space; 0: no limit */
 	size_t answer_bytes; /* the longest answer */
 	/* A line about a worker that had to be replaced. May be NULL. */
@@ -61,24 +61,24 @@ int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **
 void sb_worker_stop(struct sb_worker *w); /* ends the process, whatever it does; takes NULL */
 /* Readable when there is something to take; changes when the process is replaced. */
 int sb_worker_fd(const struct sb_worker *w);
-/* Queues a job; the texts are copied. */
+/* Queues a task; the texts are copied. */
 int sb_worker_ask(struct sb_worker *w, enum sb_worker_task_kind kind, const char *key, const char *id,
 	const char *other);
 /* Reads what has come, replaces a worker that died or is overdue. Call it when
  * the descriptor is readable, and every second. */
 void sb_worker_step(struct sb_worker *w, double now_s);
-/* The next finished job, NULL: none. The caller frees it. */
+/* The next finished task, NULL: none. The caller frees it. */
 struct sb_worker_task *sb_worker_take(struct sb_worker *w);
-void sb_worker_task_free(struct sb_worker_task *job); /* takes NULL */
+void sb_worker_task_free(struct sb_worker_task *task); /* takes NULL */
 uint64_t sb_worker_restarts(const struct sb_worker *w);
 
 /* ---- the worker's side ---- */
 
-/* Tells the server what is about to be read: false: that killed a worker before. */
 struct sb_worker_link;
+/* Tells the server what is about to be read. False: a worker died of it before, do not read it. */
 bool sb_worker_reading(struct sb_worker_link *link, const char *path);
-typedef void sb_worker_do(void *self, struct sb_worker_task *job, struct sb_worker_link *link);
-/* Does jobs until the server ends. To be called first thing in a process that has SB_WORKER_FD. */
+typedef void sb_worker_do(void *self, struct sb_worker_task *task, struct sb_worker_link *link);
+/* Does tasks until the server ends. To be called first thing in a process that has SB_WORKER_FD. */
 int sb_worker_serve(sb_worker_do *work, void *self);
 
 #endif

@@ -1,4 +1,4 @@
-/* The worker's side: blocking reads and writes, one job after the other. */
+/* The worker's side: blocking reads and writes, one task after the other. */
 #include "serve/worker.h"
 #include "serve/worker_wire.h"
 
@@ -17,7 +17,7 @@
 
 struct sb_worker_link {
 	int fd;
-	char *bad; /* of the job in hand */
+	char *bad; /* of the task in hand */
 	size_t bad_size;
 };
 
@@ -77,18 +77,18 @@ bool sb_worker_reading(struct sb_worker_link *link, const char *path)
 	return true;
 }
 
-static bool give(int fd, const struct sb_worker_task *job)
+static bool give(int fd, const struct sb_worker_task *task)
 {
 	struct sb_worker_reply reply = { .magic = SB_WORKER_MAGIC,
-		.status = job->status,
-		.state = job->state,
-		.aggregate = job->aggregate,
-		.message_size = strlen(job->message),
-		.body_size = job->body.size,
-		.timeline_size = job->timeline.size };
+		.status = task->status,
+		.state = task->state,
+		.aggregate = task->aggregate,
+		.message_size = strlen(task->message),
+		.body_size = task->body.size,
+		.timeline_size = task->timeline.size };
 
-	return put(fd, &reply, sizeof reply) && put(fd, job->message, reply.message_size) &&
-	       put(fd, job->body.data, job->body.size) && put(fd, job->timeline.data, job->timeline.size);
+	return put(fd, &reply, sizeof reply) && put(fd, task->message, reply.message_size) &&
+	       put(fd, task->body.data, task->body.size) && put(fd, task->timeline.data, task->timeline.size);
 }
 
 /* The child of a server that ends has nothing to live for, and no business with
@@ -105,36 +105,36 @@ static void set_limits(uint64_t memory_bytes)
 	(void)memory;
 }
 
-static struct sb_worker_task *get_job(struct sb_worker_link *link, uint64_t *out_memory_bytes)
+static struct sb_worker_task *get_task(struct sb_worker_link *link, uint64_t *out_memory_bytes)
 {
 	struct sb_worker_request r;
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	if (!get(link->fd, &r, sizeof r) || r.magic != SB_WORKER_MAGIC || r.kind >= SB_TASK_KINDS)
 		return NULL;
-	job = calloc(1, sizeof *job);
-	if (!job)
+	task = calloc(1, sizeof *task);
+	if (!task)
 		return NULL;
-	job->kind = (enum sb_worker_task_kind)r.kind;
-	job->target = get_text(link->fd, r.target_size);
-	job->id = job->target ? get_text(link->fd, r.id_size) : NULL;
-	job->other = job->id ? get_text(link->fd, r.other_size) : NULL;
+	task->kind = (enum sb_worker_task_kind)r.kind;
+	task->target = get_text(link->fd, r.target_size);
+	task->id = task->target ? get_text(link->fd, r.id_size) : NULL;
+	task->other = task->id ? get_text(link->fd, r.other_size) : NULL;
 	free(link->bad);
-	link->bad = job->other ? get_text(link->fd, r.bad_size) : NULL;
+	link->bad = task->other ? get_text(link->fd, r.bad_size) : NULL;
 	link->bad_size = link->bad ? r.bad_size : 0;
 	if (!link->bad) {
-		sb_worker_task_free(job);
+		sb_worker_task_free(task);
 		return NULL;
 	}
 	*out_memory_bytes = r.memory_bytes;
-	return job;
+	return task;
 }
 
 int sb_worker_serve(sb_worker_do *work, void *self)
 {
 	const char *number = getenv(SB_WORKER_FD);
 	struct sb_worker_link link = { .fd = number ? atoi(number) : -1 };
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 	uint64_t memory_bytes;
 	bool limited = false, more = true;
 
@@ -144,14 +144,14 @@ int sb_worker_serve(sb_worker_do *work, void *self)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is the server's */
-	while (more && (job = get_job(&link, &memory_bytes))) {
+	while (more && (task = get_task(&link, &memory_bytes))) {
 		if (!limited)
 			set_limits(memory_bytes);
 		limited = true;
-		job->status = 200;
-		work(self, job, &link);
-		more = give(link.fd, job);
-		sb_worker_task_free(job);
+		task->status = 200;
+		work(self, task, &link);
+		more = give(link.fd, task);
+		sb_worker_task_free(task);
 	}
 	free(link.bad);
 	return 0;

@@ -17,7 +17,7 @@ struct sb_worker_request {
 
 struct sb_worker_reply {
 	uint32_t magic;
-	uint32_t reading_size; /* more than 0: this is about to be read; the job goes on */
+	uint32_t reading_size; /* more than 0: this is about to be read; the task goes on */
 	int32_t status;
 	uint32_t state;
 	uint32_t aggregate, unused;

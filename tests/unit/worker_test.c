@@ -22,29 +22,29 @@ static void on_log(void *self, const char *line)
 }
 
 /* Behaves as the id says. */
-static void act(void *self, struct sb_worker_task *job, struct sb_worker_link *link)
+static void act(void *self, struct sb_worker_task *task, struct sb_worker_link *link)
 {
-	bool good = !job->id[0] || sb_worker_reading(link, job->id);
+	bool good = !task->id[0] || sb_worker_reading(link, task->id);
 
 	if (!good)
-		snprintf(job->message, sizeof job->message, "left alone");
-	job->status = good ? 200 : 500;
-	if (good && !strncmp(job->id, "crash", 5))
+		snprintf(task->message, sizeof task->message, "left alone");
+	task->status = good ? 200 : 500;
+	if (good && !strncmp(task->id, "crash", 5))
 		raise(SIGSEGV);
-	if (good && !strncmp(job->id, "hang", 4))
+	if (good && !strncmp(task->id, "hang", 4))
 		for (;;)
 			pause();
-	if (good && !strncmp(job->id, "huge", 4))
+	if (good && !strncmp(task->id, "huge", 4))
 		for (int i = 0; i < 5000; i++)
-			sb_buf_puts(&job->body, "more than anybody wants to read. ");
-	sb_buf_printf(&job->body, "%s:%s", job->target, job->id);
-	job->state = SB_RUN_ENDED;
+			sb_buf_puts(&task->body, "more than anybody wants to read. ");
+	sb_buf_printf(&task->body, "%s:%s", task->target, task->id);
+	task->state = SB_RUN_ENDED;
 }
 
 static int set_up(void **state)
 {
 	struct sb_worker_options o = {
-		.target = "/the/runs", .job_limit_s = 60, .answer_bytes = 100000, .log = on_log
+		.target = "/the/runs", .task_limit_s = 60, .answer_bytes = 100000, .log = on_log
 	};
 	struct sb_worker *w = NULL;
 
@@ -66,12 +66,12 @@ static struct sb_worker_task *next(struct sb_worker *w, double now_s)
 {
 	for (int i = 0; i < 600; i++) {
 		struct pollfd p = { .fd = sb_worker_fd(w), .events = POLLIN };
-		struct sb_worker_task *job;
+		struct sb_worker_task *task;
 
 		sb_worker_step(w, now_s);
-		job = sb_worker_take(w);
-		if (job)
-			return job;
+		task = sb_worker_take(w);
+		if (task)
+			return task;
 		p.fd = sb_worker_fd(w);
 		poll(&p, 1, 100);
 	}
@@ -80,13 +80,13 @@ static struct sb_worker_task *next(struct sb_worker *w, double now_s)
 
 static struct sb_worker_task *ask(struct sb_worker *w, const char *id)
 {
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, id, id, ""), 0);
-	job = next(w, 1000);
-	assert_non_null(job);
-	assert_string_equal(job->key, id);
-	return job;
+	task = next(w, 1000);
+	assert_non_null(task);
+	assert_string_equal(task->key, id);
+	return task;
 }
 
 static void jobs_are_answered_in_order(void **state)
@@ -96,13 +96,13 @@ static void jobs_are_answered_in_order(void **state)
 	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "a", "one", ""), 0);
 	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "b", "two", ""), 0);
 	for (int i = 0; i < 2; i++) {
-		struct sb_worker_task *job = next(w, 1000);
+		struct sb_worker_task *task = next(w, 1000);
 
-		assert_non_null(job);
-		assert_int_equal(job->status, 200);
-		assert_int_equal(job->state, SB_RUN_ENDED);
-		assert_string_equal(job->body.data, i ? "/the/runs:two" : "/the/runs:one");
-		sb_worker_task_free(job);
+		assert_non_null(task);
+		assert_int_equal(task->status, 200);
+		assert_int_equal(task->state, SB_RUN_ENDED);
+		assert_string_equal(task->body.data, i ? "/the/runs:two" : "/the/runs:one");
+		sb_worker_task_free(task);
 	}
 	assert_int_equal(sb_worker_restarts(w), 0);
 }
@@ -110,20 +110,20 @@ static void jobs_are_answered_in_order(void **state)
 static void a_file_that_kills_the_worker_is_named_and_left_alone(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_worker_task *job = ask(w, "crash.strobe");
+	struct sb_worker_task *task = ask(w, "crash.strobe");
 
-	assert_int_equal(job->status, 500);
-	assert_non_null(strstr(job->message, "signal 11"));
-	assert_non_null(strstr(job->message, "'crash.strobe'"));
+	assert_int_equal(task->status, 500);
+	assert_non_null(strstr(task->message, "signal 11"));
+	assert_non_null(strstr(task->message, "'crash.strobe'"));
 	assert_non_null(strstr(said, "'crash.strobe'"));
-	sb_worker_task_free(job);
-	job = ask(w, "good.strobe"); /* a new process answers */
-	assert_int_equal(job->status, 200);
-	sb_worker_task_free(job);
-	job = ask(w, "crash.strobe"); /* and does not fall for it again */
-	assert_int_equal(job->status, 500);
-	assert_string_equal(job->message, "left alone");
-	sb_worker_task_free(job);
+	sb_worker_task_free(task);
+	task = ask(w, "good.strobe"); /* a new process answers */
+	assert_int_equal(task->status, 200);
+	sb_worker_task_free(task);
+	task = ask(w, "crash.strobe"); /* and does not fall for it again */
+	assert_int_equal(task->status, 500);
+	assert_string_equal(task->message, "left alone");
+	sb_worker_task_free(task);
 	assert_int_equal(sb_worker_restarts(w), 1);
 	assert_int_equal(said_count, 1);
 }
@@ -131,19 +131,19 @@ static void a_file_that_kills_the_worker_is_named_and_left_alone(void **state)
 static void metrics_are_tried_again_without_the_bad_file(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	assert_int_equal(sb_worker_ask(w, SB_TASK_METRICS, "m", "crash.strobe", ""), 0);
-	job = next(w, 1000);
-	assert_non_null(job);
-	assert_string_equal(job->message, "left alone"); /* the second worker's word */
-	sb_worker_task_free(job);
+	task = next(w, 1000);
+	assert_non_null(task);
+	assert_string_equal(task->message, "left alone"); /* the second worker's word */
+	sb_worker_task_free(task);
 }
 
 static void a_worker_that_hangs_is_replaced(void **state)
 {
 	struct sb_worker *w = *state;
-	struct sb_worker_task *job;
+	struct sb_worker_task *task;
 
 	assert_int_equal(sb_worker_ask(w, SB_TASK_REPORT, "h", "hang.strobe", ""), 0);
 	sb_worker_step(w, 1000);
@@ -155,23 +155,23 @@ static void a_worker_that_hangs_is_replaced(void **state)
 	}
 	sb_worker_step(w, 1059);
 	assert_null(sb_worker_take(w));
-	job = next(w, 1060);
-	assert_non_null(job);
-	assert_int_equal(job->status, 500);
-	assert_non_null(strstr(job->message, "took more than 60 s while reading 'hang.strobe'"));
-	sb_worker_task_free(job);
-	job = ask(w, "good.strobe");
-	assert_int_equal(job->status, 200);
-	sb_worker_task_free(job);
+	task = next(w, 1060);
+	assert_non_null(task);
+	assert_int_equal(task->status, 500);
+	assert_non_null(strstr(task->message, "took more than 60 s while reading 'hang.strobe'"));
+	sb_worker_task_free(task);
+	task = ask(w, "good.strobe");
+	assert_int_equal(task->status, 200);
+	sb_worker_task_free(task);
 }
 
 static void an_answer_too_long_is_not_taken(void **state)
 {
-	struct sb_worker_task *job = ask(*state, "huge.strobe");
+	struct sb_worker_task *task = ask(*state, "huge.strobe");
 
-	assert_int_equal(job->status, 500);
-	assert_int_equal(job->body.size, 0);
-	sb_worker_task_free(job);
+	assert_int_equal(task->status, 500);
+	assert_int_equal(task->body.size, 0);
+	sb_worker_task_free(task);
 }
 
 static void too_many_jobs_are_refused(void **state)
