@@ -47,7 +47,7 @@ static const struct command_option options[] = {
 	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
 };
 
-struct bench_job {
+struct benchmark {
 	struct sb_bench bench;
 	struct bench_plan plan;
 	struct bench_child child;
@@ -60,48 +60,49 @@ struct bench_job {
 };
 
 /* Warm-up is made of processes, or with marks of the first marks of each. */
-static int warmup_runs(const struct bench_job *job)
+static int warmup_runs(const struct benchmark *benchmark)
 {
-	return job->marks ? 0 : job->bench.warmup;
+	return benchmark->marks ? 0 : benchmark->bench.warmup;
 }
 
-static int runs_each(const struct bench_job *job)
+static int runs_each(const struct benchmark *benchmark)
 {
-	return warmup_runs(job) + job->bench.iterations;
+	return warmup_runs(benchmark) + benchmark->bench.iterations;
 }
 
 /* ---- time left ---------------------------------------------------------- */
 
-static void estimate_left(struct bench_job *job)
+static void estimate_left(struct benchmark *benchmark)
 {
-	int each = runs_each(job);
+	int each = runs_each(benchmark);
 	double known = 0, left = 0;
 	int runs = 0;
 
-	for (size_t i = 0; i < job->bench.row_count; i++) {
-		known += job->row_seconds[i];
-		runs += job->row_runs[i];
+	for (size_t i = 0; i < benchmark->bench.row_count; i++) {
+		known += benchmark->row_seconds[i];
+		runs += benchmark->row_runs[i];
 	}
-	job->progress.done = 0;
-	for (size_t i = 0; i < job->bench.row_count; i++) {
-		const struct sb_bench_row *row = &job->bench.rows[i];
-		int open = row->state == SB_BENCH_OK ? each - job->row_runs[i] : 0;
+	benchmark->progress.done = 0;
+	for (size_t i = 0; i < benchmark->bench.row_count; i++) {
+		const struct sb_bench_row *row = &benchmark->bench.rows[i];
+		int open = row->state == SB_BENCH_OK ? each - benchmark->row_runs[i] : 0;
 
-		job->progress.done += (size_t)(each - open);
+		benchmark->progress.done += (size_t)(each - open);
 		if (runs)
-			left += open *
-				(job->row_runs[i] ? job->row_seconds[i] / job->row_runs[i] : known / runs);
+			left += open * (benchmark->row_runs[i]
+						       ? benchmark->row_seconds[i] / benchmark->row_runs[i]
+						       : known / runs);
 	}
-	job->progress.left_s = runs ? left : -1;
+	benchmark->progress.left_s = runs ? left : -1;
 }
 
 static void tick(void *context)
 {
-	struct bench_job *job = context;
+	struct benchmark *benchmark = context;
 
-	if (job->progress.left_s > 1)
-		job->progress.left_s -= 1;
-	progress_draw(&job->progress);
+	if (benchmark->progress.left_s > 1)
+		benchmark->progress.left_s -= 1;
+	progress_draw(&benchmark->progress);
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -115,63 +116,67 @@ static int end_row(struct sb_bench_row *row, const struct bench_run *run)
 }
 
 /* One that was not recorded runs once more for it. */
-static int end_row_without_memory(struct bench_job *job, size_t i, const struct bench_run *run)
+static int end_row_without_memory(struct benchmark *benchmark, size_t i, const struct bench_run *run)
 {
-	struct sb_bench_row *row = &job->bench.rows[i];
+	struct sb_bench_row *row = &benchmark->bench.rows[i];
 
-	job->progress.label = "recorded, for what held the memory";
-	progress_draw(&job->progress);
-	row->held = job->marks ? bench_held_words(job->folder)
-			       : bench_held_again(&job->child, job->plan.commands[i]);
+	benchmark->progress.label = "recorded, for what held the memory";
+	progress_draw(&benchmark->progress);
+	row->held = benchmark->marks ? bench_held_words(benchmark->folder)
+				     : bench_held_again(&benchmark->child, benchmark->plan.commands[i]);
 	return end_row(row, run);
 }
 
-static int add_marks(struct bench_job *job, struct sb_bench_row *row)
+static int add_marks(struct benchmark *benchmark, struct sb_bench_row *row)
 {
 	struct bench_run nothing = { .state = SB_BENCH_EMPTY };
 	size_t added;
 
-	if (bench_marks_read(job->folder, job->marks, (size_t)job->bench.warmup, row, &added))
+	if (bench_marks_read(
+		    benchmark->folder, benchmark->marks, (size_t)benchmark->bench.warmup, row, &added))
 		return complain_last();
 	snprintf(nothing.reason, sizeof nothing.reason, "the recording has no %s past %d for warm-up",
-		*job->marks ? job->marks : "generations, iterations or steps", job->bench.warmup);
+		*benchmark->marks ? benchmark->marks : "generations, iterations or steps",
+		benchmark->bench.warmup);
 	return added ? 0 : end_row(row, &nothing);
 }
 
-static int run_child(struct bench_job *job, size_t i, struct bench_run *out_run)
+static int run_child(struct benchmark *benchmark, size_t i, struct bench_run *out_run)
 {
-	char **recorded = job->marks ? bench_marks_command(job->plan.commands[i], job->folder) : NULL;
+	char **recorded = benchmark->marks
+				  ? bench_marks_command(benchmark->plan.commands[i], benchmark->folder)
+				  : NULL;
 	int err;
 
-	if (job->marks && !recorded)
+	if (benchmark->marks && !recorded)
 		return complain_last();
-	err = bench_child_run(&job->child, recorded ? recorded : job->plan.commands[i], out_run);
+	err = bench_child_run(&benchmark->child, recorded ? recorded : benchmark->plan.commands[i], out_run);
 	free(recorded);
 	return err ? complain_last() : 0;
 }
 
-static int run_row(struct bench_job *job, size_t i, bool counts)
+static int run_row(struct benchmark *benchmark, size_t i, bool counts)
 {
-	struct sb_bench_row *row = &job->bench.rows[i];
+	struct sb_bench_row *row = &benchmark->bench.rows[i];
 	struct bench_run run;
 
-	job->progress.label = job->bench.row_count > 1 ? row->name : counts ? "" : "warm-up";
-	estimate_left(job);
-	progress_draw(&job->progress);
-	if (run_child(job, i, &run))
+	benchmark->progress.label = benchmark->bench.row_count > 1 ? row->name : counts ? "" : "warm-up";
+	estimate_left(benchmark);
+	progress_draw(&benchmark->progress);
+	if (run_child(benchmark, i, &run))
 		return EXIT_USAGE;
-	job->bench.interrupted = run.interrupted;
+	benchmark->bench.interrupted = run.interrupted;
 	if (run.interrupted)
 		return 0;
 	if (run.state == SB_BENCH_OOM)
-		return end_row_without_memory(job, i, &run);
+		return end_row_without_memory(benchmark, i, &run);
 	if (run.state != SB_BENCH_OK)
 		return end_row(row, &run);
-	job->row_seconds[i] += run.seconds;
-	job->row_runs[i]++;
+	benchmark->row_seconds[i] += run.seconds;
+	benchmark->row_runs[i]++;
 	row->peak_memory_bytes = fmax(row->peak_memory_bytes, run.peak_memory_bytes);
-	if (job->marks)
-		return add_marks(job, row);
+	if (benchmark->marks)
+		return add_marks(benchmark, row);
 	if (counts && sb_bench_add(row, run.seconds))
 		return complain_last();
 	return 0;
@@ -179,23 +184,24 @@ static int run_row(struct bench_job *job, size_t i, bool counts)
 
 /* Rows take turns, so that a machine that warms up or wanders touches all of
  * them alike. A row that fails is out; the others go on. */
-static int run_all(struct bench_job *job)
+static int run_all(struct benchmark *benchmark)
 {
-	int each = runs_each(job);
+	int each = runs_each(benchmark);
 	int code = 0;
 
-	job->row_seconds = calloc(job->bench.row_count, sizeof *job->row_seconds);
-	job->row_runs = calloc(job->bench.row_count, sizeof *job->row_runs);
-	if (!job->row_seconds || !job->row_runs)
+	benchmark->row_seconds = calloc(benchmark->bench.row_count, sizeof *benchmark->row_seconds);
+	benchmark->row_runs = calloc(benchmark->bench.row_count, sizeof *benchmark->row_runs);
+	if (!benchmark->row_seconds || !benchmark->row_runs)
 		return complain("no memory");
-	progress_init(&job->progress, job->bench.row_count * (size_t)each);
-	job->child.tick = tick;
-	job->child.context = job;
+	progress_init(&benchmark->progress, benchmark->bench.row_count * (size_t)each);
+	benchmark->child.tick = tick;
+	benchmark->child.context = benchmark;
 	for (int round = 0; round < each; round++)
-		for (size_t i = 0; i < job->bench.row_count && !code && !job->bench.interrupted; i++)
-			if (job->bench.rows[i].state == SB_BENCH_OK)
-				code = run_row(job, i, round >= warmup_runs(job));
-	progress_clear(&job->progress);
+		for (size_t i = 0; i < benchmark->bench.row_count && !code && !benchmark->bench.interrupted;
+			i++)
+			if (benchmark->bench.rows[i].state == SB_BENCH_OK)
+				code = run_row(benchmark, i, round >= warmup_runs(benchmark));
+	progress_clear(&benchmark->progress);
 	return code;
 }
 
@@ -267,21 +273,21 @@ static int check_pair(const struct args *args)
 	return 0;
 }
 
-static int read_options(const struct args *args, struct bench_job *job)
+static int read_options(const struct args *args, struct benchmark *benchmark)
 {
 	const char *format = output_format(args);
 	size_t iterations = args_has(args, "marks") ? 1 : 10, warmup = 1;
 
-	job->bench.target_fps = job->frames = NAN;
+	benchmark->bench.target_fps = benchmark->frames = NAN;
 	if (!args_count(args, "iterations", 1, 1000000, &iterations) ||
 		!args_count(args, "warmup", 0, 1000000, &warmup) ||
-		!args_number(args, "frames", 1, 1e9, &job->frames) ||
-		!args_number(args, "target-fps", 0.001, 1e9, &job->bench.target_fps) ||
-		!args_number(args, "timeout", 0.001, 1e9, &job->child.timeout_s))
+		!args_number(args, "frames", 1, 1e9, &benchmark->frames) ||
+		!args_number(args, "target-fps", 0.001, 1e9, &benchmark->bench.target_fps) ||
+		!args_number(args, "timeout", 0.001, 1e9, &benchmark->child.timeout_s))
 		return EXIT_USAGE;
-	job->bench.iterations = (int)iterations;
-	job->bench.warmup = (int)warmup;
-	job->child.show_output = args_has(args, "show-output");
+	benchmark->bench.iterations = (int)iterations;
+	benchmark->bench.warmup = (int)warmup;
+	benchmark->child.show_output = args_has(args, "show-output");
 	if (check_pair(args))
 		return EXIT_USAGE;
 	if (is_pair(args))
@@ -296,14 +302,14 @@ static int read_options(const struct args *args, struct bench_job *job)
 		return complain("--ladder and --sweep cannot be combined");
 	if (!args_has(args, "ladder") && (!args->after_dashes || !args->after_dashes[0]))
 		return complain("no command; strobe bench [OPTIONS] -- COMMAND [ARG...]");
-	job->marks = args_value(args, "marks");
-	job->bench.marks = job->marks != NULL;
-	if (!isnan(job->bench.target_fps) && isnan(job->frames) && !job->marks)
+	benchmark->marks = args_value(args, "marks");
+	benchmark->bench.marks = benchmark->marks != NULL;
+	if (!isnan(benchmark->bench.target_fps) && isnan(benchmark->frames) && !benchmark->marks)
 		return complain("--target-fps needs to know the frames of a run: add --frames N");
 	return 0;
 }
 
-static int make_plan(const struct args *args, struct bench_job *job)
+static int make_plan(const struct args *args, struct benchmark *benchmark)
 {
 	const char *sweeps[64], *ladder = args_value(args, "ladder");
 	size_t count = 0;
@@ -312,43 +318,45 @@ static int make_plan(const struct args *args, struct bench_job *job)
 	while (count < 64 && (sweeps[count] = args_nth(args, "sweep", count)))
 		count++;
 	if (ladder)
-		err = bench_plan_ladder(ladder, args->after_dashes, &job->bench, &job->plan);
+		err = bench_plan_ladder(ladder, args->after_dashes, &benchmark->bench, &benchmark->plan);
 	else
-		err = bench_plan_sweep(sweeps, count, args->after_dashes, &job->bench, &job->plan);
+		err = bench_plan_sweep(
+			sweeps, count, args->after_dashes, &benchmark->bench, &benchmark->plan);
 	if (err)
 		return complain_last();
-	for (size_t i = 0; i < job->bench.row_count; i++)
-		job->bench.rows[i].frames_per_clip = job->frames;
-	job->bench.command = args->after_dashes && args->after_dashes[0]
-				     ? bench_command_text(args->after_dashes)
-				     : strdup(ladder);
-	return job->bench.command ? 0 : complain("no memory");
+	for (size_t i = 0; i < benchmark->bench.row_count; i++)
+		benchmark->bench.rows[i].frames_per_clip = benchmark->frames;
+	benchmark->bench.command = args->after_dashes && args->after_dashes[0]
+					   ? bench_command_text(args->after_dashes)
+					   : strdup(ladder);
+	return benchmark->bench.command ? 0 : complain("no memory");
 }
 
 static int run(struct args *args)
 {
-	struct bench_job job = { 0 };
-	int code = read_options(args, &job);
+	struct benchmark benchmark = { 0 };
+	int code = read_options(args, &benchmark);
 
 	if (!code && is_pair(args))
-		return bench_pair_run(args, &job.child, job.bench.warmup, job.bench.iterations);
+		return bench_pair_run(
+			args, &benchmark.child, benchmark.bench.warmup, benchmark.bench.iterations);
 	if (!code)
 		code = output_check(args_value(args, "output"));
 	if (!code)
-		code = make_plan(args, &job);
-	if (!code && job.marks && bench_marks_begin(job.folder, sizeof job.folder))
+		code = make_plan(args, &benchmark);
+	if (!code && benchmark.marks && bench_marks_begin(benchmark.folder, sizeof benchmark.folder))
 		code = complain_last();
 	if (!code)
-		code = run_all(&job);
-	if (!code && sb_bench_compute(&job.bench))
+		code = run_all(&benchmark);
+	if (!code && sb_bench_compute(&benchmark.bench))
 		code = complain_last();
 	if (!code)
-		code = print_result(args, &job.bench);
-	bench_marks_done(job.folder);
-	bench_plan_done(&job.plan);
-	sb_bench_done(&job.bench);
-	free(job.row_seconds);
-	free(job.row_runs);
+		code = print_result(args, &benchmark.bench);
+	bench_marks_done(benchmark.folder);
+	bench_plan_done(&benchmark.plan);
+	sb_bench_done(&benchmark.bench);
+	free(benchmark.row_seconds);
+	free(benchmark.row_runs);
 	return code;
 }
 

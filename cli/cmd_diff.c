@@ -42,7 +42,7 @@ struct side {
 	size_t count;
 };
 
-struct diff_job {
+struct diff_question {
 	struct side base, now;
 	struct sb_gate *gates;
 	size_t gate_count;
@@ -77,15 +77,15 @@ static int add_list(const struct args *args, struct side *side, const char *list
 	return code;
 }
 
-static int load_lists(const struct args *args, struct diff_job *job)
+static int load_lists(const struct args *args, struct diff_question *question)
 {
 	const char *list;
 	int code = 0;
 
 	for (size_t i = 0; !code && (list = args_nth(args, "base", i)); i++)
-		code = add_list(args, &job->base, list);
+		code = add_list(args, &question->base, list);
 	for (size_t i = 0; !code && (list = args_nth(args, "new", i)); i++)
-		code = add_list(args, &job->now, list);
+		code = add_list(args, &question->now, list);
 	return code;
 }
 
@@ -95,29 +95,31 @@ static bool is_same_run(const struct sb_facts *a, const struct sb_facts *b)
 }
 
 /* BASE NEW; BASE alone is set against the last run. */
-static int load_sides(const struct args *args, struct diff_job *job)
+static int load_sides(const struct args *args, struct diff_question *question)
 {
-	int code = load_lists(args, job), used = 0;
+	int code = load_lists(args, question), used = 0;
 	const char *base = NULL, *now = NULL;
 
 	if (code)
 		return code;
-	if (!job->base.count && used < args->count)
+	if (!question->base.count && used < args->count)
 		base = args->values[used++];
-	if (!job->now.count)
+	if (!question->now.count)
 		now = used < args->count ? args->values[used++] : "last";
-	if (used < args->count || (!base && !job->base.count))
+	if (used < args->count || (!base && !question->base.count))
 		return complain("diff takes BASE and NEW, or --base A1,A2 --new B1,B2");
 	if (now)
-		code = add(args, &job->now, now, NULL);
+		code = add(args, &question->now, now, NULL);
 	/* "best" is the best of the runs that NEW is one of */
 	if (!code && base)
-		code = add(args, &job->base, base, job->now.count ? job->now.all[0]->name : NULL);
-	if (!code && (!job->base.count || !job->now.count))
+		code = add(
+			args, &question->base, base, question->now.count ? question->now.all[0]->name : NULL);
+	if (!code && (!question->base.count || !question->now.count))
 		code = complain("--base and --new need at least one run each");
-	if (!code && base && !strcmp(base, "best") && is_same_run(job->base.all[0], job->now.all[0]))
+	if (!code && base && !strcmp(base, "best") &&
+		is_same_run(question->base.all[0], question->now.all[0]))
 		complain("no other run of '%s' in the history was as fast: NEW is set against itself",
-			job->now.all[0]->name);
+			question->now.all[0]->name);
 	return code;
 }
 
@@ -203,7 +205,7 @@ static int run(struct args *args)
 {
 	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing") };
 	const char *format;
-	struct diff_job job = { 0 };
+	struct diff_question question = { 0 };
 	uint32_t part_count = parts_of(args);
 	int code = 0;
 
@@ -218,29 +220,30 @@ static int run(struct args *args)
 	if (!code)
 		code = read_min_psnr(args, &o.min_psnr_db);
 	if (!code)
-		code = gate_arg_read(args, &job.gates, &job.gate_count);
+		code = gate_arg_read(args, &question.gates, &question.gate_count);
 	if (!code && part_count == 2) {
-		code = add_part(args, &job.base, args->values[0], 1);
+		code = add_part(args, &question.base, args->values[0], 1);
 		if (!code)
-			code = add_part(args, &job.now, args->values[0], 2);
+			code = add_part(args, &question.now, args->values[0], 2);
 	} else if (!code) {
-		code = load_sides(args, &job);
+		code = load_sides(args, &question);
 	}
-	o.gates = job.gates;
-	o.gate_count = job.gate_count;
-	if (!code && sb_compare((const struct sb_facts *const *)job.base.all, job.base.count,
-			     (const struct sb_facts *const *)job.now.all, job.now.count, &o, &job.comparison))
+	o.gates = question.gates;
+	o.gate_count = question.gate_count;
+	if (!code && sb_compare((const struct sb_facts *const *)question.base.all, question.base.count,
+			     (const struct sb_facts *const *)question.now.all, question.now.count, &o,
+			     &question.comparison))
 		code = complain_last();
 	if (!code && args_has(args, "template"))
-		code = print_journal(args, (struct side[]){ job.base, job.now }, 2, format);
+		code = print_journal(args, (struct side[]){ question.base, question.now }, 2, format);
 	else if (!code)
-		code = diff_output_print(args, job.comparison, format);
+		code = diff_output_print(args, question.comparison, format);
 	if (!code)
-		code = diff_output_verdict(args, job.comparison, format);
-	sb_comparison_free(job.comparison);
-	sb_gates_free(job.gates, job.gate_count);
-	side_done(&job.base);
-	side_done(&job.now);
+		code = diff_output_verdict(args, question.comparison, format);
+	sb_comparison_free(question.comparison);
+	sb_gates_free(question.gates, question.gate_count);
+	side_done(&question.base);
+	side_done(&question.now);
 	return code;
 }
 

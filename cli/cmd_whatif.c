@@ -33,15 +33,15 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-struct whatif_job {
+struct whatif_question {
 	struct sb_facts *run;
 	struct sb_vec others; /* struct sb_facts * */
 };
 
 static int add(void *self, struct sb_facts *facts)
 {
-	struct whatif_job *job = self;
-	struct sb_facts **slot = sb_vec_push(&job->others, sizeof *slot);
+	struct whatif_question *question = self;
+	struct sb_facts **slot = sb_vec_push(&question->others, sizeof *slot);
 
 	if (!slot) {
 		sb_facts_free(facts);
@@ -52,24 +52,24 @@ static int add(void *self, struct sb_facts *facts)
 }
 
 /* Runs of the same name whose folders are still there. What cannot be read is left out without a message. */
-static int load_remembered(struct whatif_job *job)
+static int load_remembered(struct whatif_question *question)
 {
-	struct sb_history_filter filter = { .name = job->run->name, .limit = REMEMBERED };
+	struct sb_history_filter filter = { .name = question->run->name, .limit = REMEMBERED };
 	struct sb_history_run *runs = NULL;
 	struct sb_history *h = NULL;
 	size_t count = 0;
 	int code = 0;
 
-	if (!*job->run->name || sb_history_open(NULL, &h) || sb_history_list(h, &filter, &runs, &count))
+	if (!*question->run->name || sb_history_open(NULL, &h) || sb_history_list(h, &filter, &runs, &count))
 		count = 0;
 	for (size_t i = 0; i < count && !code; i++) {
 		struct sb_facts *facts = NULL;
 
 		if (!runs[i].dir || access(runs[i].dir, R_OK) || !runs[i].complete ||
-			runs[i].start_real_ns == job->run->start_real_ns ||
+			runs[i].start_real_ns == question->run->start_real_ns ||
 			facts_arg_load(runs[i].dir, NULL, false, &facts))
 			continue;
-		code = add(job, facts);
+		code = add(question, facts);
 	}
 	sb_history_runs_free(runs, count);
 	sb_history_close(h);
@@ -94,18 +94,18 @@ static int slowest_rank(const char *spec, char *out, size_t size)
 	return 0;
 }
 
-static int load(const struct args *args, const char *spec, struct whatif_job *job)
+static int load(const struct args *args, const char *spec, struct whatif_question *question)
 {
 	char rank[PATH_MAX + 32];
 	const char *list;
 	int code = job_arg_is_job(spec) ? slowest_rank(spec, rank, sizeof rank) : 0;
 
 	if (!code)
-		code = facts_arg_open(args, job_arg_is_job(spec) ? rank : spec, NULL, &job->run);
+		code = facts_arg_open(args, job_arg_is_job(spec) ? rank : spec, NULL, &question->run);
 	for (size_t i = 0; !code && (list = args_nth(args, "with", i)); i++)
-		code = facts_arg_open_list(args, list, add, job);
+		code = facts_arg_open_list(args, list, add, question);
 	if (!code && !args_has(args, "no-history"))
-		code = load_remembered(job);
+		code = load_remembered(question);
 	return code;
 }
 
@@ -124,14 +124,14 @@ static int print(const struct args *args, const struct sb_whatif *w, const char 
 	return code;
 }
 
-static void job_done(struct whatif_job *job)
+static void question_done(struct whatif_question *question)
 {
-	struct sb_facts **all = job->others.items;
+	struct sb_facts **all = question->others.items;
 
-	for (size_t i = 0; i < job->others.count; i++)
+	for (size_t i = 0; i < question->others.count; i++)
 		sb_facts_free(all[i]);
-	sb_vec_done(&job->others);
-	sb_facts_free(job->run);
+	sb_vec_done(&question->others);
+	sb_facts_free(question->run);
 }
 
 static int run(struct args *args)
@@ -140,7 +140,7 @@ static int run(struct args *args)
 	bool has_run = args->count > 0 && !strchr(args->values[0], '=');
 	const char *const *settings = (const char *const *)args->values + has_run;
 	size_t setting_count = (size_t)(args->count - has_run);
-	struct whatif_job job = { 0 };
+	struct whatif_question question = { 0 };
 	struct sb_whatif *w = NULL;
 	int code;
 
@@ -148,14 +148,14 @@ static int run(struct args *args)
 		return complain("--format is text or json, not '%s'", format);
 	if (!setting_count)
 		return complain("whatif takes RUN and STAGE.SETTING=NUMBER: strobe whatif last 3b.iters=8");
-	code = load(args, has_run ? args->values[0] : "last", &job);
-	if (!code && sb_whatif(job.run, (const struct sb_facts *const *)job.others.items, job.others.count,
-			     settings, setting_count, &w))
+	code = load(args, has_run ? args->values[0] : "last", &question);
+	if (!code && sb_whatif(question.run, (const struct sb_facts *const *)question.others.items,
+			     question.others.count, settings, setting_count, &w))
 		code = complain_last();
 	if (!code)
 		code = print(args, w, format);
 	sb_whatif_free(w);
-	job_done(&job);
+	question_done(&question);
 	return code;
 }
 
