@@ -118,7 +118,7 @@ static int load_sides(const struct args *args, struct diff_question *question)
 		code = complain("--base and --new need at least one run each");
 	if (!code && base && !strcmp(base, "best") &&
 		is_same_run(question->base.all[0], question->now.all[0]))
-		complain("no other run of '%s' in the history was as fast: NEW is set against itself",
+		complain("NEW is itself the fastest run of '%s' in the history: it is compared with itself",
 			question->now.all[0]->name);
 	return code;
 }

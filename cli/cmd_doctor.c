@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 static const struct command_option options[] = {
-	{ "json", 0, NULL, "the same as JSON", false, false },
-	{ "bundle", 0, "FILE", "write what a bug report needs, without names and secrets", false, false },
+	{ "json", 0, NULL, "print the checks as JSON", false, false },
+	{ "bundle", 0, "FILE", "write a file for a bug report, without names and secrets", false, false },
 	{ 0 },
 };
 
@@ -113,7 +113,7 @@ static int run(struct args *args)
 	int code = EXIT_OK;
 
 	if (args->count)
-		return complain("takes no argument, not '%s'", args->values[0]);
+		return complain("doctor takes no argument, not '%s'", args->values[0]);
 	if (bundle && json)
 		return complain("--bundle and --json cannot be combined");
 	report.results = calloc(check_count(), sizeof *report.results);
@@ -137,10 +137,9 @@ const struct command cmd_doctor = {
 	.usage = "[--json | --bundle FILE]",
 	.summary = "what works here (GPU, NVML, CUPTI, NVTX, permissions) and how to fix the rest",
 	.description =
-		"Looks at the machine, the GPU drivers, the Python of this shell and this build: what is "
-		"ok,\n"
-		"what is missing, and what to do about it. Makes no CUDA context.\n"
-		"Exit code 1 when nothing could be recorded here.",
+		"Checks the machine, the GPU drivers, the Python of this shell and this build. Prints what\n"
+		"works, what is missing, and how to fix it. Makes no CUDA context.\n"
+		"The exit code is 1 if nothing can be recorded here.",
 	.examples = "  strobe doctor\n  strobe doctor --json | jq '.checks[] | select(.state != \"ok\")'\n  "
 		    "strobe doctor --bundle bug.md",
 	.options = options,

@@ -26,12 +26,12 @@ static const struct command_option options[] = {
 	{ "limit", 'n', "N", "at most N runs (list 20, trend 200)", false, false },
 	{ "keep", 0, "N", "prune: keep the newest N of each name", false, false },
 	{ "older-than", 0, "TIME", "prune: forget runs that started before 90d, 12h... ago", false, false },
-	{ "gone", 0, NULL, "prune: forget runs whose folder is gone", false, false },
-	{ "dry-run", 0, NULL, "prune: only say how many", false, false },
+	{ "gone", 0, NULL, "prune: remove runs whose folder was deleted", false, false },
+	{ "dry-run", 0, NULL, "prune: print how many, delete nothing", false, false },
 	{ "from", 0, "URL", "trend: from the warehouse clickhouse://HOST:PORT/DB, or https://", false,
 		false },
 	{ "format", 0, "FORMAT", "text or json (text)", false, false },
-	{ "db", 0, "FILE", "another history than $STROBE_HISTORY or the default", false, false },
+	{ "db", 0, "FILE", "use this history, not $STROBE_HISTORY or the default", false, false },
 	{ 0 },
 };
 
@@ -508,14 +508,16 @@ static int run(struct args *args)
 const struct command cmd_history = {
 	.name = "history",
 	.usage = "[list|show RUN|trend METRIC|add RUN...|prune] [OPTIONS]",
-	.summary = "every run on this machine, over time",
+	.summary = "the numbers of every run on this machine, over time",
 	.description =
-		"Keeps the numbers of runs in one SQLite file: $STROBE_HISTORY, else strobe/history.db in\n"
-		"$XDG_DATA_HOME (~/.local/share). 'strobe run' adds every run unless STROBE_HISTORY=off.\n"
+		"Lists the runs of this machine, shows the numbers of one, and draws one number over time.\n"
+		"'strobe run' adds every run to one SQLite file: $STROBE_HISTORY, else strobe/history.db in\n"
+		"$XDG_DATA_HOME (~/.local/share). STROBE_HISTORY=off turns this off.\n"
 		"RUN is an id from the list, the start of a session id, 'last', 'last~2' or 'best'.\n"
-		"A job's folder is one row with its ranks below: 'strobe history show' lists them.\n"
-		"'strobe diff best last' and 'strobe diff history:12 last' compare with what is kept, even\n"
-		"when the folder is gone.",
+		"A job is one row; 'strobe history show' lists its ranks.\n"
+		"'strobe diff best last' and 'strobe diff history:12 last' compare with what is stored "
+		"here,\n"
+		"even if the run's folder was deleted.",
 	.examples = "  strobe history\n"
 		    "  strobe history trend fps --name wan_t2v --since 30d\n"
 		    "  strobe history trend vae_decode\n"

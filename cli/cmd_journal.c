@@ -1,4 +1,4 @@
-/* strobe journal: the tracking sheet of an optimisation, as it grows. */
+/* strobe journal: the baseline of an optimisation and each step after it. */
 #include "command.h"
 #include "facts_arg.h"
 #include "journal_output.h"
@@ -15,12 +15,11 @@
 
 static const struct command_option options[] = {
 	{ "file", 'F', "FILE", "the journal (" JOURNAL " in this folder)", false, false },
-	{ "format", 0, "FORMAT", "of show: text, markdown, json or html (text)", false, false },
-	{ "template", 0, NULL, "show the tracking sheet: every label with its time and change", false,
-		false },
+	{ "format", 0, "FORMAT", "show: text, markdown, json or html (text)", false, false },
+	{ "template", 0, NULL, "show: as a sheet of BASELINE and AFTER, a line per stage", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
 		false, false },
-	{ "commit", 0, "TEXT", "the project's commit (else what git says here)", false, false },
+	{ "commit", 0, "TEXT", "the project's commit (default: what git says here)", false, false },
 	{ "force", 0, NULL, "start: replace the journal that is there", false, false },
 	RUN_CUT_OPTIONS,
 	{ 0 },
@@ -78,8 +77,8 @@ static int start(const struct args *args, const char *file)
 	if (args->count > 3)
 		return complain("journal start takes RUN and, in quotes, a title");
 	if (!access(file, F_OK) && !args_has(args, "force"))
-		return complain(
-			"'%s' is there already: 'strobe journal add' goes on with it, --force starts anew",
+		return complain("'%s' exists already: add to it with 'strobe journal add', or replace it "
+				"with --force",
 			file);
 	j = sb_journal_new();
 	if (!j)
@@ -128,14 +127,15 @@ static int run(struct args *args)
 const struct command cmd_journal = {
 	.name = "journal",
 	.usage = "[OPTIONS] [start RUN [TITLE] | add RUN TITLE | show]",
-	.summary = "the tracking sheet of an optimisation, as it grows",
-	.description = "Keeps a baseline and the steps after it in " JOURNAL
-		       ", a plain file to commit with the\n"
-		       "project: total, change against the step before and against the baseline, cumulative "
-		       "speed-up,\n"
-		       "frames/s, peak memory, commit, and every stage. RUN is what every command takes: a "
-		       "run, a stage\n"
-		       "log, a saved summary. 'strobe diff A B C...' shows runs the same way without a file.",
+	.summary = "track an optimisation: the baseline and each step after it",
+	.description = "Keeps a baseline and the steps after it in strobe-journal.json, a plain file to "
+		       "commit with the\n"
+		       "project. Each step has its total, its change against the step before and against the "
+		       "baseline,\n"
+		       "the cumulative speed-up, frames/s, peak memory, the commit, and every stage. RUN is "
+		       "a run, a\n"
+		       "stage log or a saved summary. 'strobe diff A B C...' compares runs like this without "
+		       "a file.",
 	.examples = "  strobe journal start baseline.log\n"
 		    "  strobe journal add last \"RAFT 12 -> 8\"\n"
 		    "  strobe journal show --format markdown",

@@ -1,4 +1,4 @@
-/* strobe mcp: the same answers for an agent, on standard input and output. */
+/* strobe mcp: answers an agent's questions about runs, on standard input and output. */
 #include "command.h"
 
 #include "run/run.h"
@@ -129,15 +129,14 @@ static int run(struct args *args)
 const struct command cmd_mcp = {
 	.name = "mcp",
 	.usage = "[DIR]",
-	.summary = "the same answers for an agent, on standard input and output",
+	.summary = "answer an agent's questions about runs (Model Context Protocol)",
 	.description =
 		"A Model Context Protocol server over the runs of a folder (default: ./strobe-runs). It "
 		"reads\n"
-		"requests from standard input, a line each, and writes answers to standard output. It only\n"
-		"reads, opens no port, and takes ids of runs, never paths. Tools: runs, report, findings,\n"
-		"stage, steps, kernels, memory, diff, timeline, series, ranks. Command lines, tag values and "
-		"other\n"
-		"texts that the program attached are masked; answers are bounded.",
+		"requests from standard input and writes answers to standard output, one a line. It never\n"
+		"writes a file or opens a port, and it takes ids of runs, never paths. Tools: runs, report,\n"
+		"findings, stage, steps, kernels, memory, diff, timeline, series, ranks. Command lines, tag\n"
+		"values and other texts of the program are masked; the size of an answer is limited.",
 	.examples = "  strobe mcp\n"
 		    "  strobe mcp strobe-runs < requests.jsonl",
 	.options = options,

@@ -155,7 +155,7 @@ static int report_job(const struct args *args, const char *spec, const char *for
 	int code = 0;
 
 	if (run_arg_has_cut(args))
-		return complain("'%s' is a job: a part is cut out of one rank, such as %s/rank_0",
+		return complain("'%s' is a job: name one rank to report a part of it, such as %s/rank_0",
 			spec ? spec : "last", spec ? spec : "last");
 	if (sb_run_resolve(spec, folder, sizeof folder) || job_arg_read(folder, 0, &a))
 		return complain_last();

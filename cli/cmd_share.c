@@ -1,4 +1,4 @@
-/* strobe share: one file to send, with private things removed. */
+/* strobe share: writes one file to send, with private data removed. */
 #include "command.h"
 #include "job_arg.h"
 #include "run_arg.h"
@@ -21,7 +21,7 @@
 #define RECORDING_MOST ((size_t)4 << 30)
 
 static const struct command_option options[] = {
-	{ "output", 'o', "FILE", "where to, such as wan.html", false, false },
+	{ "output", 'o', "FILE", "the page to write, such as wan.html", false, false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
 	{ 0 },
 };
@@ -145,13 +145,16 @@ static int run(struct args *args)
 const struct command cmd_share = {
 	.name = "share",
 	.usage = "[OPTIONS] [RUN] -o FILE",
-	.summary = "one file to send, with private things removed",
-	.description =
-		"Writes a page that opens in any browser and has the recording inside: every command that\n"
-		"takes a RUN opens the file. Command lines are removed; values of tags, texts attached to\n"
-		"zones and events, folders of paths, host names and job ids are hashed, with a key that is\n"
-		"thrown away. The page is made from what is left. Prints what was removed. Of a job it has\n"
-		"all ranks: FILE is the job, FILE/rank_3 one of them.",
+	.summary = "write one file to send, with private data removed",
+	.description = "Writes one HTML page that opens in any browser. The recording is inside: every "
+		       "command that\n"
+		       "takes a RUN opens the file too. Private data is removed first, and the page is made "
+		       "from what\n"
+		       "is left: command lines are dropped; values of tags, texts attached to zones and "
+		       "events, folders\n"
+		       "of paths, host names and job ids are hashed with a key that is thrown away. Prints "
+		       "what was\n"
+		       "removed. For a job the page has all ranks: FILE is the job, FILE/rank_3 is one rank.",
 	.examples = "  strobe share -o wan.html\n"
 		    "  strobe share last~1 -o slow.html && strobe report slow.html",
 	.options = options,

@@ -21,11 +21,9 @@
 #define REMEMBERED 20 /* runs of the history that are looked at */
 
 static const struct command_option options[] = {
-	{ "with", 'w', "RUN,RUN...",
-		"more runs of the same pipeline, with other values: fits what is fixed and "
-		"what each unit costs",
-		false, true },
-	{ "no-history", 0, NULL, "leave out the runs of the same name in the history", false, false },
+	{ "with", 'w', "RUN,RUN...", "more runs of the same pipeline with other settings, to fit over", false,
+		true },
+	{ "no-history", 0, NULL, "do not use the runs of the same name in the history", false, false },
 	{ "format", 0, "FORMAT", "text or json (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
 		false, false },
@@ -162,18 +160,18 @@ static int run(struct args *args)
 const struct command cmd_whatif = {
 	.name = "whatif",
 	.usage = "[OPTIONS] [RUN] STAGE.SETTING=NUMBER...",
-	.summary = "the predicted total with other settings, with its error",
-	.description = "Predicts what a run would take with fewer iterations, fewer steps, other frames, "
-		       "another batch:\n"
-		       "from what one unit costs in the run and, where other runs of the stage are known "
-		       "(--with, and the\n"
-		       "history's of the same name), from a fixed and a per-unit part fitted over them. "
-		       "STAGE is a code,\n"
-		       "a name or a part of one; SETTING is what the stage carries: iters, steps, frames, "
-		       "tokens, batch,\n"
-		       "width, height. It says when it extrapolates. The stages that can be turned are in "
-		       "the report\n"
-		       "under 'Strategies by stage'. Of a job it predicts for the rank that works most.",
+	.summary = "predict the total time with other settings, with its error",
+	.description =
+		"Predicts how long a run would take with other settings: fewer iterations or steps, more\n"
+		"frames, a larger batch. It takes the cost of one unit from the run. Where other runs of "
+		"the\n"
+		"same pipeline are known (--with, and the history's runs of the same name), it fits a fixed\n"
+		"part and a part per unit over all of them. It says where it extrapolates.\n"
+		"STAGE is a code, a name or a part of one. SETTING is a number that the stage carries: "
+		"iters,\n"
+		"steps, frames, tokens, batch, width, height. The report lists the stages and settings to "
+		"try\n"
+		"under 'Strategies by stage'. For a job it predicts the rank with the most work.",
 	.examples = "  strobe whatif last 3b.iters=8 4f.2.steps=1\n"
 		    "  strobe whatif baseline.log vae.batch=8 --with batch1.log,batch2.log",
 	.options = options,

@@ -50,7 +50,7 @@ static int cannot_run(const char *command, int error)
 	char interpreter[256];
 
 	if (error == ENOENT && names_missing_interpreter(command, interpreter, sizeof interpreter))
-		complain("cannot run '%s': its first line names '%s', which is not there", command,
+		complain("cannot run '%s': its first line names '%s', which does not exist", command,
 			interpreter);
 	else
 		complain("cannot run '%s': %s", command,

@@ -196,7 +196,7 @@ int run_labels_begin(struct run_labels *l)
 	clock_gettime(CLOCK_REALTIME, &real);
 	l->log->start_real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
 	if (pipe2(l->stop, O_CLOEXEC))
-		return complain("--labels: no pipe: %s", strerror(errno));
+		return complain("--labels: cannot make a pipe: %s", strerror(errno));
 	for (int i = 0; i < 2; i++)
 		if (fcntl(descriptors[i], F_GETFD) >= 0 && open_stream(&l->streams[i], descriptors[i]))
 			return complain(
@@ -213,7 +213,7 @@ int run_labels_started(struct run_labels *l)
 {
 	give_back(l);
 	l->running = !pthread_create(&l->thread, NULL, pump, l);
-	return l->running ? 0 : complain("--labels: no thread");
+	return l->running ? 0 : complain("--labels: cannot start a thread");
 }
 
 /* The lines as a recording of the process that printed them. */

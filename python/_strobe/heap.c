@@ -60,7 +60,7 @@ static PyObject *tracked(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!n", &PyTuple_Type, &kinds, &most))
 		return NULL;
 	if (!all_are_types(kinds)) {
-		PyErr_SetString(PyExc_TypeError, "kinds is a tuple of types");
+		PyErr_SetString(PyExc_TypeError, "kinds must be a tuple of types");
 		return NULL;
 	}
 	all = asked("get_objects", NULL);

@@ -27,12 +27,13 @@ uint32_t name_id(PyObject *name, PyObject *code)
 	const char *text, *code_text = NULL;
 
 	if (!PyUnicode_Check(name)) {
-		PyErr_Format(PyExc_TypeError, "a name is a str, not %R", (PyObject *)Py_TYPE(name));
+		PyErr_Format(PyExc_TypeError, "a name must be a str, not %R", (PyObject *)Py_TYPE(name));
 		return 0;
 	}
 	if (code && code != Py_None) {
 		if (!PyUnicode_Check(code)) {
-			PyErr_Format(PyExc_TypeError, "a stage code is a str such as '4c', not %R", code);
+			PyErr_Format(
+				PyExc_TypeError, "a stage code must be a str such as '4c', not %R", code);
 			return 0;
 		}
 		code_text = PyUnicode_AsUTF8AndSize(code, NULL);

@@ -295,7 +295,8 @@ static __attribute__((noinline)) struct section *find(
 	PyObject *section;
 
 	if (!PyUnicode_CheckExact(name)) {
-		PyErr_Format(PyExc_TypeError, "a section's name is a str, not %R", (PyObject *)Py_TYPE(name));
+		PyErr_Format(
+			PyExc_TypeError, "a section's name must be a str, not %R", (PyObject *)Py_TYPE(name));
 		return NULL;
 	}
 	section = PyDict_GetItem(st->sections, name);

@@ -25,7 +25,7 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
     unrecorded. Starting twice joins the open session.
     """
     if name is not None and not isinstance(name, str):
-        raise TypeError("a session's name is a str, not %r" % (name,))
+        raise TypeError("a session's name must be a str, not %r" % (name,))
     if tags is not None and not hasattr(tags, "keys"):
         raise TypeError("tags is a dict such as {'model': 'wan-1.3b'}, not %r" % (tags,))
     settings = {}

@@ -42,8 +42,7 @@ static int add_axis(struct sb_fit_points *p, const char *key, double value, bool
 	if (has_axis(p, key))
 		return asked ? sb_fail(STROBE_EINVAL, "'%s' is given twice", key) : 0;
 	if (p->axis_count == SB_SURFACE_AXES)
-		return sb_fail(
-			STROBE_EINVAL, "more than %d sizes at once cannot be distinguished", SB_SURFACE_AXES);
+		return sb_fail(STROBE_EINVAL, "fit takes at most %d sizes at once", SB_SURFACE_AXES);
 	p->axes[p->axis_count++] = (struct sb_fit_axis){
 		.key = key, .value = value, .asked = asked, .least = INFINITY, .most = -INFINITY
 	};

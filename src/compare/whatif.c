@@ -169,7 +169,7 @@ static void predict_proportional(struct sb_whatif_change *c, double digit_s)
 	c->low_s = fmax(0, c->low_s - digit_s / 2 * ratio);
 	c->high_s += digit_s / 2 * fmax(1, ratio);
 	c->extrapolates = true;
-	c->note = "one run does not tell what of the stage is fixed: up to half of it in the error";
+	c->note = "one run does not show how much of the stage is fixed: the error allows for up to half";
 }
 
 /* Fewer calls save between nothing and their share. */
@@ -182,7 +182,8 @@ static void predict_range(struct sb_whatif_change *c)
 	c->high_s = fmax(scaled, c->base_s);
 	c->predicted_s = (c->low_s + c->high_s) / 2;
 	c->extrapolates = true;
-	c->note = "one run does not tell what a call costs beside its items: the middle of the limits";
+	c->note = "one run does not show what a call costs beside its items: predicted is the middle of the "
+		  "limits";
 }
 
 /* What goes on beside it may be what the run waits for: then nothing changes. */
@@ -242,8 +243,8 @@ static int combine(const struct sb_facts *run, struct sb_whatif *w, struct sb_wh
 		else if (is_inside(run, c->stage_index, before->stage_index) ||
 			 is_inside(run, before->stage_index, c->stage_index))
 			return sb_fail(STROBE_EINVAL,
-				"'%s' and '%s' are inside each other: change one of them", before->stage,
-				c->stage);
+				"one of '%s' and '%s' is inside the other: change only one of them",
+				before->stage, c->stage);
 	}
 	return 0;
 }
@@ -397,7 +398,7 @@ int sb_whatif(const struct sb_facts *run, const struct sb_facts *const *others, 
 	w->label = run->label;
 	w->wall_s = run->metrics[SB_METRIC_WALL];
 	if (!(w->wall_s > 0))
-		err = sb_fail(STROBE_EINVAL, "'%s' has no time to start from", run->label);
+		err = sb_fail(STROBE_EINVAL, "'%s' has no total time to predict from", run->label);
 	for (size_t i = 0; i < setting_count && !err; i++)
 		err = add_change(run, others, other_count, settings[i], w);
 	if (err) {

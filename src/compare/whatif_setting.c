@@ -33,7 +33,7 @@ int sb_whatif_parse(const char *text, struct sb_whatif_setting *out)
 			key, text);
 	if (out->knob->law == SB_KNOB_OTHER)
 		return sb_fail(STROBE_EINVAL,
-			"one run does not tell what '%s' does to the time: measure it with 'strobe bench "
+			"one run does not show how '%s' changes the time: measure it with 'strobe bench "
 			"--sweep "
 			"%s=...'",
 			key, key);

@@ -219,7 +219,7 @@ static int import_compared(struct sb_source *source, const char *path, const cha
 		err = form->take(&log, sb_jsondom_root(doc));
 	}
 	if (!err && !log.count)
-		err = sb_fail(STROBE_EFORMAT, "'%s': no stage of it is timed", path);
+		err = sb_fail(STROBE_EFORMAT, "'%s' has no stage with a time", path);
 	if (!err) {
 		sb_textlog_end_segment(&log);
 		log.doubts.count = 0;

@@ -146,7 +146,7 @@ static int explain(const struct sb_http_request *r, const char *ca_path, int cod
 	const char *what = *words ? words : curl.words(code);
 
 	if (code == CURL_BAD_CA_FILE)
-		return sb_fail(STROBE_EINVAL, "cannot use the authorities in '%s': %s",
+		return sb_fail(STROBE_EINVAL, "cannot use the certificate authorities in '%s': %s",
 			ca_path ? ca_path : "", what);
 	if (code == CURL_BAD_CERTIFICATE || code == CURL_BAD_OWN_CERTIFICATE)
 		return sb_fail(STROBE_EPERM,
@@ -159,7 +159,7 @@ static int explain(const struct sb_http_request *r, const char *ca_path, int cod
 	if (code == CURL_NO_HANDSHAKE && is_plain(r))
 		return sb_fail(STROBE_EINVAL,
 			"%s:%s speaks plain HTTP, not TLS: use clickhouse://%s:%s/..., or https:// with the "
-			"server's TLS port (8443 as a rule)",
+			"server's TLS port (usually 8443)",
 			r->host, r->port, r->host, r->port);
 	return sb_fail(STROBE_EIO, "%s:%s: %s", r->host, r->port, what);
 }

@@ -87,7 +87,7 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 			"snapshot",
 			file);
 	else if (with_part.part > 1 && importer != &sb_text_importer)
-		err = sb_fail(STROBE_EINVAL, "'%s' holds one run", file);
+		err = sb_fail(STROBE_EINVAL, "'%s' holds one run only", file);
 	if (!err) {
 		summary->format = importer->format;
 		err = importer->import(source, file, strobe_path, &with_part, summary);

@@ -394,7 +394,7 @@ static int check(const struct sb_run *run)
 	if (run->live)
 		return sb_fail(STROBE_EBUSY, "'%s' is still being recorded", run->path);
 	if (run->is_cut)
-		return sb_fail(STROBE_EINVAL, "a run is shared whole, not a part of it");
+		return sb_fail(STROBE_EINVAL, "share takes a whole run, not a part of it");
 	return 0;
 }
 
@@ -417,7 +417,7 @@ int sb_share_begin(struct sb_share *s)
 {
 	memset(s, 0, sizeof *s);
 	if (getrandom(s->key, sizeof s->key, 0) != sizeof s->key)
-		return sb_fail_errno("no random numbers for the hashes");
+		return sb_fail_errno("cannot get random numbers for the hashes");
 	return 0;
 }
 

@@ -148,7 +148,7 @@ int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse)
 	if (w.tls)
 		snprintf(w.port, sizeof w.port, "8443");
 	if (ca && !copy(w.ca_path, sizeof w.ca_path, ca, strlen(ca)))
-		return sb_fail(STROBE_EINVAL, "STROBE_CLICKHOUSE_CA names too long a path");
+		return sb_fail(STROBE_EINVAL, "the path in STROBE_CLICKHOUSE_CA is too long");
 	err = read_address(url, &w);
 	if (!err)
 		err = read_credentials(&w);

@@ -168,7 +168,8 @@ static int list_parts(int fd, const char *path, struct sb_gathered_part **parts,
 		if (sb_read_at(fd, &h, sizeof h, offset) != sizeof h || !header_makes_sense(&h) ||
 			offset + bytes_of(&h) > (uint64_t)st.st_size)
 			return sb_fail(STROBE_EFORMAT,
-				"the recordings of '%s' from byte %llu on: it is cut off or damaged there",
+				"'%s' is cut off or damaged at byte %llu: the recordings from there on "
+				"cannot be read",
 				path, (unsigned long long)offset);
 		if (!SB_MAKE_ROOM(*parts, *count, room))
 			return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);

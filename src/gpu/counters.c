@@ -352,8 +352,8 @@ static int read_spec(const char *text, struct sb_trace_spec *out)
 
 	if (text && !strcmp(text, SB_COUNTERS_OF_SLOW)) {
 		if (!sb_gpu_trace_watches())
-			return sb_fail(STROBE_EINVAL, "nothing watches for slow moments: "
-						      "--gpu-trace=slow:1.5 beside --gpu-counters=slow");
+			return sb_fail(STROBE_EINVAL, "--gpu-counters=slow needs --gpu-trace=slow:1.5, which "
+						      "finds the slow moments");
 		*out = (struct sb_trace_spec){ .bound = SB_TRACE_SLOW };
 		return 0;
 	}
@@ -375,7 +375,7 @@ int strobe_gpu_counters_start(const char *text)
 	if (err)
 		return err;
 	if (!sb_session_active())
-		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
+		return sb_fail(STROBE_EINVAL, "no session is open: call strobe_start() first");
 	cancel = sb_collector_hold(&collector);
 	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted))
 		pthread_cond_wait(
@@ -383,7 +383,7 @@ int strobe_gpu_counters_start(const char *text)
 	if (atomic_load(&phase) == ON)
 		err = sb_fail(STROBE_EBUSY, "GPU counters are being sampled already");
 	else if (!sb_collector_start(&collector))
-		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU counters");
+		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU counters");
 	else
 		arm(&wanted);
 	sb_collector_release(&collector, cancel);

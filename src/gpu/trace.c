@@ -345,7 +345,7 @@ int strobe_gpu_trace_start(const char *text)
 	if (err)
 		return err;
 	if (!sb_session_active())
-		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
+		return sb_fail(STROBE_EINVAL, "no session is open: call strobe_start() first");
 	cancel = sb_collector_hold(&collector);
 	asked = true;
 	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) && !sb_collector_is_self(&collector))
@@ -353,7 +353,7 @@ int strobe_gpu_trace_start(const char *text)
 	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
 	else if (!sb_collector_start(&collector))
-		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU trace");
+		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU trace");
 	else
 		err = arm(&wanted);
 	sb_collector_release(&collector, cancel);

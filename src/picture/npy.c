@@ -47,7 +47,8 @@ static int take_type(struct sb_frames *f, const char *head)
 		return sb_fail(STROBE_ENOTSUP, "'%s' holds '%.*s'; uint8 and floats are read", f->path,
 			(int)strcspn(type, "'"), type);
 	if (!strstr(head, "'fortran_order': False"))
-		return sb_fail(STROBE_ENOTSUP, "'%s' is in Fortran's order", f->path);
+		return sb_fail(STROBE_ENOTSUP, "'%s' is stored in Fortran order, which strobe does not read",
+			f->path);
 	return 0;
 }
 
@@ -79,7 +80,7 @@ static int take_shape(struct sb_frames *f, const char *head)
 		frames *= shape[--at];
 	if (width <= 0 || height <= 0 || frames < 0 || width > SB_PICTURE_SIDE_MAX ||
 		height > SB_PICTURE_SIDE_MAX)
-		return sb_fail(STROBE_ENOTSUP, "'%s' has no shape of frames", f->path);
+		return sb_fail(STROBE_ENOTSUP, "the shape of '%s' is not one of frames", f->path);
 	f->width = (uint32_t)width;
 	f->height = (uint32_t)height;
 	f->npy.channels = (uint32_t)channels;

@@ -52,8 +52,8 @@ static int take_chroma(struct sb_frames *f, const char *name)
 			break;
 		return 0;
 	}
-	return sb_fail(
-		STROBE_ENOTSUP, "'%s' has samples of the kind 'C%s', which is not read", f->path, name);
+	return sb_fail(STROBE_ENOTSUP, "'%s' has the colour format 'C%s', which strobe does not read",
+		f->path, name);
 }
 
 static int open_y4m(struct sb_frames *f)

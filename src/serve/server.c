@@ -344,7 +344,7 @@ static int bind_to(struct sb_server *s, const struct addrinfo *at)
 		return sb_fail_errno("cannot listen on %s port %u", s->options.address, s->options.port);
 	evconnlistener_set_error_cb(s->port_listener, on_accept_error);
 	if (getsockname(evconnlistener_get_fd(s->port_listener), (struct sockaddr *)&bound, &size))
-		return sb_fail_errno("cannot ask for the port");
+		return sb_fail_errno("cannot read the port number");
 	s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
 						    : ((struct sockaddr_in *)&bound)->sin_port);
 	return 0;

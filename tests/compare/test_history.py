@@ -31,7 +31,7 @@ def test_what_would_mislead_is_said(strobe, tmp_path):
     assert "no history 'typo.db'" in strobe("history", "list", "--db", "typo.db", code=2).stderr
     assert not (tmp_path / "typo.db").exists()
     strobe("run", "-q", "--", BUILD / "tests" / "marked", "3")
-    assert "NEW is set against itself" in strobe("diff", "best", "last").stderr
+    assert "it is compared with itself" in strobe("diff", "best", "last").stderr
 
 
 def test_run_adds_itself_unless_history_is_off(strobe, tmp_path):

@@ -102,7 +102,7 @@ def test_stages_inside_each_other_are_not_added_up(tmp_path):
     log = tmp_path / "log.txt"
     log.write_text("  [4f] Main inference: Starting...\n    [4f.2] UNet (2 steps, 10 frames): 8.00s\n  [4f] Main inference (10 frames) TOTAL: 9.00s\n")
     done = subprocess.run([STROBE, "whatif", str(log), "4f.frames=5", "4f.2.steps=1"], capture_output=True, text=True)
-    assert done.returncode == 2 and ("inside each other" in done.stderr or "carries" in done.stderr)
+    assert done.returncode == 2 and ("inside the other" in done.stderr or "carries" in done.stderr)
 
 
 @pytest.fixture

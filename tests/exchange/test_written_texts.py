@@ -61,7 +61,7 @@ def test_what_strobe_writes_about_several_runs_is_a_run(written, name, wall, sta
 
 def test_a_diff_of_nothing_timed_is_no_run(strobe):
     strobe.write("d.json", {"schema": "strobe.diff/1", "stages": [{"name": "a"}]})
-    assert "no stage of it is timed" in strobe("report", "d.json", code=2)
+    assert "has no stage with a time" in strobe("report", "d.json", code=2)
 
 
 def test_stages_of_an_aggregate_stay_inside_their_parents(strobe):

@@ -269,7 +269,7 @@ def slow_counters_without_a_watch_say_what_is_missing():
     p.zone(b"denoise", 1)
     assert p.strobe.strobe_gpu_counters_start(b"slow") == -3 and not p.pm.sampling(0), p.strobe.strobe_error()
     said = [why for what, why in p.stop().missing if what == "sampled counters"]
-    assert len(said) == 1 and "nothing watches for slow moments" in said[0] and "--gpu-trace=slow:1.5" in said[0], said
+    assert len(said) == 1 and "finds the slow moments" in said[0] and "--gpu-trace=slow:1.5" in said[0], said
 
 
 sys.exit(main())

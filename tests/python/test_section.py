@@ -257,9 +257,9 @@ def test_a_name_that_is_no_utf_8_is_escaped_not_raised(record):
 
 
 @pytest.mark.parametrize("call, says", [
-    (lambda: strobe.section("a", code=5), "a stage code is a str such as '4c', not 5"),
-    (lambda: strobe.section(5, code="4c"), "a name is a str"),
-    (lambda: strobe.start(5), "a session's name is a str, not 5"),
+    (lambda: strobe.section("a", code=5), "a stage code must be a str such as '4c', not 5"),
+    (lambda: strobe.section(5, code="4c"), "a name must be a str"),
+    (lambda: strobe.start(5), "a session's name must be a str, not 5"),
     (lambda: strobe.start(tags=[1]), "tags is a dict")])
 def test_wrong_types_say_what_is_wanted(call, says):
     with pytest.raises(TypeError, match=says):

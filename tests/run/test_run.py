@@ -372,7 +372,7 @@ def test_a_run_inside_a_run_has_its_own_and_both_say_so(strobe):
 
 
 @pytest.mark.parametrize("content, message", [
-    ("#!/no/such/interpreter -x\n", "cannot run './it': its first line names '/no/such/interpreter', which is not there"),
+    ("#!/no/such/interpreter -x\n", "cannot run './it': its first line names '/no/such/interpreter', which does not exist"),
     (None, "cannot run './it': it is a folder")])
 def test_what_cannot_run_is_said_and_leaves_nothing(strobe, content, message):
     strobe.run("-q", "--", "true")

@@ -107,7 +107,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	struct collected *c = calloc(1, sizeof *c);
 
 	if (!c)
-		return sb_fail(STROBE_ENOMEM, "no memory for what ran out of memory");
+		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	*c = (struct collected){ .run = run, .model = model, .stages.least_ns = 1 }; /* it can fail at once */
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_EVENT;
@@ -231,7 +231,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (!p->present)
 		return 0;
 	if (c->stages.failed)
-		return sb_fail(STROBE_ENOMEM, "no memory for what ran out of memory");
+		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	sb_open_stages_at(&c->stages, &c->t_ns, 1, &stage);
 	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
 	p->residents = sb_model_alloc(model, (c->resident_count + 1) * sizeof *p->residents);

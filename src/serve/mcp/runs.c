@@ -69,9 +69,8 @@ static int open_listed(const struct sb_listed *listed, const struct sb_cut *cut,
 
 	if (listed->rank_count)
 		return sb_fail(STROBE_EINVAL,
-			"'%.100s' is a job of %zu ranks: the tools ranks, report and diff tell of it, the "
-			"others of "
-			"one rank (%.100s.rank_0...)",
+			"'%.100s' is a job of %zu ranks: the tools ranks, report and diff take a job, the "
+			"others one rank (%.100s.rank_0...)",
 			listed->id, listed->rank_count, listed->id);
 	err = sb_run_open(listed->path, cut, out_run);
 	return err ? sb_mcp_fail_as(err, listed->path, listed->id) : 0;

@@ -170,7 +170,7 @@ static int series(struct sb_mcp *m, const struct sb_mcp_call *call, struct sb_js
 	column = find(model, call, &s);
 	if (!column)
 		return sb_fail(STROBE_EINVAL,
-			"the run has no metric '%.100s' like that: the tool 'series' without a metric lists "
+			"the run has no such metric as '%.100s': the tool 'series' without a metric lists "
 			"them",
 			sb_mcp_text(call, "metric"));
 	put_values(s, column, call, j);
