@@ -1,45 +1,5 @@
 /* The kernel trace against a CUPTI that does what the test says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "format/gpu_shape.h"
-#include "gpu/kernel_shape.h"
-#include "base/error.h"
-#include "fake/fake_cupti.h"
-#include "fake/written.h"
-#include "gpu/activity.h"
-#include "gpu/kernel_name.h"
-#include "gpu/stamps.h"
-#include "gpu/trace.h"
-#include "record/clock.h"
-#include "strobe.h"
-
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define FAKE STROBE_BINARY_DIR "/tests/fake/libfake_cupti.so"
-static const struct fake_cupti *fake;
-static const struct sb_cupti *cupti;
-
-static int setup(void **state)
-{
-	(void)state;
-	setenv("STROBE_CUPTI_PATH", FAKE, 1);
-	sb_clock_init();
-	fake = ((fake_cupti_function)dlsym(dlopen(FAKE, RTLD_NOW), "fake_cupti"))();
-	fake->reset();
-	written_reset();
-	assert_int_equal(sb_cupti_load(&cupti), 0);
-	return 0;
-}
+#include "gpu_trace.h"
 
 /* In a process of its own: a library once loaded stays. */
 static int load_with_version(uint32_t version)
@@ -76,14 +36,6 @@ static void unknown_versions_are_refused(void **state)
 	assert_int_equal(load_with_version(140000), STROBE_ENOTSUP);
 	setenv("STROBE_CUPTI_PATH", "/nowhere/libcupti.so", 1);
 	assert_int_equal(load_with_version(130000), STROBE_ENOENT);
-}
-
-static void start(void)
-{
-	const char *unattributed = "not set";
-
-	assert_int_equal(sb_activity_start(cupti, false, &unattributed), 0);
-	assert_null(unattributed);
 }
 
 static uint64_t us_of(uint64_t ticks)
@@ -255,37 +207,6 @@ static void waits_for_the_gpu_are_recorded_once(void **state)
 	assert_int_equal(sb_activity_counts().unattributed, 0);
 }
 
-static void begin_another_trace(void)
-{
-	sb_activity_stop();
-	start();
-}
-
-/* It began in one trace and ended in the next: it is neither's, and the thread's next wait is recorded. */
-static void a_wait_that_outlives_its_trace_is_left_out(void **state)
-{
-	(void)state;
-	start();
-	fake->synchronize(131, 126, NULL, begin_another_trace);
-	assert_int_equal(written_count, 0);
-	fake->synchronize(131, 126, NULL, NULL);
-	sb_activity_cut();
-	fake->synchronize(131, 126, NULL, NULL);
-	sb_activity_stop();
-	assert_int_equal(written_count, 1);
-}
-
-static void waits_that_find_no_room_are_counted(void **state)
-{
-	(void)state;
-	start();
-	for (uint32_t i = 0; i < 16384 + 10; i++)
-		fake->synchronize(131, 126, NULL, NULL);
-	sb_activity_stop();
-	assert_int_equal(written_count, 16384);
-	assert_int_equal(lost[SB_LOST_CUPTI], 10);
-}
-
 static void everything_is_let_go_of_afterwards(void **state)
 {
 	uint64_t t;
@@ -314,78 +235,6 @@ static void runtime_records_are_never_enabled(void **state)
 	sb_activity_stop();
 }
 
-static void what_was_launched_after_the_cut_is_not_recorded(void **state)
-{
-	uint32_t early, late;
-	uint64_t t;
-
-	(void)state;
-	start();
-	early = fake->launch();
-	sb_activity_cut();
-	late = fake->launch();
-	t = fake->now();
-	fake->kernel(early, t, t + 5, "early");
-	fake->kernel(late, t, t + 5, "late");
-	sb_activity_stop();
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written_name(&written[0]), sb_name_intern("early", NULL));
-}
-
-static void leftovers_of_an_earlier_trace_are_not_recorded(void **state)
-{
-	uint64_t t = fake->now();
-
-	(void)state;
-	start();
-	fake->kernel(4711, t - 1000000000, t - 999000000, "before");
-	t = fake->now(); /* once: the order of a call's arguments is the compiler's */
-	fake->kernel(fake->launch(), t, t + 5, "now");
-	sb_activity_stop();
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written_name(&written[0]), sb_name_intern("now", NULL));
-}
-
-static void incomplete_records_are_counted_not_written(void **state)
-{
-	(void)state;
-	start();
-	fake->kernel(fake->launch(), 0, 0, "unfinished");
-	sb_activity_stop();
-	assert_int_equal(written_count, 0);
-	assert_int_equal(lost[SB_LOST_CUPTI], 1);
-}
-
-/* The program goes on launching while the last records are collected. */
-static void what_is_launched_after_the_cut_is_not_lost(void **state)
-{
-	uint32_t late;
-
-	(void)state;
-	start();
-	sb_activity_cut();
-	late = fake->launch();
-	fake->kernel(late, 0, 0, "not begun");
-	fake->kernel(late + 1, 0, 0, "launched when nothing listened");
-	sb_activity_stop();
-	assert_int_equal(written_count, 0);
-	assert_int_equal(lost[SB_LOST_CUPTI], 0);
-}
-
-static void unknown_launches_are_recorded_without_one(void **state)
-{
-	uint64_t t;
-
-	(void)state;
-	start();
-	t = fake->now();
-	fake->kernel(4711, t, t + 5, "k");
-	sb_activity_stop();
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written[0].payload[2], 0);
-	assert_int_equal(sb_activity_counts().unattributed, 1);
-}
-
 static void many_kernels_need_few_buffers_and_get_them_back_clean(void **state)
 {
 	uint64_t t;
@@ -406,34 +255,6 @@ static void many_kernels_need_few_buffers_and_get_them_back_clean(void **state)
 	assert_int_equal(sb_activity_counts().unattributed, 0);
 	assert_int_equal(fake->unzeroed(), 0);
 	assert_int_equal(lost[SB_LOST_CUPTI], 0);
-}
-
-static void buffers_run_out_and_the_loss_is_counted(void **state)
-{
-	uint64_t t;
-
-	(void)state;
-	start();
-	t = fake->now();
-	for (uint32_t i = 0; i < 140000; i++) /* nobody drains: 24 MiB hold 116 496 */
-		fake->kernel(fake->launch(), t + i, t + i + 1, "k");
-	assert_int_equal(fake->refused_records(), 140000 - 24 * ((1 << 20) / 216));
-	sb_activity_stop();
-	assert_int_equal(sb_activity_counts().kernels + lost[SB_LOST_CUPTI], 140000);
-}
-
-static void a_full_stream_is_counted(void **state)
-{
-	uint64_t t;
-
-	(void)state;
-	start();
-	stream_full = true;
-	t = fake->now();
-	for (int i = 0; i < 10; i++)
-		fake->kernel(fake->launch(), t, t + 1, "k");
-	assert_int_equal(sb_activity_drain(), 10);
-	sb_activity_stop();
 }
 
 static void another_subscriber_makes_strobe_yield_and_say_who(void **state)
@@ -557,8 +378,6 @@ static void stamps_stay_bounded(void **state)
 	assert_int_equal(sb_stamps_ticks(&s, 9998500), 19997000);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, setup)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -568,16 +387,9 @@ int main(void)
 		TEST(kernels_keep_grid_block_registers_and_shared_memory),
 		TEST(more_shapes_than_names_are_kept_as_they_are),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
-		TEST(waits_for_the_gpu_are_recorded_once), TEST(a_wait_that_outlives_its_trace_is_left_out),
-		TEST(waits_that_find_no_room_are_counted), TEST(everything_is_let_go_of_afterwards),
+		TEST(waits_for_the_gpu_are_recorded_once), TEST(everything_is_let_go_of_afterwards),
 		TEST(runtime_records_are_never_enabled),
-		TEST(what_was_launched_after_the_cut_is_not_recorded),
-		TEST(leftovers_of_an_earlier_trace_are_not_recorded),
-		TEST(incomplete_records_are_counted_not_written),
-		TEST(what_is_launched_after_the_cut_is_not_lost),
-		TEST(unknown_launches_are_recorded_without_one),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
-		TEST(buffers_run_out_and_the_loss_is_counted), TEST(a_full_stream_is_counted),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
 		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
 		TEST(names_are_demangled_where_that_is_possible), TEST(names_of_any_length_stay_apart),
