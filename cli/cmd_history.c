@@ -1,14 +1,13 @@
 /* strobe history: every run on this machine, over time. */
 #include "command.h"
 #include "facts_arg.h"
+#include "history_parts.h"
 
 #include "run/run.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "exchange/warehouse.h"
 #include "report/label.h"
-#include "report/plot.h"
 #include "store/history.h"
 
 #include <inttypes.h>
@@ -57,7 +56,7 @@ static bool read_time(const struct args *args, const char *option, uint64_t *out
 	return true;
 }
 
-static bool read_filter(const struct args *args, size_t limit, struct sb_history_filter *out_filter)
+bool history_filter(const struct args *args, size_t limit, struct sb_history_filter *out_filter)
 {
 	out_filter->name = args_value(args, "name");
 	out_filter->limit = limit;
@@ -65,14 +64,14 @@ static bool read_filter(const struct args *args, size_t limit, struct sb_history
 	       read_time(args, "since", &out_filter->since_real_ns);
 }
 
-static bool wants_json(const struct args *args)
+bool history_wants_json(const struct args *args)
 {
 	const char *format = args_value(args, "format");
 
 	return format && !strcmp(format, "json");
 }
 
-static void when(uint64_t real_ns, char *out, size_t size)
+void history_time(uint64_t real_ns, char *out, size_t size)
 {
 	time_t t = (time_t)(real_ns / 1000000000u);
 	struct tm local;
@@ -81,19 +80,19 @@ static void when(uint64_t real_ns, char *out, size_t size)
 		snprintf(out, size, "-");
 }
 
-static void print_buffer(struct sb_buf *out)
+void history_print(struct sb_buf *out)
 {
 	fputs(sb_buf_text(out), stdout);
 	sb_buf_done(out);
 }
 
 /* --since left nothing: says so, and how old the newest one is. what: "run in the history". */
-static void put_too_old(
+void history_put_too_old(
 	const struct args *args, const char *what, uint64_t newest_real_ns, struct sb_buf *out)
 {
 	char text[32];
 
-	when(newest_real_ns, text, sizeof text);
+	history_time(newest_real_ns, text, sizeof text);
 	sb_buf_printf(out, "no %s began in the last %s: the newest one began %s", what,
 		args_value(args, "since"), text);
 }
@@ -106,7 +105,7 @@ static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
 		SB_METRIC_GPU_MEMORY_PEAK };
 	char text[32];
 
-	when(r->start_real_ns, text, sizeof text);
+	history_time(r->start_real_ns, text, sizeof text);
 	sb_buf_printf(out, "%6" PRId64 "  %-16s  ", r->id, text);
 	sb_label_put(out, *r->name ? r->name : "-", 24);
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
@@ -148,11 +147,11 @@ static int list_nothing_since(const struct args *args, struct sb_history *h, str
 	if (sb_history_list(h, &filter, &newest, &count))
 		return complain_last();
 	if (count)
-		put_too_old(args, "run in the history", newest->start_real_ns, &out);
+		history_put_too_old(args, "run in the history", newest->start_real_ns, &out);
 	else
 		put_no_runs(&out, filter.name);
 	sb_buf_putc(&out, '\n');
-	print_buffer(&out);
+	history_print(&out);
 	sb_history_runs_free(newest, count);
 	return EXIT_OK;
 }
@@ -165,13 +164,13 @@ static int list(struct args *args, struct sb_history *h)
 	struct sb_json j;
 	size_t count = 0;
 
-	if (!read_filter(args, 20, &filter))
+	if (!history_filter(args, 20, &filter))
 		return EXIT_USAGE;
 	if (sb_history_list(h, &filter, &runs, &count))
 		return complain_last();
-	if (!count && filter.since_real_ns && !wants_json(args))
+	if (!count && filter.since_real_ns && !history_wants_json(args))
 		return list_nothing_since(args, h, filter);
-	if (wants_json(args)) {
+	if (history_wants_json(args)) {
 		sb_json_init(&j, &out, true);
 		sb_fields_write_list(&sb_history_run_fields, runs, count, NULL, &j);
 		sb_buf_putc(&out, '\n');
@@ -184,7 +183,7 @@ static int list(struct args *args, struct sb_history *h)
 		for (size_t i = 0; i < count; i++)
 			put_run_text(&out, &runs[i]);
 	}
-	print_buffer(&out);
+	history_print(&out);
 	sb_history_runs_free(runs, count);
 	return EXIT_OK;
 }
@@ -195,7 +194,7 @@ static void put_facts(struct sb_buf *out, const struct sb_facts *f)
 {
 	char text[64];
 
-	when(f->start_real_ns, text, sizeof text);
+	history_time(f->start_real_ns, text, sizeof text);
 	sb_buf_printf(out, "== %s: %s, started %s on %s%s\n", f->label, *f->name ? f->name : "(no name)",
 		text, *f->host ? f->host : "an unknown host", f->complete ? "" : ", incomplete");
 	for (int m = 0; m < SB_METRIC_COUNT; m++) {
@@ -261,164 +260,8 @@ static int show(struct args *args, struct sb_history *h)
 		return complain_last();
 	put_facts(&out, f);
 	put_ranks(&out, f);
-	print_buffer(&out);
+	history_print(&out);
 	sb_facts_free(f);
-	return EXIT_OK;
-}
-
-/* ---- trend -------------------------------------------------------------- */
-
-static void put_trend_json(const struct sb_history_trend *trend, struct sb_buf *out)
-{
-	struct sb_json j;
-
-	sb_json_init(&j, out, true);
-	sb_fields_write(&sb_history_trend_fields, trend, NULL, &j);
-	sb_buf_putc(out, '\n');
-}
-
-/* One line over runs that are not alike says little. */
-static void hint_at_names(struct sb_buf *out, const struct sb_history_point *p, size_t count)
-{
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(p[i].name, p[0].name)) {
-			sb_buf_printf(out, "runs of several names ('%s', '%s'…): --name shows one of them\n",
-				p[0].name, p[i].name);
-			return;
-		}
-}
-
-static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit,
-	const struct sb_history_point *p, size_t count)
-{
-	double *values = malloc(count * sizeof *values);
-	int columns = terminal_columns(STDOUT_FILENO);
-	char low[32], high[32], last[32], median[32], first_time[32], last_time[32];
-	struct sb_stats stats;
-
-	if (!values) {
-		out->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		values[i] = p[i].value;
-	if (sb_stats_of(values, count, &stats)) {
-		out->failed = true;
-		free(values);
-		return;
-	}
-	sb_metric_text(unit, stats.min, low, sizeof low);
-	sb_metric_text(unit, stats.max, high, sizeof high);
-	sb_metric_text(unit, stats.last, last, sizeof last);
-	sb_metric_text(unit, stats.median, median, sizeof median);
-	when(p[0].start_real_ns, first_time, sizeof first_time);
-	when(p[count - 1].start_real_ns, last_time, sizeof last_time);
-	sb_buf_printf(out, "== %s over %zu run%s, %s to %s\n", words, count, count == 1 ? "" : "s",
-		first_time, last_time);
-	if (count > 1)
-		sb_plot(values, count, low, high, columns < 100 ? columns : 100, 8, out);
-	sb_buf_printf(out, "last %s (run %" PRId64 "), median %s, least %s, most %s", last, p[count - 1].id,
-		median, low, high);
-	if (count > 1 && stats.median > 0)
-		sb_buf_printf(
-			out, "; the last is %+.1f %% from the median", 100 * (stats.last / stats.median - 1));
-	sb_buf_putc(out, '\n');
-	free(values);
-}
-
-/* A job of the warehouse counts as a run, as one of the history does. */
-static int trend_of_warehouse(const struct args *args, const char *metric,
-	const struct sb_history_filter *filter, struct sb_history_point **out_points, size_t *out_count)
-{
-	struct sb_warehouse_point *points = NULL;
-	struct sb_warehouse w;
-	size_t count = 0;
-	int err = sb_warehouse_open(args_value(args, "from"), &w);
-
-	if (!err)
-		err = sb_warehouse_trend(&w,
-			&(struct sb_warehouse_trend){
-				metric, filter->name, filter->since_real_ns, filter->limit },
-			&points, &count);
-	if (!err && !(*out_points = calloc(count + 1, sizeof **out_points)))
-		err = sb_fail(STROBE_ENOMEM, "no memory for the trend");
-	for (size_t i = 0; i < count && !err; i++) {
-		(*out_points)[i] = (struct sb_history_point){ (int64_t)i + 1, points[i].start_real_ns,
-			points[i].value, points[i].job };
-		points[i].job = NULL;
-	}
-	if (!err)
-		*out_count = count;
-	sb_warehouse_points_free(points, count);
-	return err;
-}
-
-static int read_trend(const struct args *args, struct sb_history *h, const char *metric,
-	const struct sb_history_filter *filter, struct sb_history_point **out_points, size_t *out_count)
-{
-	return args_has(args, "from") ? trend_of_warehouse(args, metric, filter, out_points, out_count)
-				      : sb_history_trend(h, metric, filter, out_points, out_count);
-}
-
-/* Why there is no point; always EXIT_USAGE. */
-static int explain_no_points(
-	const struct args *args, struct sb_history *h, const char *metric, struct sb_history_filter filter)
-{
-	const char *where = args_has(args, "from") ? "in the warehouse" : "in the history";
-	const char *what = args_has(args, "from") ? "job" : "run";
-	struct sb_history_point *newest = NULL;
-	struct sb_buf text = { 0 }, told = { 0 };
-	bool late = filter.since_real_ns;
-	size_t count = 0;
-	int code;
-
-	filter.since_real_ns = 0;
-	filter.limit = 1;
-	if (late && read_trend(args, h, metric, &filter, &newest, &count))
-		return complain_last();
-	sb_buf_printf(&text, "%s%s%s %s with '%s'", what, filter.name ? " of " : "",
-		filter.name ? filter.name : "", where, metric);
-	if (count) {
-		put_too_old(args, sb_buf_text(&text), newest->start_real_ns, &told);
-		code = complain("%s", sb_buf_text(&told));
-	} else {
-		code = complain("no %s%s%s %s has '%s'", what, filter.name ? " of " : "",
-			filter.name ? filter.name : "", where, metric);
-	}
-	sb_buf_done(&text);
-	sb_buf_done(&told);
-	sb_history_points_free(newest, count);
-	return code;
-}
-
-static int trend(struct args *args, struct sb_history *h)
-{
-	const char *metric = args_value(args, "metric") ? args_value(args, "metric")
-			     : args->count > 1          ? args->values[1]
-							: "wall_s";
-	struct sb_history_filter filter = { 0 };
-	struct sb_history_point *points = NULL;
-	struct sb_buf out = { 0 };
-	int known = sb_metric_find(metric);
-	size_t count = 0;
-
-	if (!read_filter(args, 200, &filter))
-		return EXIT_USAGE;
-	if (read_trend(args, h, metric, &filter, &points, &count))
-		return complain_last();
-	if (!count) {
-		sb_history_points_free(points, count);
-		return explain_no_points(args, h, metric, filter);
-	}
-	if (wants_json(args))
-		put_trend_json(&(struct sb_history_trend){ metric, points, count }, &out);
-	else
-		put_trend(&out, known >= 0 ? sb_metric_infos[known].words : metric,
-			known >= 0 ? (enum sb_metric)known : SB_METRIC_WALL, points, count);
-	if (!wants_json(args) && !args_has(args, "from"))
-		hint_at_names(&out, points, count);
-	print_buffer(&out);
-	sb_history_points_free(points, count);
 	return EXIT_OK;
 }
 
@@ -481,7 +324,7 @@ static int run(struct args *args)
 	static const struct {
 		const char *name;
 		int (*run)(struct args *args, struct sb_history *h);
-	} parts[] = { { "list", list }, { "show", show }, { "trend", trend }, { "add", add },
+	} parts[] = { { "list", list }, { "show", show }, { "trend", history_trend }, { "add", add },
 		{ "prune", prune } };
 	const char *name = args->count ? args->values[0] : "list", *format = args_value(args, "format");
 	struct sb_history *h = NULL;
