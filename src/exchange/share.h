@@ -44,6 +44,13 @@ void sb_share_done(struct sb_share *s); /* s may be zeroed */
 /* Copies a recording whole, as it is, into a file. */
 int sb_share_copy(struct sb_reader *reader, int fd);
 
+/* ---- share_records.c ---- */
+struct sb_record;
+/* Changes the texts of a record of that process of the run, in place. A record type that holds text has its
+ * case here: texts of other types stay as they are. */
+void sb_share_clean_record(
+	struct sb_share *s, const struct sb_run *run, uint32_t process, const struct sb_record *r);
+
 /* ---- share_pack.c ---- */
 #define SB_SHARE_MAGIC "STROBEp\n"
 #define SB_SHARE_MAGIC_BYTES 8
