@@ -4,6 +4,7 @@
 #include "monitor/driver_files.h"
 #include "monitor/gpm.h"
 #include "monitor/nvml_abi.h"
+#include "monitor/nvml_links.h"
 #include "monitor/procfile.h"
 #include "monitor/tree.h"
 #include "monitor/visible.h"
@@ -19,16 +20,7 @@ enum { PROCESSES_MAX = 64 };
 #define MIB 1048576.0
 #define LINKS_FIRST_NS (SECOND_NS / 5) /* a rate needs two readings */
 #define LINKS_SPACING_NS SECOND_NS
-enum { LINK_FIELDS = 4 };
 enum { MOVED_COST_FACTOR = 200 }; /* asking whose memory moved takes at most 0.5 % of a core */
-
-/* Counters of PCIe and NVLink as last read, and the rates since the reading before. */
-struct links {
-	struct sb_pace pace;
-	uint64_t last_ns;
-	struct nvml_field before[LINK_FIELDS];
-	double gb_per_s[LINK_FIELDS];
-};
 
 /* Who has memory on the GPU, and how much of it was used when that was asked. */
 struct processes {
@@ -45,7 +37,7 @@ static struct {
 	bool started;
 	struct sb_driver_files files;
 	struct processes processes[SB_GPUS_DEVICES_MAX];
-	struct links links[SB_GPUS_DEVICES_MAX];
+	struct sb_nvml_links links[SB_GPUS_DEVICES_MAX];
 	struct sb_gpm gpm[SB_GPUS_DEVICES_MAX];
 } nvml;
 
@@ -394,51 +386,6 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 
 /* ---- PCIe and NVLink ------------------------------------------------------------ */
 
-static const struct {
-	enum sb_gpus_column column;
-	unsigned id, scope;
-	double unit_bytes;
-} link_fields[LINK_FIELDS] = {
-	{ SB_GPUS_PCIE_TX, NVML_PCIE_TX_BYTES, 0, 1 },
-	{ SB_GPUS_PCIE_RX, NVML_PCIE_RX_BYTES, 0, 1 },
-	{ SB_GPUS_NVLINK_TX, NVML_NVLINK_TX_KIB, ~0u, 1024 },
-	{ SB_GPUS_NVLINK_RX, NVML_NVLINK_RX_KIB, ~0u, 1024 },
-};
-
-/* A 32-bit counter of bytes goes round every 4.3 GB: with 54 GB/s over PCIe many times between two readings, and its rate is
- * that of any other number of rounds (seen: H200, driver 580). */
-static bool is_ambiguous(int i, const struct nvml_field *now)
-{
-	return now->type == NVML_FIELD_UNSIGNED && link_fields[i].unit_bytes < 1024;
-}
-
-/* How far a counter came; a 32-bit one may have gone round. */
-static double field_step(const struct nvml_field *now, const struct nvml_field *before)
-{
-	switch (now->type) {
-	case NVML_FIELD_DOUBLE: return now->value.d - before->value.d;
-	case NVML_FIELD_UNSIGNED: return (double)(now->value.u - before->value.u);
-	case NVML_FIELD_LONG: return (double)now->value.ul - (double)before->value.ul;
-	default: return (double)now->value.ull - (double)before->value.ull;
-	}
-}
-
-static void note_links(
-	struct links *links, const struct nvml_field *fields, uint32_t *wanted, double elapsed_s)
-{
-	for (int i = 0; i < LINK_FIELDS; i++) {
-		bool counted = fields[i].code == NVML_OK, known = links->before[i].id && counted;
-		double step = known ? field_step(&fields[i], &links->before[i]) : NAN;
-
-		links->gb_per_s[i] = step >= 0 && elapsed_s > 0 && !is_ambiguous(i, &fields[i])
-					     ? step * link_fields[i].unit_bytes * 1e-9 / elapsed_s
-					     : NAN;
-		if (!counted)
-			*wanted &= ~SB_GPUS_BIT(link_fields[i].column);
-		links->before[i] = fields[i];
-	}
-}
-
 /* Where the GPU counts them beside SMs and DRAM, those are the rates. */
 static void use_counted_pcie(const struct sb_gpm *gpm, double *v)
 {
@@ -452,32 +399,27 @@ static void use_counted_pcie(const struct sb_gpm *gpm, double *v)
 /* Running totals, a fraction of a millisecond each: pace, and as rates. */
 static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	struct links *links = &nvml.links[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
-	struct nvml_field fields[LINK_FIELDS] = { 0 };
+	struct sb_nvml_links *links = &nvml.links[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
+	struct nvml_field fields[SB_NVML_LINK_FIELDS] = { 0 };
 	enum sb_gpus_state state = SB_GPUS_READ;
 	uint64_t now_ns = sb_mono_ns();
-	uint32_t bits = 0;
+	uint32_t bits = sb_nvml_links_ask(fields);
 
-	for (int i = 0; i < LINK_FIELDS; i++) {
-		bits |= SB_GPUS_BIT(link_fields[i].column);
-		fields[i].id = link_fields[i].id;
-		fields[i].scope = link_fields[i].scope;
-	}
 	if (!(*wanted & bits))
 		return state;
 	if (d->last || sb_pace_due(&links->pace, now_ns)) {
 		bool first = !links->last_ns;
 
-		if (usable(nvml.api.fields ? nvml.api.fields(d->sensors, LINK_FIELDS, fields) : no_function(),
+		if (usable(nvml.api.fields ? nvml.api.fields(d->sensors, SB_NVML_LINK_FIELDS, fields)
+					   : no_function(),
 			    wanted, bits, &state))
-			note_links(
+			sb_nvml_links_note(
 				links, fields, wanted, first ? 0 : (double)(now_ns - links->last_ns) * 1e-9);
 		links->last_ns = now_ns;
 		sb_pace_done(&links->pace, now_ns, sb_mono_ns() - now_ns,
 			first ? LINKS_FIRST_NS : LINKS_SPACING_NS);
 	}
-	for (int i = 0; i < LINK_FIELDS; i++)
-		v[link_fields[i].column] = links->gb_per_s[i];
+	sb_nvml_links_put(links, v);
 	use_counted_pcie(&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], v);
 	return state;
 }
