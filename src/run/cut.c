@@ -2,7 +2,9 @@
 #include "run/index.h"
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t cut_edge(const struct sb_run *run, int64_t t_ns)
 {
@@ -83,4 +85,26 @@ int sb_run_apply_cut(struct sb_run *run, const struct sb_cut *cut)
 			"there is nothing between %.3f s and %.3f s: the run is %.3f s long",
 			(double)run->from_ns / 1e9, (double)run->to_ns / 1e9, (double)run->wall_ns / 1e9);
 	return 0;
+}
+
+int sb_cut_parse_duration(const char *text, int64_t *out_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "m", 60e9 },
+		{ "min", 60e9 }, { "h", 3600e9 } };
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end != text && !errno)
+		for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+			if (!strcmp(end, units[i].unit) && value * units[i].ns > -9e18 &&
+				value * units[i].ns < 9e18) {
+				*out_ns = (int64_t)(value * units[i].ns);
+				return 0;
+			}
+	return sb_fail(STROBE_EINVAL, "'%s' is not a duration: write 10m, 90s, 1.5h or 250ms", text);
 }
