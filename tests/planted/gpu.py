@@ -7,13 +7,12 @@ import time
 import zlib
 
 import torch
-import torch.nn.functional as F
 
 import strobe
 
 import beside
 from problem import planted
-from video import Decoder, Pipeline, Size, attend
+from video import Pipeline, Size
 
 CUDA = torch.cuda.is_available()
 
@@ -64,151 +63,6 @@ def preview_every_step(fixed):
             pipe.decode(x).float().cpu().numpy().tobytes()  # planted
 
     pipe.on_step = on_step
-    pipe.run()
-
-
-# ---- the wrong kernel ----
-
-def math_attention(q, k, v):
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return F.scaled_dot_product_attention(q, k, v)
-
-
-@planted("fallback_attention", "attention_math", stage="Transformer|denoise", needs="cuda")
-def attention_is_math(fixed):
-    Pipeline(Size(CUDA, dim=512, blocks=6, videos=12), attention=attend if fixed else math_attention).run()
-
-
-@planted("fallback_attention", stage="Transformer|denoise", needs="cuda")
-def attention_has_a_dense_mask(fixed):
-    if CUDA:
-        torch.backends.cuda.enable_cudnn_sdp(False)  # as it is before Hopper: flash, or memory-efficient with a mask
-    size = Size(CUDA, dim=512, tokens=8192, blocks=6, videos=14)
-    mask = torch.zeros(size.tokens, size.tokens, device=size.device, dtype=size.dtype)
-
-    def attention(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-    Pipeline(size, attention=attend if fixed else attention).run()
-
-
-@planted("fallback_conv", stage="vae_decode|Decoder|Relaid", needs="cuda")
-def cudnn_is_off(fixed):
-    torch.backends.cudnn.enabled = fixed
-    size = Size(CUDA, steps=4, dim=1024, videos=12, grid=(16, 48, 48))
-    Pipeline(size).run()
-
-
-@planted("precision_mismatch", stage="vae_decode|Decoder|Relaid", needs="cuda")
-def vae_in_fp32(fixed):
-    size = Size(CUDA, steps=4, videos=14, grid=(16, 48, 48))
-    torch.backends.cudnn.allow_tf32 = False
-    Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=96).run()
-
-
-@planted("precision_mismatch", stage="denoise|Transformer", needs="cuda")
-def timestep_in_float64(fixed):
-    pipe = Pipeline(Size(CUDA))
-    filters = torch.randn(pipe.size.dim, pipe.size.dim, device=pipe.size.device, dtype=pipe.size.dtype if fixed else torch.float64)
-
-    def predict(x, timestep, text):
-        mixed = x.to(filters.dtype)
-        for _ in range(4):
-            mixed = torch.tanh(mixed @ filters)  # float64 by accident: a constant without a dtype
-        return pipe.transformer(x + mixed.to(x.dtype) * 1e-3, timestep, text)
-
-    pipe.predict = predict
-    pipe.run()
-
-
-@planted("precision_mismatch", stage="Transformer|denoise", needs="cuda")
-def fp32_weights_under_autocast(fixed):
-    size = Size(CUDA, dim=4096, tokens=256, blocks=6)
-    pipe = Pipeline(size)
-    if not fixed:
-        pipe.transformer.float()
-
-    def predict(x, timestep, text):
-        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False, enabled=not fixed):
-            return pipe.transformer(x, timestep, text).to(x.dtype)
-
-    pipe.predict = predict
-    pipe.run()
-
-
-class Quantised(torch.nn.Module):
-    """int8 weights that are made bf16 again for every call."""
-
-    def __init__(self, linear):
-        super().__init__()
-        scale = linear.weight.abs().amax(1, keepdim=True).float() / 127
-        self.register_buffer("scale", scale)
-        self.register_buffer("int8", (linear.weight.float() / scale).round().to(torch.int8))
-        self.bias = linear.bias
-
-    def forward(self, x):
-        weight = (self.int8.float() * self.scale).to(x.dtype)
-        return F.linear(x, weight, self.bias)
-
-
-@planted("quantised_not_used", "precision_mismatch", stage="Transformer|denoise", needs="cuda")
-def int8_weights_unpacked_every_call(fixed):
-    pipe = Pipeline(Size(CUDA, dim=4096, tokens=256, blocks=6, videos=14))
-    for block in pipe.transformer.blocks if not fixed else ():
-        block.qkv, block.out = Quantised(block.qkv), Quantised(block.out)
-        block.mlp[0], block.mlp[2] = Quantised(block.mlp[0]), Quantised(block.mlp[2])
-    pipe.run()
-
-
-class Relaid(Decoder):
-    """Turns the layout around between the layers."""
-
-    def forward(self, z):
-        y = F.interpolate(self.inside(z), scale_factor=(1, 4, 4))
-        for layer in self.layers:
-            y = y.contiguous(memory_format=torch.channels_last_3d).contiguous()
-            y = y.permute(0, 2, 3, 4, 1).contiguous().permute(0, 4, 1, 2, 3).contiguous()
-            y = F.silu(layer(y))
-        return self.outside(y)
-
-
-@planted("layout_conversion", stage="vae_decode|Decoder|Relaid", needs="cuda")
-def layouts_go_back_and_forth(fixed):
-    size = Size(CUDA, steps=2, dim=1024, grid=(16, 48, 48))
-    pipe = Pipeline(size)
-    made = (Decoder if fixed else Relaid)(size.vae_dim)
-    made.load_state_dict(pipe.vae.state_dict())
-    pipe.vae = made.to(size.device, size.dtype)
-    pipe.run()
-
-
-@planted("fallback_conv", "small_kernels", "gpu_gaps", "tiny_tiles", stage="vae_decode|Decoder|Relaid", needs="cuda")
-def tiny_tiles(fixed):
-    size = Size(CUDA, steps=4, videos=10, grid=(8, 64, 64))
-    pipe = Pipeline(size)
-    whole = pipe.decode
-
-    def decode(x):
-        t, h, w = size.grid
-        z = x.flatten()[:4 * t * h * w].view(1, 4, t, h, w)
-        return torch.cat([torch.cat([pipe.vae(z[..., i:i + 4, j:j + 4]) for j in range(0, w, 4)], -1) for i in range(0, h, 4)], -2)
-
-    pipe.decode = whole if fixed else decode
-    pipe.run()
-
-
-@planted("tiny_tiles", "small_kernels", "gpu_gaps", stage="vae_decode|Decoder|Relaid", needs="cuda")
-def frame_by_frame_decode(fixed):
-    size = Size(CUDA, steps=4, videos=14, grid=(96, 16, 16))
-    pipe = Pipeline(size)
-    whole = pipe.decode
-
-    def decode(x):
-        t, h, w = size.grid
-        z = x.flatten()[:4 * t * h * w].view(1, 4, t, h, w)
-        return torch.cat([pipe.vae(z[:, :, i:i + 1]) for i in range(t)], 2)
-
-    pipe.decode = whole if fixed else decode
     pipe.run()
 
 

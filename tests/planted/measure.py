@@ -15,6 +15,7 @@ ROUNDS = int(os.environ.get("STROBE_MEASURE_ROUNDS", "3"))
 
 try:
     import gpu  # noqa: F401
+    import kernels  # noqa: F401
     import video
 except ImportError:
     video = None

@@ -1,5 +1,6 @@
 """The table of planted problems: each file of them adds its own with @planted."""
 
+FAMILIES = ("plain", "memory", "gpu", "kernels", "settings", "diffusion")  # the files
 TABLE = {}
 
 

@@ -6,7 +6,7 @@ import problem
 
 
 def load(name):
-    for family in ("plain", "memory", "gpu", "settings", "diffusion"):
+    for family in problem.FAMILIES:
         if name in problem.TABLE:
             break
         importlib.import_module(family)

@@ -29,6 +29,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import beside  # noqa: E402
+import problem as problems  # noqa: E402
 
 LINES_OFF = 3
 IMPORTS_MOST_S = 1200  # and the turns of all before it
@@ -42,7 +43,7 @@ def table(python, environment):
             "    try: __import__(family)\n"
             "    except ImportError as error: print(error, file=sys.stderr)\n"
             "print(json.dumps([dict(name=p.name, ids=p.ids, healthy=p.healthy, stage=p.stage, needs=p.needs, file=p.file, lines=p.lines)"
-            " for p in problem.TABLE.values()]))" % (HERE, ["plain", "memory", "gpu", "settings", "diffusion"]))
+            " for p in problem.TABLE.values()]))" % (HERE, problems.FAMILIES))
     made = subprocess.run([python, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(made.stdout.splitlines()[-1])
 
@@ -51,7 +52,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", help="names, with commas")
-    parser.add_argument("--family", help="those of one file: plain, memory, gpu, settings, diffusion")
+    parser.add_argument("--family", help="those of one file: %s" % ", ".join(problems.FAMILIES))
     parser.add_argument("--needs", help="those that need this and no more: none, torch, diffusers, cuda")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--json", dest="out")
