@@ -46,8 +46,8 @@ int sb_share_copy(struct sb_reader *reader, int fd);
 
 /* ---- share_records.c ---- */
 struct sb_record;
-/* Changes the texts of a record of that process of the run, in place. A record type that holds text has its
- * case here: texts of other types stay as they are. */
+/* Changes the texts of a record of that process of the run, in place. A record type has its case here:
+ * what is in a record of another type is cleared. */
 void sb_share_clean_record(
 	struct sb_share *s, const struct sb_run *run, uint32_t process, const struct sb_record *r);
 

@@ -23,12 +23,21 @@ static const char *name_of(const struct texts *c, uint32_t file_id)
 	return file_id < p->name_count ? c->run->names[p->names[file_id]].text : "";
 }
 
-/* The bytes behind the length word at `at`, none where it makes no sense. */
+/* What cannot be read is not given away. */
+static void clear(const struct sb_record *r, uint32_t at)
+{
+	if (at < r->words)
+		memset((void *)(uintptr_t)(r->payload + at), 0, (r->words - at) * sizeof *r->payload);
+}
+
+/* The bytes behind the length word at `at`; NULL, and they are cleared, where it makes no sense. */
 static char *bytes_at(const struct sb_record *r, uint32_t at, size_t *out_size)
 {
 	*out_size = 0;
-	if (at >= r->words || r->payload[at] > (uint64_t)(r->words - at - 1) * 8)
+	if (at >= r->words || r->payload[at] > (uint64_t)(r->words - at - 1) * 8) {
+		clear(r, at);
 		return NULL;
+	}
 	*out_size = (size_t)r->payload[at];
 	return (char *)(uintptr_t)(r->payload + at + 1);
 }
@@ -98,8 +107,10 @@ static void clean_attrs(const struct texts *c, const struct sb_record *r, uint32
 		bool is_text = (head >> 20 & 15) == STROBE_TYPE_STRING;
 		uint64_t size = is_text ? head >> 32 : 8;
 
-		if ((size + 7) / 8 > r->words - at)
+		if ((size + 7) / 8 > r->words - at) {
+			clear(r, at);
 			return;
+		}
 		if (is_text)
 			sb_share_attached(c->share, name_of(c, (uint32_t)head & SB_ID_MAX),
 				(char *)(uintptr_t)(r->payload + at), (size_t)size);
@@ -111,7 +122,9 @@ static void clean_name(const struct texts *c, const struct sb_record *r)
 {
 	uint64_t size = r->words ? r->payload[0] & UINT32_MAX : 0;
 
-	if (size && size <= (uint64_t)(r->words - 1) * 8)
+	if (size && size > (uint64_t)(r->words - 1) * 8)
+		clear(r, 0);
+	else if (size)
 		sb_share_clean(c->share, (char *)(uintptr_t)(r->payload + 1), (size_t)size);
 }
 
@@ -141,6 +154,24 @@ void sb_share_clean_record(
 		if (text)
 			sb_share_remove(c->share, SB_SHARE_COMMANDS, text, size);
 		break;
-	default: break;
+	/* numbers and ids of names alone */
+	case SB_REBASE:
+	case SB_ATTR64:
+	case SB_SPAN_OPEN:
+	case SB_GPU:
+	case SB_SCHEMA:
+	case SB_SAMPLE:
+	case SB_SNAPSHOT:
+	case SB_ANCHOR:
+	case SB_LOST:
+	case SB_CACHE:
+	case SB_STREAMING:
+	case SB_MODEL:
+	case SB_ALLOC:
+	case SB_GAUGE:
+	case SB_STACK:
+	case SB_OWNER:
+	case SB_COUNT64: break;
+	default: clear(r, 0); break; /* of a newer recorder: it may hold anything */
 	}
 }
