@@ -26,8 +26,8 @@
 
 #define SECOND_NS 1000000000ull
 
-static const struct sb_source *const sources[] = { &sb_source_cpu, &sb_source_memory, &sb_source_process,
-	&sb_source_disk, &sb_source_pressure };
+#define SOURCE_(name) &sb_source_##name,
+static const struct sb_source *const sources[] = { SB_SOURCES(SOURCE_) };
 enum { SOURCE_COUNT = sizeof sources / sizeof sources[0] };
 
 static struct {

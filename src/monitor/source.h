@@ -1,4 +1,4 @@
-/* What the sampler samples: one const entry per source, see sampler.c's table.
+/* What the sampler samples: one const entry per source, named in SB_SOURCES.
  * A source keeps its state in its own file; open() starts it afresh. */
 #ifndef SB_MONITOR_SOURCE_H
 #define SB_MONITOR_SOURCE_H
@@ -21,11 +21,10 @@ struct sb_source {
 	void (*close)(const struct sb_tick *tick);
 };
 
-extern const struct sb_source sb_source_cpu;
-extern const struct sb_source sb_source_memory;
-extern const struct sb_source sb_source_process;
-extern const struct sb_source sb_source_disk;
-extern const struct sb_source sb_source_pressure;
+/* Every source by its name: sb_source_<name>. */
+#define SB_SOURCES(source) source(cpu) source(memory) source(process) source(disk) source(pressure)
+#define SB_SOURCE_DECLARE_(name) extern const struct sb_source sb_source_##name;
+SB_SOURCES(SB_SOURCE_DECLARE_)
 
 /* Is something expensive due? Its own cost (ns, of the last time) decides how
  * long to wait, so that it never takes more than a share of one core. */
