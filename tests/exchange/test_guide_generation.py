@@ -224,5 +224,5 @@ def test_what_the_disk_read_is_the_machines_not_a_gpus(strobe):
 def test_a_text_without_a_date_is_not_said_to_have_started(strobe):
     path = strobe.write("summary.txt", SUMMARY)
     text = strobe("report", path)
-    assert "started" not in text and "imported; when it ran is not in it, its file is of 20" in text
+    assert "started" not in text and "imported; it does not say when it ran, its file is from 20" in text
     assert strobe.report(path)["session_info"]["file_date"] is True
