@@ -1,5 +1,7 @@
 """A toy of each kind that CONTRIBUTING.md has a room for. ROOMS: kind -> the files it promises, each with what is put
-into it: the whole text of a new file, or (before which line, what)."""
+into it: the whole text of a new file, or (before which line, what), or (after which words, what, AFTER)."""
+
+AFTER = "after"
 
 ROOMS = {
     "command": {
@@ -100,7 +102,52 @@ static void driver(char *out, int size)
 
 const struct sb_gpus_provider sb_gpus_toy = { .name = "Toy", .open = open_toy, .read = read_toy, .close = close_toy, .driver = driver };
 """,
-        "src/monitor/gpus.h": [("vendor(nvml) vendor(amd)", None)],
+        "src/monitor/gpus.h": [("vendor(nvml) vendor(amd)", " vendor(toy)", AFTER)],
+    },
+    "monitor": {
+        "src/monitor/toys.c": """\
+/* A toy monitor: always 42; at its end it writes a record of the toy type. */
+#include "monitor/source.h"
+
+#include "monitor/samples.h"
+#include "record/put.h"
+
+static const struct sb_column columns[] = { { "toy_percent", SB_MERGE_MEAN } };
+static struct sb_samples series;
+
+static bool wanted(const struct sb_settings *s)
+{
+	return s->monitor_cpu_usage;
+}
+
+static void start(const struct sb_settings *settings)
+{
+	sb_samples_open(&series, "toys", -1, columns, 1, settings->max_data_points);
+}
+
+static void sample(const struct sb_tick *tick)
+{
+	sb_samples_push(&series, tick->ticks, (double[]){ 42 });
+}
+
+static void finish(const struct sb_tick *tick)
+{
+	const uint64_t payload[] = { tick->ticks, 0x4035000000000000 };
+
+	sb_samples_close(&series, tick->ticks);
+	sb_put(SB_STREAM_KEEP, SB_TOY, sb_name_intern("toy_record", NULL), payload, 2);
+}
+
+const struct sb_source sb_source_toys = { "toys", wanted, start, sample, finish };
+""",
+        "src/monitor/source.h": [("source(disk) source(pressure)", " source(toys)", AFTER)],
+    },
+    "record type": {
+        "src/format/wire.h": [("\tSB_COUNT64 = 27 ", "\tSB_TOY = 28, /* aux: name; [ticks, value] */")],
+        "src/format/cursor.c": [("\t\t[SB_COUNT64] = HOT };", "\t\t[SB_TOY] = KEEP,")],
+        "src/run/records.c": [("\t[SB_COUNT64] = {", "\t[SB_TOY] = { 2, NAMED | TIMED, SB_EVENT_GAUGE, take_gauge },")],
+        "src/exchange/share_records.c": [("\tcase SB_COUNT64: break;", "\tcase SB_TOY:")],
+        "docs/format.md": [("| 27 | COUNT64 |", "| 28 | TOY | name | ticks, value |")],
     },
 }
 FRAMEWORK = '''\
@@ -130,7 +177,7 @@ def add(tree):
                 path.write_text(content)
                 continue
             text = path.read_text()
-            for before, what in content:
-                assert text.count(before) == 1, (name, before)
-                text = text.replace(before, before + " vendor(toy)" if what is None else what + "\n" + before)
+            for at, what, *after in content:
+                assert text.count(at) == 1, (name, at)
+                text = text.replace(at, at + what if after else what + "\n" + at)
             path.write_text(text)

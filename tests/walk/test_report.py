@@ -128,6 +128,20 @@ def test_a_gpu_vendor_is_a_file_and_a_word(tree, tmp_path):
     assert "Toy 1" in [device["name"] for device in devices]
 
 
+def test_a_monitor_is_a_file_and_a_word(tree, tmp_path):
+    run(tree / "build/strobe", "run", "-o", tmp_path / "run", "--", "true")
+    table = run(tree / "build/strobe", "export", tmp_path / "run", "--to", "csv", "-o", "-")
+    assert re.search(r"(?m)^sample,.*,toys toy_percent,42,", table)
+
+
+def test_a_record_type_is_read_and_shared(tree, tmp_path):
+    run(tree / "build/strobe", "run", "-o", tmp_path / "run", "--", "true")
+    run(tree / "build/strobe", "share", tmp_path / "run", "-o", tmp_path / "run.html")
+    for recorded in ("run", "run.html"):
+        table = run(tree / "build/strobe", "export", tmp_path / recorded, "--to", "csv", "-o", "-")
+        assert re.search(r"(?m)^counter,.*,toy_record,21,", table)
+
+
 def test_a_framework_is_a_file_and_its_name(tmp_path):
     package = tmp_path / "strobe"
     shutil.copytree(BUILD / "python/strobe", package, symlinks=False)
