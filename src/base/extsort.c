@@ -3,6 +3,7 @@
 #include "base/extsort.h"
 
 #include "base/error.h"
+#include "base/tempfile.h"
 #include "base/prefixsort.h"
 #include "base/room.h"
 
@@ -188,21 +189,6 @@ static int sort_load(struct sb_extsort *s)
 	return 0;
 }
 
-static int open_file(struct sb_extsort *s)
-{
-	char path[600];
-
-	s->fd = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (s->fd >= 0)
-		return 0;
-	snprintf(path, sizeof path, "%s/strobe-sort-XXXXXX", s->folder);
-	s->fd = mkostemp(path, O_CLOEXEC);
-	if (s->fd < 0)
-		return sb_fail_errno("cannot make a temporary file in '%s'", s->folder);
-	unlink(path);
-	return 0;
-}
-
 static int spill(struct sb_extsort *s)
 {
 	const char *from = s->records;
@@ -237,7 +223,7 @@ static int end_load(struct sb_extsort *s)
 	int err = sort_load(s);
 
 	if (!err && s->fd < 0)
-		err = open_file(s);
+		err = sb_tempfile_open(s->folder, &s->fd);
 	if (!err)
 		err = spill(s);
 	if (err)

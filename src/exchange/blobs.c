@@ -2,6 +2,7 @@
 #include "exchange/blobs.h"
 
 #include "base/error.h"
+#include "base/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,22 +47,10 @@ void sb_blobs_free(struct sb_blobs *b)
 	free(b);
 }
 
-static int open_file(struct sb_blobs *b)
-{
-	char path[600];
-
-	snprintf(path, sizeof path, "%s/strobe-import-XXXXXX", b->folder);
-	b->fd = mkostemp(path, O_CLOEXEC);
-	if (b->fd < 0)
-		return sb_fail_errno("cannot make a temporary file in '%s'", b->folder);
-	unlink(path);
-	return 0;
-}
-
 static int flush(struct sb_blobs *b)
 {
 	size_t done = 0;
-	int err = b->fd < 0 ? open_file(b) : 0;
+	int err = b->fd < 0 ? sb_tempfile_open(b->folder, &b->fd) : 0;
 
 	while (!err && done < b->used) {
 		ssize_t n = pwrite(b->fd, b->buffer + done, b->used - done, (off_t)(b->buffer_offset + done));

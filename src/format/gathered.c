@@ -142,15 +142,10 @@ bool sb_gathered_add(int fd, int recording)
 
 bool sb_gathered_is(const char *path)
 {
-	char magic[8] = "";
-	size_t have;
-	int fd;
+	char magic[8];
 
-	if (sb_infile_open(path, SB_INFILE_LISTED, &fd))
-		return false;
-	have = sb_read_at(fd, magic, sizeof magic, 0);
-	close(fd);
-	return have == sizeof magic && !memcmp(magic, SB_GATHERED_MAGIC, sizeof magic);
+	sb_file_magic(path, SB_INFILE_LISTED, magic);
+	return !memcmp(magic, SB_GATHERED_MAGIC, sizeof magic);
 }
 
 static int list_parts(int fd, const char *path, struct sb_gathered_part **parts, size_t *count)

@@ -40,17 +40,23 @@ size_t sb_read_at(int fd, void *to, size_t size, uint64_t offset)
 	return have;
 }
 
-bool sb_reader_is_recording(const char *path)
+void sb_file_magic(const char *path, enum sb_infile_from from, char out_magic[8])
 {
-	char magic[8] = "";
-	size_t have;
 	int fd;
 
-	if (sb_infile_open(path, SB_INFILE_NAMED, &fd))
-		return false;
-	have = sb_read_at(fd, magic, sizeof magic, 0);
+	memset(out_magic, 0, 8);
+	if (sb_infile_open(path, from, &fd))
+		return;
+	sb_read_at(fd, out_magic, 8, 0);
 	close(fd);
-	return have == sizeof magic && (!memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8));
+}
+
+bool sb_reader_is_recording(const char *path)
+{
+	char magic[8];
+
+	sb_file_magic(path, SB_INFILE_NAMED, magic);
+	return !memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8);
 }
 
 /* Never reads past the recording's end: in a gathered file another one follows. */

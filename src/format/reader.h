@@ -91,6 +91,8 @@ const char *sb_lost_key(enum sb_lost_reason reason); /* "disk_full" */
 
 /* Reads up to size bytes; fewer only at the end of the file or when it fails. */
 size_t sb_read_at(int fd, void *to, size_t size, uint64_t offset);
+/* The first 8 bytes of a file, which say what it is; zeros past its end, or where it cannot be opened. */
+void sb_file_magic(const char *path, enum sb_infile_from from, char out_magic[8]);
 /* True when the first bytes are a .strobe file's, plain or packed. */
 bool sb_reader_is_recording(const char *path);
 

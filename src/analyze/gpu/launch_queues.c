@@ -3,10 +3,10 @@
 
 #include "base/error.h"
 #include "base/room.h"
+#include "base/tempfile.h"
 #include "format/wire.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,21 +36,17 @@ static struct sb_launch_queue *new_queue(struct sb_launch_queues *l, uint32_t tr
 	return q;
 }
 
-static FILE *temporary_file(void)
+static int open_file(struct sb_launch_queues *l)
 {
-	char path[600];
-	FILE *file;
-	int fd;
+	int fd, err = sb_tempfile_open(sb_extsort_folder(), &fd);
 
-	snprintf(path, sizeof path, "%s/strobe-gpu-XXXXXX", sb_extsort_folder());
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	unlink(path);
-	file = fdopen(fd, "w+");
-	if (!file)
-		close(fd);
-	return file;
+	if (err)
+		return err;
+	l->file = fdopen(fd, "w+");
+	if (l->file)
+		return 0;
+	close(fd);
+	return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 }
 
 /* A single value that goes to the host is waited for, unless its thread launches something else meanwhile.
@@ -103,9 +99,8 @@ static int spill(struct sb_launch_queues *l)
 	uint64_t written = 0;
 	int err = sb_extsort_finish(l->sort);
 
-	l->file = err ? NULL : temporary_file();
-	if (!err && !l->file)
-		err = sb_fail_errno("cannot make a temporary file in '%s'", sb_extsort_folder());
+	if (!err)
+		err = open_file(l);
 	while (!err && (next = sb_extsort_next(l->sort))) {
 		struct sb_launch seen = *next;
 
