@@ -51,7 +51,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_buf_putc(out, '\n');
 	if (localtime_r(&seconds, &tm) && strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm))
 		sb_buf_printf(out,
-			s->file_date ? "imported; it does not say when it ran, its file is from %s" : "started %s",
+			s->file_date ? "imported; it does not say when it ran, its file is from %s"
+				     : "started %s",
 			day);
 	if (s->host && !s->file_date)
 		sb_buf_printf(out, " on %s", s->host);
