@@ -406,6 +406,33 @@ static void every_run_of_digits_is_an_index(void **state)
 	assert_false(sb_stage_pattern("denoise", pattern, sizeof pattern));
 }
 
+/* Every number of the timing table stands between blanks, however long it is. */
+static void columns_of_the_timing_table_never_touch(void **state)
+{
+	static const int widths[] = { 60, 80, 100, 140 };
+
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+		struct sb_buf text = { 0 };
+		struct synthetic s;
+		struct sb_model *m;
+
+		synthetic_open(&s);
+		zone(&s, 0, 21600 * SECOND, "inference", NULL);
+		zone(&s, 21600 * SECOND, 21600 * SECOND + 2000, "tiny", NULL);
+		m = synthetic_model(&s, 21600 * SECOND + 2000);
+		for (size_t k = 0; k < m->stages.stage_count; k++)
+			m->stages.stages[k].digit_s = 1e-6; /* printed as 0.000002 s */
+		sb_stages_table(m, &(struct sb_text_options){ .columns = widths[i] }, &text);
+		assert_non_null(strstr(sb_buf_text(&text), " 1  21600.00 s "));
+		assert_non_null(strstr(sb_buf_text(&text), " 1  0.000002 s  "));
+		assert_null(strstr(sb_buf_text(&text), "s0.000002s"));
+		for (const char *line = sb_buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1)
+			assert_true(end - line <= widths[i]);
+		sb_buf_done(&text);
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +452,7 @@ int main(void)
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
 		cmocka_unit_test(recursion_through_another_stage_counts_once),
 		cmocka_unit_test(every_run_of_digits_is_an_index),
+		cmocka_unit_test(columns_of_the_timing_table_never_touch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

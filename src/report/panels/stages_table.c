@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_WIDTH = 7, TOTAL_WIDTH = 10, TIME_WIDTH = 7, SHARE_WIDTH = 7, NAME_LEAST = 24 };
+/* At least so wide; a column with more in it is wider. */
+enum { COUNT_WIDTH = 7, TOTAL_WIDTH = 10, TIME_WIDTH = 7, SHARE_WIDTH = 7 };
+enum { NAME_LEAST = 24, NAME_NARROW = 8, NAME_MOST = 60 };
 
-/* Three significant digits in at most six columns. */
+/* Three significant digits; of a printed time as many as it had. */
 static void brief_time(char *out, size_t size, double s, double digit_s)
 {
 	static const struct {
@@ -94,17 +96,22 @@ static double gpu_of(const struct sb_stage *s)
 static const struct column {
 	const char *title;
 	double (*value)(const struct sb_stage *);
-	bool wide_only; /* left out on 80 columns */
+	int leaves; /* which are left out first: 1 on 80 columns, the next where the numbers are long */
 } columns[] = {
-	{ "Mean", mean_of, false },
-	{ "Min", min_of, true },
-	{ "Max", max_of, false },
-	{ "p50", p50_of, false },
-	{ "p95", p95_of, false },
-	{ "p99", p99_of, true },
-	{ "last", last_of, true },
+	{ "Mean", mean_of, 5 },
+	{ "Min", min_of, 1 },
+	{ "Max", max_of, 4 },
+	{ "p50", p50_of, 3 },
+	{ "p95", p95_of, 2 },
+	{ "p99", p99_of, 1 },
+	{ "last", last_of, 1 },
 };
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
+enum { COLUMNS = sizeof columns / sizeof columns[0], LEAVES_LAST = 5 };
+
+struct widths {
+	int name, count, total, share;
+	int time[COLUMNS]; /* 0: left out */
+};
 
 static const struct {
 	const char *name;
@@ -187,9 +194,10 @@ static void pad(struct sb_buf *out, size_t used, size_t width)
 }
 
 static void write_row(const struct sb_model *m, const struct sb_text_options *o, const struct sb_stage *s,
-	size_t width, bool wide, struct sb_buf *out)
+	const struct widths *w, struct sb_buf *out)
 {
 	struct sb_buf name = { 0 };
+	size_t width = (size_t)w->name;
 	char text[32];
 
 	row_name(m, s, &name);
@@ -200,31 +208,31 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 		sb_text_colour(out, o, "");
 	sb_buf_done(&name);
 	sb_text_count(text, sizeof text, (double)s->count);
-	sb_buf_printf(out, "%*s", COUNT_WIDTH, text);
+	sb_buf_printf(out, "%*s", w->count, text);
 	if (s->state == SB_STAGE_SKIPPED || s->state == SB_STAGE_UNTIMED) {
 		sb_buf_printf(out, "   %s\n", s->state == SB_STAGE_SKIPPED ? "skipped" : "untimed");
 		return;
 	}
 	sb_text_printed_seconds(text, sizeof text, s->total_s, s->digit_s);
-	sb_buf_printf(out, "%*s", TOTAL_WIDTH, text);
+	sb_buf_printf(out, "%*s", w->total, text);
 	for (size_t i = 0; i < COLUMNS; i++) {
-		if (columns[i].wide_only && !wide)
+		if (!w->time[i])
 			continue;
 		brief_time(text, sizeof text, columns[i].value(s), s->digit_s);
-		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
+		sb_buf_printf(out, "%*s", w->time[i], text);
 	}
 	sb_text_share(text, sizeof text, s->wall_ratio, "");
-	sb_buf_printf(out, "%*s%s\n", SHARE_WIDTH, text, sb_stage_overlaps(s) ? "*" : "");
+	sb_buf_printf(out, "%*s%s\n", w->share, text, sb_stage_overlaps(s) ? "*" : "");
 }
 
-static void write_titles(const struct sb_text_options *o, size_t width, bool wide, struct sb_buf *out)
+static void write_titles(const struct sb_text_options *o, const struct widths *w, struct sb_buf *out)
 {
 	sb_text_colour(out, o, "1");
-	sb_buf_printf(out, "%-*s%*s%*s", (int)width, "Operation", COUNT_WIDTH, "Count", TOTAL_WIDTH, "Total");
+	sb_buf_printf(out, "%-*s%*s%*s", w->name, "Operation", w->count, "Count", w->total, "Total");
 	for (size_t i = 0; i < COLUMNS; i++)
-		if (!columns[i].wide_only || wide)
-			sb_buf_printf(out, "%*s", TIME_WIDTH, columns[i].title);
-	sb_buf_printf(out, "%*s", SHARE_WIDTH, "share");
+		if (w->time[i])
+			sb_buf_printf(out, "%*s", w->time[i], columns[i].title);
+	sb_buf_printf(out, "%*s", w->share, "share");
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
 }
@@ -306,42 +314,110 @@ static size_t take_rows(const struct sb_stages_panel *s, const struct sb_imports
 }
 
 /* A line below the rows: its time, and its share where it has one. */
-static void write_rest(const struct sb_model *m, const char *name, double seconds, size_t width, bool wide,
+static void write_rest(const struct sb_model *m, const char *name, double seconds, const struct widths *w,
 	struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &m->stages;
+	size_t before = (size_t)w->name + (size_t)w->count;
 	char text[32], share[32];
+	int times = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		times += w->time[i];
 
 	sb_text_printed_seconds(text, sizeof text, seconds, m->session.digit_s);
 	sb_text_share(share, sizeof share, s->wall_s > 0 ? seconds / s->wall_s : 0, "");
-	sb_buf_printf(out, "%-*s%*s%*s%*s%*s\n", (int)width, name, COUNT_WIDTH, "", TOTAL_WIDTH, text,
-		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH, share);
+	pad(out, sb_text_name(out, name, before - 1), before);
+	sb_buf_printf(out, "%*s%*s%*s\n", w->total, text, times, "", w->share, share);
+}
+
+/* A blank before it at least; two where the column has to grow. */
+static void grow(int *width, const char *text)
+{
+	int size = (int)strlen(text);
+
+	if (size + 1 > *width)
+		*width = size + 2;
+}
+
+static void grow_rest(const struct sb_model *m, double seconds, struct widths *w)
+{
+	char text[32];
+
+	sb_text_printed_seconds(text, sizeof text, seconds, m->session.digit_s);
+	if (w->total < (int)strlen(text)) /* no count before it */
+		w->total = (int)strlen(text);
+}
+
+static void grow_row(const struct sb_stage *s, struct widths *w)
+{
+	char text[32];
+
+	sb_text_count(text, sizeof text, (double)s->count);
+	grow(&w->count, text);
+	if (s->state == SB_STAGE_SKIPPED || s->state == SB_STAGE_UNTIMED)
+		return;
+	sb_text_printed_seconds(text, sizeof text, s->total_s, s->digit_s);
+	grow(&w->total, text);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		brief_time(text, sizeof text, columns[i].value(s), s->digit_s);
+		grow(&w->time[i], text);
+	}
+}
+
+/* What the numbers leave of a line is the name's; columns are left out until that is enough. */
+static void fit_name(int line, struct widths *w)
+{
+	for (int left = 0;; left++) {
+		w->name = line - w->count - w->total - w->share;
+		for (size_t i = 0; i < COLUMNS; i++) {
+			if (columns[i].leaves <= left)
+				w->time[i] = 0;
+			w->name -= w->time[i];
+		}
+		if (w->name >= (left ? NAME_NARROW : NAME_LEAST) || left == LEAVES_LAST)
+			break;
+	}
+	w->name = w->name < NAME_NARROW ? NAME_NARROW : w->name > NAME_MOST ? NAME_MOST : w->name;
+}
+
+static struct widths widths_of(
+	const struct sb_model *m, int line, const struct sb_stage *const *rows, size_t count)
+{
+	struct widths w = { .count = COUNT_WIDTH, .total = TOTAL_WIDTH, .share = SHARE_WIDTH };
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		w.time[i] = TIME_WIDTH;
+	for (size_t i = 0; i < count; i++)
+		grow_row(rows[i], &w);
+	grow_rest(m, m->stages.unattributed_s, &w);
+	grow_rest(m, m->stages.wall_s, &w);
+	if (sb_stages_overlap(&m->stages))
+		grow_rest(m, -m->stages.overlap_s, &w);
+	fit_name(line, &w);
+	return w;
 }
 
 static void write_table(const struct sb_model *m, const struct sb_text_options *o,
 	const struct sb_stage *const *rows, size_t count, struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &m->stages;
-	size_t total_width = (o->columns ? (size_t)o->columns : 80) - any_overlaps(s);
-	bool wide = total_width >=
-		    NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;
-	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH -
-		       (wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH;
 	size_t top = o->top ? o->top : 20;
+	struct widths w = widths_of(
+		m, (o->columns ? o->columns : 80) - any_overlaps(s), rows, count < top ? count : top);
 	char text[32];
 
-	width = width > 60 ? 60 : width;
 	sb_buf_putc(out, '\n');
-	write_titles(o, width, wide, out);
+	write_titles(o, &w, out);
 	for (size_t i = 0; i < count && i < top; i++)
-		write_row(m, o, rows[i], width, wide, out);
+		write_row(m, o, rows[i], &w, out);
 	if (count > top)
 		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", count - top, count);
-	write_rest(m, "unattributed", s->unattributed_s, width, wide, out);
+	write_rest(m, "unattributed", s->unattributed_s, &w, out);
 	if (sb_stages_overlap(s))
-		write_rest(m, "overlap, top level", -s->overlap_s, width, wide, out);
+		write_rest(m, "overlap, top level", -s->overlap_s, &w, out);
 	sb_text_printed_seconds(text, sizeof text, s->wall_s, m->session.digit_s);
-	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
+	sb_buf_printf(out, "%-*s%*s%*s\n", w.name, "wall", w.count, "", w.total, text);
 }
 
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
