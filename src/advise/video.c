@@ -50,8 +50,8 @@ static void say_others(struct sb_advisor *a, struct sb_advice *f)
 	if (!(sb_weigh_crowding(a->model) > 1))
 		return;
 	sb_finding_cause(f,
-		sb_say(a, "other programs: the load is %.0f on %.0f cores, of which this one uses %.1f",
-			cpu->load1.mean, cores, own),
+		sb_say(a, "other programs: the load is %.0f on %.0f cores, of which this one uses %s%.1f",
+			cpu->load1.mean, cores, own < 0.05 ? "less than " : "", fmax(own, 0.1)),
 		SB_GAIN_BOUNDED, SB_LIKELY);
 	f->suggestion = "Measure on a machine that does nothing else, or give the program cores of its own "
 			"(taskset, cgroups).";

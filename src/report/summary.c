@@ -413,7 +413,7 @@ static void not_recorded(struct sb_screen *s)
 static void foot(struct sb_screen *s)
 {
 	const struct sb_recording_panel *r = &s->model->recording;
-	char bytes[32];
+	char bytes[32], own[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
 	sb_screen_say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
@@ -423,8 +423,8 @@ static void foot(struct sb_screen *s)
 		sb_screen_say(s, " overhead");
 	}
 	if (r->own_stages_s > 0) {
-		sb_text_seconds(bytes, sizeof bytes, r->own_stages_s);
-		sb_screen_say(s, " and %s of strobe's own stages", bytes);
+		sb_text_seconds(own, sizeof own, r->own_stages_s);
+		sb_screen_say(s, " and %s of strobe's own stages", own);
 	}
 	sb_screen_say(s, ", %s", bytes);
 	if (s->report) {

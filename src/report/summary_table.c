@@ -82,7 +82,9 @@ static void row_seconds(char *out, size_t size, double seconds, double wall_s, d
 {
 	int decimals = wall_s < SHORT_RUN_S ? 3 : 2, had = sb_digit_decimals(digit_s);
 
-	if (seconds > 0 && seconds < (decimals == 3 ? 0.0005 : 0.005))
+	if (seconds == 0)
+		snprintf(out, size, "0 s");
+	else if (seconds > 0 && seconds < (decimals == 3 ? 0.0005 : 0.005))
 		sb_text_printed_seconds(out, size, seconds, digit_s);
 	else
 		snprintf(out, size, "%.*f s", had < decimals ? had : decimals, seconds);
@@ -90,14 +92,13 @@ static void row_seconds(char *out, size_t size, double seconds, double wall_s, d
 
 static void row_numbers(struct sb_screen *s, double total_s, double wall_s, double digit_s)
 {
-	double percent = wall_s > 0 ? total_s / wall_s * 100 : 0;
-	char took[32];
+	char took[32], share[32];
 
+	if (fabs(total_s) < 0.5e-9) /* what sums of doubles leave */
+		total_s = 0;
 	row_seconds(took, sizeof took, total_s, wall_s, digit_s);
-	if (percent > 0 && percent < 0.05)
-		sb_screen_say(s, " %11s  < 0.1 %%", took);
-	else
-		sb_screen_say(s, " %11s %6.1f %%", took, percent);
+	sb_text_share(share, sizeof share, wall_s > 0 ? total_s / wall_s : 0, " ");
+	sb_screen_say(s, " %11s %8s", took, share);
 }
 
 static void row_gpu(struct sb_screen *s, const struct sb_summary_row *row, double wall_s)

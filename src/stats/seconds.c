@@ -26,7 +26,9 @@ void sb_text_share(char *out, size_t size, double ratio, const char *between)
 {
 	double percent = ratio * 100;
 
-	if (percent > 0 && percent < 0.05)
+	if (percent == 0)
+		snprintf(out, size, "0%s%%", between);
+	else if (percent > 0 && percent < 0.05)
 		snprintf(out, size, "<%s0.1%s%%", between, between);
 	else
 		snprintf(out, size, "%.1f%s%%", percent, between);

@@ -11,7 +11,7 @@ int sb_printed_decimals(double seconds, double digit_s);
 /* Decimals that a printed time has in seconds; 9: it was measured. */
 int sb_digit_decimals(double digit_s);
 void sb_text_seconds(char *out, size_t size, double seconds); /* "1.59 s", "12.3 ms", "850 ns" */
-/* "12.3%", "<0.1%" where it would read 0.0 but is more; between: before the sign. */
+/* "12.3%", "<0.1%" where it would read 0.0 but is more, "0%" where it is not; between: before the sign. */
 void sb_text_share(char *out, size_t size, double ratio, const char *between);
 
 #endif

@@ -101,6 +101,33 @@ static void a_trend_on_a_crowded_machine_is_doubted(void **state)
 	synthetic_done(&s);
 }
 
+/* One slow step of sixteen while this program uses a fiftieth of a core. */
+static void a_small_part_of_a_crowded_machine_is_not_nothing(void **state)
+{
+	static const char *const cpu[] = { "load1_count", "process_percent" }, *const cores[] = { "a_percent",
+		"b_percent" };
+	const double values[] = { 16, 2 }, used[] = { 100, 100 };
+	const struct sb_advice *f;
+	struct synthetic s;
+	uint64_t at_ns = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (int64_t i = 0; i < 16; i++) {
+		uint64_t end_ns = at_ns + (i == 9 ? 5 : 1) * SECOND;
+
+		synthetic_step(&s, at_ns, end_ns, i, 0);
+		at_ns = end_ns;
+	}
+	synthetic_end(&s, at_ns);
+	sb_builder_sample(s.b, sb_builder_schema(s.b, "cpu", -1, cpu, 2), SECOND, values, 2);
+	sb_builder_sample(s.b, sb_builder_schema(s.b, "cpu_core", -1, cores, 2), SECOND, used, 2);
+	f = finding(synthetic_model(&s, at_ns), "slow_steps");
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "the load is 16 on 2 cores, of which this one uses less than 0.1"));
+	synthetic_done(&s);
+}
+
 /* Eleven recompiles of half a second were once counted as what a trend of a millisecond cost. */
 static void a_trend_saves_nothing_of_one_long_step(void **state)
 {
@@ -123,6 +150,7 @@ int main(void)
 		cmocka_unit_test(memory_that_settles_after_the_first_generations_is_no_leak),
 		cmocka_unit_test(memory_that_goes_up_and_down_is_no_leak),
 		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
+		cmocka_unit_test(a_small_part_of_a_crowded_machine_is_not_nothing),
 		cmocka_unit_test(a_trend_saves_nothing_of_one_long_step),
 	};
 

@@ -92,12 +92,35 @@ static void without_stacks_there_is_no_panel(void **state)
 	synthetic_done(&s);
 }
 
+/* 3000 samples of one function, one of another without a line. */
+static void a_small_share_is_not_nothing_and_an_unknown_line_is_left_out(void **state)
+{
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	const uint32_t line = 12, none = 0;
+	uint32_t often, once;
+
+	synthetic_open(&s);
+	s.main = sb_builder_thread(s.b, TID, "main");
+	often = sb_builder_name(s.b, "often", NULL);
+	once = sb_builder_name(s.b, "once", NULL);
+	for (uint64_t i = 0; i < 3000; i++)
+		sb_builder_stack(s.b, i * MS, TID, 0, &often, &line, 1);
+	sb_builder_stack(s.b, 3000 * MS, TID, 0, &once, &none, 1);
+	assert_int_equal(sb_report_text(synthetic_model(&s, 4 * SECOND), NULL, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "100.0 % 100.0 %  often:12 "));
+	assert_non_null(strstr(sb_buf_text(&out), "< 0.1 % < 0.1 %  once "));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_ranked_by_their_own_samples),
 		cmocka_unit_test(a_sample_belongs_to_the_innermost_stage),
 		cmocka_unit_test(without_stacks_there_is_no_panel),
+		cmocka_unit_test(a_small_share_is_not_nothing_and_an_unknown_line_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

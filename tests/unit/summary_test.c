@@ -382,6 +382,39 @@ static void rows_carry_the_codes_of_their_stages(void **state)
 	synthetic_done(&s);
 }
 
+static void the_last_line_has_the_size_after_the_own_stages(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 8 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 8 * SECOND, 10 * SECOND, "strobe: counting FLOPs", STROBE_ROLE_PROFILER);
+	m = synthetic_model(&s, 10 * SECOND);
+	m->recording.bytes = 352300;
+	text = summary_of(&s, m, &(struct sb_summary_options){ .columns = 100 });
+	assert_has(text, " and 2.00 s of strobe's own stages, 352.3 kB\n");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void nothing_is_a_plain_zero(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 8 * SECOND, "denoise", 0);
+	text = summary_of(
+		&s, synthetic_model(&s, 8 * SECOND), &(struct sb_summary_options){ .columns = 100 });
+	assert_has(text, " 0 s      0 %\n");
+	assert_null(strstr(text, "0.000 s"));
+	assert_null(strstr(text, " 0.0 %"));
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +432,8 @@ int main(void)
 		cmocka_unit_test(small_numbers_choose_their_unit),
 		cmocka_unit_test(a_row_too_small_for_the_table_is_not_nothing),
 		cmocka_unit_test(rows_carry_the_codes_of_their_stages),
+		cmocka_unit_test(the_last_line_has_the_size_after_the_own_stages),
+		cmocka_unit_test(nothing_is_a_plain_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

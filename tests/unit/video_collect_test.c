@@ -328,6 +328,22 @@ static void short_videos_are_told_in_ms(void **state)
 	synthetic_done(&s);
 }
 
+static void a_small_share_of_a_video_is_not_nothing(void **state)
+{
+	struct synthetic s;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (int i = 0; i < 10; i++)
+		synthetic_step(&s, (uint64_t)i * SECOND, (uint64_t)(i + 1) * SECOND, i, 0);
+	synthetic_end(&s, 10 * SECOND + 141000);
+	assert_int_equal(sb_report_text(synthetic_model(&s, 11 * SECOND), NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), " 141 us   < 0.1 %\n"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +359,7 @@ int main(void)
 		cmocka_unit_test(absurd_attributes_are_absent),
 		cmocka_unit_test(nothing_recorded_gives_no_video),
 		cmocka_unit_test(short_videos_are_told_in_ms),
+		cmocka_unit_test(a_small_share_of_a_video_is_not_nothing),
 		cmocka_unit_test(a_role_says_what_a_name_does_not),
 	};
 

@@ -2,6 +2,7 @@
 #include "report/bench/bench.h"
 #include "base/memory_units.h"
 #include "report/label.h"
+#include "stats/seconds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void put_interval(struct sb_buf *out, const struct sb_bench_row *row)
 	double half = (row->median_interval.high - row->median_interval.low) / 2 / row->stats.median;
 
 	if (!isnan(half))
-		snprintf(text, sizeof text, "%.1f%%", half * 100);
+		sb_text_share(text, sizeof text, half, "");
 	sb_buf_printf(out, "%8s", text);
 }
 

@@ -32,7 +32,9 @@ static void cell_seconds(struct sb_buf *out, double seconds)
 static void cell_share(struct sb_buf *out, double ratio)
 {
 	sb_buf_putc(out, ' ');
-	if (!isnan(ratio))
+	if (ratio == 0)
+		sb_buf_puts(out, "0 %");
+	else if (!isnan(ratio))
 		sb_text_percent(out, ratio);
 	sb_buf_puts(out, " |");
 }

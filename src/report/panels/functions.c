@@ -18,8 +18,11 @@ static void put_natives(const struct sb_functions_panel *f, struct sb_buf *out)
 /* Of few samples their number: a share would look like a measurement. */
 static void put_part(double ratio, uint64_t count, bool shares, struct sb_buf *out)
 {
+	char share[32];
+
+	sb_text_share(share, sizeof share, ratio, " ");
 	if (shares)
-		sb_buf_printf(out, " %5.1f %%", 100 * ratio);
+		sb_buf_printf(out, " %7s", share);
 	else
 		sb_buf_printf(out, " %7llu", (unsigned long long)count);
 }
@@ -38,7 +41,9 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		struct sb_buf name = { 0 };
 		size_t used;
 
-		sb_buf_printf(&name, "%s:%u", at->name, at->line);
+		sb_buf_puts(&name, at->name);
+		if (at->line)
+			sb_buf_printf(&name, ":%u", at->line);
 		sb_buf_putc(out, ' ');
 		put_part(at->self_ratio, (uint64_t)at->self_count, shares, out);
 		put_part(at->total_ratio, (uint64_t)at->total_count, shares, out);

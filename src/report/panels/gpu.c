@@ -23,7 +23,7 @@ static void share_text(char *out, size_t size, double ratio)
 	if (isnan(ratio))
 		snprintf(out, size, "n/a");
 	else
-		snprintf(out, size, "%.1f %%", ratio * 100);
+		sb_text_share(out, size, ratio, " ");
 }
 
 /* Long kernel names are distinguished by their beginning and their end. */

@@ -158,13 +158,15 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 static void split_text(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_diffusion_panel *d = &model->diffusion;
+	char share[32];
 
 	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "time",
 		"share");
 	for (size_t i = 0; i < d->split_count; i++) {
 		sb_buf_printf(out, "  %-14s", d->split[i].words);
 		duration(out, d->split[i].self_s);
-		sb_buf_printf(out, " %7.1f %%\n", d->split[i].wall_ratio * 100);
+		sb_text_share(share, sizeof share, d->split[i].wall_ratio, " ");
+		sb_buf_printf(out, " %9s\n", share);
 	}
 	for (size_t i = 0; i < d->offload_count && i < 8; i++) {
 		const struct sb_offload *o = &d->offloads[i];

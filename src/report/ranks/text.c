@@ -80,16 +80,28 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 			a->attempts[i].label);
 }
 
+/* One decimal, or two digits of what is less than a tenth: 40 ms are not 0.0 s. */
+static void put_value(struct sb_buf *out, const char *word, double value, const char *unit)
+{
+	int decimals = value == 0 ? 0 : 1;
+
+	for (double least = 0.0995; decimals && fabs(value) < least && decimals < 9; least /= 10)
+		decimals += decimals == 1 ? 2 : 1;
+	sb_buf_printf(out, "%s: %.*f%s", word, decimals, value, unit);
+}
+
 /* "GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB" */
 static void put_extent(
 	struct sb_buf *out, const char *name, const struct sb_extent *e, double scale, const char *unit)
 {
 	if (!e->count)
 		return;
-	sb_buf_printf(out, "%s - Min: %.1f%s, Max: %.1f%s, Avg: %.1f%s", name, e->min / scale, unit,
-		e->max / scale, unit, e->avg / scale, unit);
+	sb_buf_puts(out, name);
+	put_value(out, " - Min", e->min / scale, unit);
+	put_value(out, ", Max", e->max / scale, unit);
+	put_value(out, ", Avg", e->avg / scale, unit);
 	if (e->adds)
-		sb_buf_printf(out, ", Sum: %.1f%s", e->sum / scale, unit);
+		put_value(out, ", Sum", e->sum / scale, unit);
 	if (e->count > 1 && e->min != e->max)
 		sb_buf_printf(
 			out, "  (min rank %" PRId64 ", max rank %" PRId64 ")", e->min_rank, e->max_rank);
