@@ -174,6 +174,23 @@ static void what_comes_before_the_pipeline_is_not_its_bottleneck(void **state)
 	synthetic_done(&s);
 }
 
+/* On a GPU that is busy all the time the host waits there. */
+static void the_time_around_the_steps_is_no_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 6 * SECOND, "between_steps", 0);
+	synthetic_stage(&s, 6 * SECOND, 9 * SECOND, "transformer", 0);
+	synthetic_end(&s, 9 * SECOND);
+	m = synthetic_model(&s, 9 * SECOND);
+	assert_string_equal(m->stages.bottlenecks[0], "transformer");
+	assert_false(sb_model_stage(m, "between_steps")->bottleneck);
+	synthetic_done(&s);
+}
+
 static void a_run_that_only_loads_has_its_load_as_bottleneck(void **state)
 {
 	struct synthetic s;
@@ -261,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_stage_inside_steps_is_named_instead_of_the_block_around_them),
 		cmocka_unit_test(a_short_video_after_long_imports_is_not_left_alone),
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
+		cmocka_unit_test(the_time_around_the_steps_is_no_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
 		cmocka_unit_test(a_stage_beside_a_larger_one_is_not_where_to_start),

@@ -90,9 +90,15 @@ static double judged_ratio(const struct sb_stages_panel *s)
 /* Which rows may be named. */
 enum choice { IN_JUDGED_TIME, BESIDE_SETUP, ANY };
 
+/* Around the steps the host may do nothing but wait for a busy GPU: a finding says what it did there. */
+static bool is_around_steps(const struct sb_stage *row)
+{
+	return row->in_generation && sb_role_phase(row->name) >= 0;
+}
+
 static bool may_be_named(const struct sb_stages_panel *s, const struct sb_stage *row, enum choice choice)
 {
-	if (is_own(row) || (row->setup && choice != ANY))
+	if (is_own(row) || is_around_steps(row) || (row->setup && choice != ANY))
 		return false;
 	return choice != IN_JUDGED_TIME || !(s->generations_s > 0) || row->in_generation ||
 	       row->role == STROBE_ROLE_GENERATION;
