@@ -45,6 +45,32 @@ static void the_median_of_an_even_count_is_between_the_two_middle_ones(void **st
 	synthetic_done(&s);
 }
 
+/* Four requests at once, each with steps of its own length: read thread by thread they would seem to get slower. */
+static void iterations_of_several_threads_are_in_the_order_of_time(void **state)
+{
+	struct synthetic s;
+	struct sb_stream_writer *other;
+	const struct sb_iterations *it;
+	uint32_t name;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 6; i++)
+		synthetic_stage(&s, i * 100 * MS, (i * 100 + 50) * MS, "step", STROBE_ROLE_ITERATION);
+	other = sb_builder_thread(s.b, 77, "worker");
+	name = sb_builder_name(s.b, "step", NULL);
+	for (uint64_t i = 0; i < 6; i++) {
+		sb_builder_begin(other, (i * 100 + 10) * MS, name);
+		sb_builder_role(other, STROBE_ROLE_ITERATION);
+		sb_builder_end(other, (i * 100 + 90) * MS, 0);
+	}
+	it = synthetic_model(&s, SECOND)->iterations.all;
+	assert_int_equal(it->series_count, 12);
+	for (size_t i = 0; i < 12; i++)
+		near(it->series_s[i], i % 2 ? 0.08 : 0.05);
+	near(it->all.last, 0.08);
+	synthetic_done(&s);
+}
+
 static void slow_first_iterations_are_warm_up_and_stand_apart(void **state)
 {
 	uint64_t ms[40];
@@ -263,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_of_an_even_count_is_between_the_two_middle_ones),
+		cmocka_unit_test(iterations_of_several_threads_are_in_the_order_of_time),
 		cmocka_unit_test(slow_first_iterations_are_warm_up_and_stand_apart),
 		cmocka_unit_test(turns_in_a_marked_warm_up_are_in_no_statistics),
 		cmocka_unit_test(statistics_of_a_long_loop_are_not_made_of_its_peaks),

@@ -24,6 +24,7 @@ struct loop {
 	struct sb_durations durations;
 	int64_t *begins; /* of the first BEGINS_MAX */
 	size_t begin_count, begin_room;
+	bool unordered; /* threads are read one after the other */
 	int64_t last_end_ns;
 	uint64_t warming_count; /* inside a zone of warm-up: not among the others */
 	uint64_t folded_count;
@@ -92,6 +93,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 		l->no_memory = true;
 		return;
 	}
+	at->unordered |= at->begin_count && z->begin_ns < at->begins[at->begin_count - 1];
 	at->begins[at->begin_count++] = z->begin_ns;
 }
 
@@ -162,6 +164,39 @@ static void see_event(void *self, const struct sb_event *e)
 }
 
 /* ---- warm-up and outliers ------------------------------------------------ */
+
+struct timed {
+	int64_t begin_ns;
+	double seconds;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* Those of several threads as they began: what is first, last or rising is so in time. */
+static int put_in_order(const struct loop *at, double *seconds, size_t count)
+{
+	struct timed *all;
+
+	if (!at->unordered || at->begin_count != count)
+		return 0;
+	all = malloc(count * sizeof *all);
+	if (!all)
+		return sb_fail(STROBE_ENOMEM, "no memory for iterations");
+	for (size_t i = 0; i < count; i++)
+		all[i] = (struct timed){ at->begins[i], seconds[i] };
+	qsort(all, count, sizeof *all, by_begin);
+	for (size_t i = 0; i < count; i++) {
+		at->begins[i] = all[i].begin_ns;
+		seconds[i] = all[i].seconds;
+	}
+	free(all);
+	return 0;
+}
 
 /* Median and median absolute deviation of values (which get sorted). */
 static void centre_of(double *values, size_t count, double *out_median, double *out_deviation)
@@ -318,7 +353,11 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 	int err = seconds && scratch ? 0 : sb_fail(STROBE_ENOMEM, "no memory for iterations");
 
 	for (size_t i = 0; !err && i < count; i++)
-		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
+		seconds[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
+	if (!err)
+		err = put_in_order(at, seconds, count);
+	for (size_t i = 0; !err && i < count; i++)
+		scratch[i] = seconds[i];
 	out->name = sb_model_text(m, at->label ? at->label : l->run->names[at->name].text);
 	out->fps = at->fps;
 	out->aside = at->aside;
