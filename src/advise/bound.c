@@ -113,12 +113,22 @@ static bool by_gpu(struct sb_model *model)
 	return true;
 }
 
+/* Pressure is the machine's: it is the program's doing only where most bytes are the program's own. */
+static bool uses_the_disk(const struct sb_model *model)
+{
+	const struct sb_disk_panel *d = &model->disk;
+	double own = fmax(d->read_bytes, 0) + fmax(d->write_bytes, 0);
+	double all = fmax(d->machine_read_bytes, 0) + fmax(d->machine_write_bytes, 0);
+
+	return d->present && own > 0 && own >= all / 2;
+}
+
 static bool by_disk(struct sb_model *model)
 {
 	double pressure = sampled(model, model->summary.disk_wait_mean_percent);
 	double reading = work_s(model, STROBE_ROLE_DATA) / judged_s(model);
 
-	if (pressure > PRESSURE_LARGE)
+	if (pressure > PRESSURE_LARGE && uses_the_disk(model))
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the time something waits for the disk", pressure);
 	else if (reading > SHARE_LARGE)

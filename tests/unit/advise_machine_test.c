@@ -186,6 +186,41 @@ static void swap_ram_and_collapsing_reads_are_named(void **state)
 	synthetic_done(&s);
 }
 
+/* A minute in which the machine waits for its disk; out_bound is the verdict on a program that read so much of
+ * the 6 GB. */
+static void bound_on_a_busy_disk(double own_bytes, char *out_bound, size_t size)
+{
+	static const char *const disk[] = { "read_bytes", "machine_read_bytes" }, *const psi[] = {
+		"io_percent"
+	};
+	const double waiting = 40;
+	struct synthetic s;
+	uint32_t reads, pressure;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 60 * SECOND, "video", STROBE_ROLE_GENERATION);
+	reads = sb_builder_schema(s.b, "disk", -1, disk, 2);
+	pressure = sb_builder_schema(s.b, "psi", -1, psi, 1);
+	for (uint64_t t = 0; t <= 60; t++) {
+		double now[] = { own_bytes / 60 * (double)t, 0.1e9 * (double)t };
+
+		sb_builder_sample(s.b, reads, t * SECOND, now, 2);
+		sb_builder_sample(s.b, pressure, t * SECOND, &waiting, 1);
+	}
+	snprintf(out_bound, size, "%s", synthetic_model(&s, 60 * SECOND)->summary.bound_reason);
+	synthetic_done(&s);
+}
+
+static void a_disk_that_others_keep_busy_is_not_what_bounds_the_program(void **state)
+{
+	char reason[128];
+
+	bound_on_a_busy_disk(5e9, reason, sizeof reason);
+	assert_string_equal(reason, "40 % of the time something waits for the disk");
+	bound_on_a_busy_disk(20e3, reason, sizeof reason);
+	assert_null(strstr(reason, "disk"));
+}
+
 /* The same reads while the program starts up: the page cache fills, nothing has collapsed. */
 static void reads_while_starting_up_are_no_collapse(void **state)
 {
@@ -284,6 +319,7 @@ int main(void)
 		cmocka_unit_test(a_gpu_of_another_kind_is_no_idle_capacity),
 		cmocka_unit_test(thresholds_of_the_configuration_are_in_force),
 		cmocka_unit_test(swap_ram_and_collapsing_reads_are_named),
+		cmocka_unit_test(a_disk_that_others_keep_busy_is_not_what_bounds_the_program),
 		cmocka_unit_test(reads_while_starting_up_are_no_collapse),
 		cmocka_unit_test(a_healthy_gpu_at_its_power_limit_is_not_throttled),
 		cmocka_unit_test(a_busy_core_and_no_gpu_is_bound_by_the_cpu),
