@@ -156,3 +156,15 @@ def test_the_decorators_take_plain_functions(record):
     done = record()
     assert done.counts()[("diffusion_step",)] == 3 and done.counts()[("block",)] == 1
     assert [z.attrs.get("step") for z in done.named("diffusion_step")] == [None, None, 7]
+
+
+def test_a_method_with_the_name_of_what_it_records_is_recorded_once(record):
+    class Pipeline:
+        @profile_block_computation(lambda args, kwargs: {"block_index": args[0], "computation_time_ms": args[1]})
+        def block(self, index, ms):
+            return index
+
+    assert [Pipeline().block(index, 20.0) for index in range(3)] == [0, 1, 2]
+    done = record()
+    assert not done.counts()  # no zone of the call beside it, which the table would add to the blocks
+    assert [name for name, _ in done.of(strobe_file.SPAN)] == ["block"] * 3

@@ -190,9 +190,10 @@ def add_profiling_event(event_name, data_extractor=None):
 @contextlib.contextmanager
 def _zone(function, name, role, data, keys):
     """A zone with a role around the call, unless the extractor knows the duration: that is
-    recorded under the name, and the call under its own."""
+    recorded under the name, and the call under its own; where both are the same, only the first."""
     if data.get("computation_time_ms") is not None:
-        with section(getattr(function, "__name__", name)):
+        own = getattr(function, "__name__", name)
+        with contextlib.nullcontext() if own == name else section(own):
             yield
         return
     if not native.role_recorded(role):
