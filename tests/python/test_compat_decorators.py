@@ -168,3 +168,23 @@ def test_a_method_with_the_name_of_what_it_records_is_recorded_once(record):
     done = record()
     assert not done.counts()  # no zone of the call beside it, which the table would add to the blocks
     assert [name for name, _ in done.of(strobe_file.SPAN)] == ["block"] * 3
+
+
+def test_self_may_have_another_name(profiler):
+    class Pipeline:
+        def __init__(me):
+            me._profiler = profiler
+
+        @profile_diffusion_step(lambda args, kwargs: {"step": args[0], "block_size": kwargs["block_size"]})
+        def step(me, step, block_size):
+            return step
+
+        @staticmethod
+        @profile_diffusion_step(lambda args, kwargs: {"step": args[0]})
+        def alone(step):
+            return step
+
+    profiler.start_session()
+    assert [Pipeline().step(step, block_size=3) for step in range(4)] + [Pipeline.alone(4)] == [0, 1, 2, 3, 4]
+    assert profiler.end_session()["diffusion_analysis"]["total_steps"] == 5
+    assert profiler.error_count == 0

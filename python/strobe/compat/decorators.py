@@ -21,12 +21,16 @@ def _profiler_of(args):
     return current_profiler()
 
 
-def _takes_self(function):
+def _takes_self(function, args=()):
+    """By the name of its first argument; whatever that is called, where the call gives an object that has the function."""
     try:
         first = next(iter(inspect.signature(function).parameters), None)
     except (TypeError, ValueError):
         first = None
-    return first in ("self", "cls")
+    if first in ("self", "cls"):
+        return True
+    held = getattr(type(args[0]), function.__name__, None) if args and first else None
+    return held is not None and inspect.unwrap(held) is inspect.unwrap(function)
 
 
 def _extract(what, extractor, *args, **kwargs):
@@ -46,10 +50,11 @@ def _extract(what, extractor, *args, **kwargs):
 def _as_called(function, args, kwargs):
     """(args, kwargs) for an extractor, without self: every argument both at its place and by
     its name, however the call was written."""
-    args = args[1:] if _takes_self(function) else args
+    method = _takes_self(function, args)
+    args = args[1:] if method else args
     try:
         signature = inspect.signature(function)
-        parameters = list(signature.parameters.values())[1 if _takes_self(function) else 0:]
+        parameters = list(signature.parameters.values())[1 if method else 0:]
         bound = signature.replace(parameters=parameters).bind(*args, **kwargs)
     except (TypeError, ValueError):
         return args, kwargs
@@ -60,7 +65,7 @@ def _as_called(function, args, kwargs):
             placed.append(bound.arguments[parameter.name])
         elif parameter.kind is parameter.VAR_POSITIONAL:
             placed.extend(bound.arguments[parameter.name])
-    return tuple(placed), dict(_named(function, (None,) + args if _takes_self(function) else args, kwargs))
+    return tuple(placed), dict(_named(function, (None,) + args if method else args, kwargs))
 
 
 def _around(function, enter):
