@@ -112,10 +112,25 @@ static bool frames_are_alike(const struct sb_comparison *c)
 	return base > 0 && fabs(now - base) < 1e-3 * base;
 }
 
+/* Frames/s of compute that moved as frames/s end to end did are one fact with them. */
+static const struct sb_metric_change *same_rate(
+	const struct sb_comparison *c, const struct sb_metric_change *m)
+{
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *fps = &c->metrics[i];
+
+		if (fps->metric == SB_METRIC_FPS && fps->base > 0 && m->base > 0 &&
+			fabs(m->now / m->base - fps->now / fps->base) < c->tolerance.ratio)
+			return fps;
+	}
+	return NULL;
+}
+
 /* A rate is one number a side: where generations repeat, it is no better proved than they are. */
 static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m)
 {
 	const struct sb_judgement *j = &c->total.judgement;
+	const struct sb_metric_change *fps = same_rate(c, m);
 
 	if (c->total.metric != SB_METRIC_GENERATION || j->basis != SB_BASIS_RANK_TEST ||
 		isnan(c->total.base) || !frames_are_alike(c))
@@ -132,6 +147,11 @@ static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m
 		/* a few slow generations can turn the rate of all of them against their median */
 		if (m->verdict != SB_VERDICT_SAME && (m->now < m->base) != (c->total.now > c->total.base))
 			m->verdict = m->judgement.verdict = SB_VERDICT_UNCERTAIN;
+	} else if (fps) {
+		m->judgement = fps->judgement;
+		m->judgement.base = m->base;
+		m->judgement.now = m->now;
+		m->verdict = fps->verdict;
 	} else if (m->verdict != SB_VERDICT_SAME && j->verdict != m->verdict) {
 		m->verdict = m->judgement.verdict = SB_VERDICT_UNCERTAIN;
 	}

@@ -164,6 +164,8 @@ int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */
 double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
 void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *judgement);
+/* Whether it is a generation or inside of one: where a run made one only, the share is 1 for all. */
+bool sb_compare_is_inside(const struct sb_facts *run, const struct sb_fact_stage *s);
 /* 1 for the whole run, 1 / generations for a stage inside of them where the comparison is of one. */
 double sb_compare_share_of_run(
 	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s);

@@ -243,6 +243,23 @@ static int renamed(struct sb_comparison *c)
 	return err;
 }
 
+/* Nothing else pushes further the same way: no stage before it, sure or not, nor the time outside of all. */
+static bool is_largest(const struct sb_comparison *c, const struct sb_stage_change *s)
+{
+	for (const struct sb_stage_change *other = c->stages; other < s; other++)
+		if (other->contribution_s != 0 && (other->contribution_s > 0) == (s->contribution_s > 0))
+			return false;
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *m = &c->metrics[i];
+		double change = m->now - m->base;
+
+		if (m->metric == SB_METRIC_UNATTRIBUTED && (change > 0) == (s->contribution_s > 0) &&
+			fabs(change) > fabs(s->contribution_s))
+			return false;
+	}
+	return true;
+}
+
 /* The stages that push in one direction, at most three. */
 static int carriers(struct sb_comparison *c, bool same_direction)
 {
@@ -261,7 +278,7 @@ static int carriers(struct sb_comparison *c, bool same_direction)
 			fabs(s->contribution_s) < c->tolerance.absolute)
 			continue;
 		describe(c, s, text, sizeof text);
-		if (!told && same)
+		if (!told && same && is_largest(c, s))
 			err = say(c, "%s: the largest contribution to the change", text);
 		else
 			err = say(c, "%s%s", same ? "" : "against it: ", text);

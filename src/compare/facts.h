@@ -75,6 +75,8 @@ extern const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT];
 int sb_metric_find(const char *name);
 /* "14.9 GB", "1.59 s", "83.5 %", with the metric's unit. */
 void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size);
+/* "+6.4 %", "< 0.1 %" of either sign, "+0.0 %" of none. */
+void sb_percent_text(double ratio, char *out, size_t size);
 /* "+6.4 %", "x 395" from ten times on, "from nothing"; at most 10 columns, except the last. */
 void sb_change_text(double base, double now, char *out, size_t size);
 /* Whether base is less than a change worth a word, so that the ratio says little. */

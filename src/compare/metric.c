@@ -74,6 +74,14 @@ static void seconds(double value, char *out, size_t size)
 		snprintf(out, size, "%.0f ns", value * 1e9);
 }
 
+void sb_percent_text(double ratio, char *out, size_t size)
+{
+	if (fabs(ratio) >= 0.0005 || isnan(ratio))
+		snprintf(out, size, "%+.1f %%", 100 * ratio);
+	else
+		snprintf(out, size, fabs(ratio) < 1e-9 ? "+0.0 %%" : "< 0.1 %%");
+}
+
 void sb_change_text(double base, double now, char *out, size_t size)
 {
 	double ratio = now / base;
@@ -81,7 +89,7 @@ void sb_change_text(double base, double now, char *out, size_t size)
 	if (!(base > 0) || isnan(now))
 		snprintf(out, size, now > 0 ? "from nothing" : "-");
 	else if (ratio < TIMES_LEAST)
-		snprintf(out, size, "%+.1f %%", 100 * (ratio - 1));
+		sb_percent_text(ratio - 1, out, size);
 	else if (ratio < TIMES_MOST)
 		snprintf(out, size, "x %.*f", ratio < 99.95 ? 1 : 0, ratio);
 	else

@@ -59,11 +59,10 @@ static double at_once_of(const struct sb_comparison *c, const struct sb_facts *r
 
 	for (size_t i = 0; i < run->stage_count; i++) {
 		const struct sb_fact_stage *s = &run->stages[i];
-		double share = sb_compare_share_of_run(c, run, s);
 
 		if (!s->aside && !sb_compare_is_unattributed(c, s) &&
-			(!inside_only || share != 1 || sb_facts_generations(run) == 1))
-			sum_s += known(s->self_s) * share;
+			(!inside_only || sb_compare_is_inside(run, s)))
+			sum_s += known(s->self_s) * sb_compare_share_of_run(c, run, s);
 	}
 	return sum_s - whole_of(c, run);
 }

@@ -14,7 +14,7 @@ struct side {
 	const struct sb_fact_stage *any;
 	const struct sb_facts *run; /* whose it is */
 	double *total_s, *self_s, *count; /* one per run; NaN: not there */
-	double share; /* of the run: see sb_compare_share_of_run */
+	bool inside; /* of generations */
 };
 
 struct row {
@@ -49,7 +49,7 @@ static void add_to(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
-static bool is_inside_generation(const struct sb_facts *run, const struct sb_fact_stage *s)
+bool sb_compare_is_inside(const struct sb_facts *run, const struct sb_fact_stage *s)
 {
 	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
 		s = &run->stages[s->parent];
@@ -59,7 +59,7 @@ static bool is_inside_generation(const struct sb_facts *run, const struct sb_fac
 double sb_compare_share_of_run(
 	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s)
 {
-	return c->per_generation && is_inside_generation(run, s) ? 1 / sb_facts_generations(run) : 1;
+	return c->per_generation && sb_compare_is_inside(run, s) ? 1 / sb_facts_generations(run) : 1;
 }
 
 static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs,
@@ -70,6 +70,7 @@ static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_f
 			const struct sb_fact_stage *s = &runs[r]->stages[i];
 			struct row *row = row_of(c, rows, s->key);
 			struct side *side = !row ? NULL : is_base ? &row->base : &row->now;
+			double share = sb_compare_share_of_run(c, runs[r], s);
 
 			if (!row)
 				return sb_compare_no_memory();
@@ -86,10 +87,10 @@ static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_f
 				side->any = s;
 				side->run = runs[r];
 			}
-			side->share = sb_compare_share_of_run(c, runs[r], s);
-			add_to(&side->total_s[r], s->total_s * side->share);
-			add_to(&side->self_s[r], s->self_s * side->share);
-			add_to(&side->count[r], (double)s->count * side->share);
+			side->inside = sb_compare_is_inside(runs[r], s);
+			add_to(&side->total_s[r], s->total_s * share);
+			add_to(&side->self_s[r], s->self_s * share);
+			add_to(&side->count[r], (double)s->count * share);
 		}
 	return 0;
 }
@@ -275,7 +276,7 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.now_self_s = side_median(&row->now, row->now.self_s, c->now_count, scratch);
 	s.base_count = side_median(&row->base, row->base.count, c->base_count, scratch);
 	s.now_count = side_median(&row->now, row->now.count, c->now_count, scratch);
-	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
+	s.per_generation = c->per_generation && (row->base.any ? row->base.inside : row->now.inside);
 	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
 			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
 	s.counted = (!c->per_generation || s.per_generation || !has_generation_stages(c)) && !is_aside(row) &&

@@ -35,7 +35,8 @@ void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, si
 	if (isnan(base) || isnan(now))
 		return;
 	/* in the unit of what it is a part of */
-	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1)
+	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1 &&
+		(fabs(now - base) >= 0.005 || now == base))
 		snprintf(text, sizeof text, "%.2f s", fabs(now - base));
 	else
 		sb_metric_text(metric, fabs(now - base), text, sizeof text);
@@ -62,6 +63,12 @@ void sb_diff_words(const struct sb_metric_change *t, struct sb_diff_words *out)
 	sb_diff_percent(t->base, t->now, out->percent, sizeof out->percent);
 }
 
+/* What is printed as 0.0 has no minus. */
+static double tenths(double percent)
+{
+	return fabs(percent) < 0.05 ? 0 : percent;
+}
+
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)
 {
 	if (j->basis == SB_BASIS_TOLERANCE && tolerance->absolute > 0)
@@ -81,8 +88,8 @@ void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tole
 		sb_buf_printf(out, "%" PRIu64 " and %" PRIu64 " repetitions, rank test p = %.3f",
 			j->base_count, j->now_count, j->p);
 	if (!isnan(j->interval.low))
-		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", 100 * (j->interval.low - 1),
-			100 * (j->interval.high - 1));
+		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", tenths(100 * (j->interval.low - 1)),
+			tenths(100 * (j->interval.high - 1)));
 	if (j->basis == SB_BASIS_RANK_TEST && j->inflation > 1)
 		sb_buf_puts(out, ", widened for drift");
 }
