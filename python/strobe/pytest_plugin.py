@@ -186,7 +186,7 @@ class Bench:
         if found is None:
             hint = "for one test alone: strobe_bench(…, fail_above=…)" if "--fail-above" in why else "--strobe-update renews it"
             pytest.fail("strobe cannot compare %s with %s: %s\n%s" % (label, baseline, why, hint), pytrace=False)
-        change = "" if found.get("change_ratio") is None else "%+.1f %%" % (100 * found["change_ratio"])
+        change = "" if found.get("change_ratio") is None else percentage(found["change_ratio"])
         self.note(label, "%s -> %s %s: %s" % (duration(found["base_value"]), duration(found["new_value"]), change,
                                                WORDS.get(found["verdict"], found["verdict"])), kind)
         if text.returncode:
@@ -204,6 +204,10 @@ def duration(seconds):
         if seconds >= size:
             break
     return "%.3g %s" % (seconds / size, unit)
+
+
+def percentage(ratio):
+    return "< 0.1 %" if 0 < abs(ratio) < 0.0005 else "%+.1f %%" % (100 * ratio)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ static void put_notes(const struct sb_whatif *w, struct sb_buf *out)
 
 void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 {
-	char now[32], then[32], low[32], high[32], saved[32];
+	char now[32], then[32], low[32], high[32], saved[32], percent[32];
 	int width = columns > 100 ? 40 : columns > 84 ? columns - 62 : 22;
 
 	sb_text_seconds(now, sizeof now, w->wall_s);
@@ -83,8 +83,9 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 	sb_buf_printf(out, "%s takes %s; with\n", w->label, now);
 	for (size_t i = 0; i < w->change_count; i++)
 		put_change(&w->changes[i], width, out);
-	sb_buf_printf(out, "it would take about %s, %s %s (%+.1f %%)\n", then, saved,
-		w->saved_s >= 0 ? "less" : "more", w->change_ratio * 100);
+	sb_percent_text(w->change_ratio, percent, sizeof percent);
+	sb_buf_printf(out, "it would take about %s, %s %s (%s)\n", then, saved,
+		w->saved_s >= 0 ? "less" : "more", percent);
 	if (strcmp(low, high))
 		sb_buf_printf(out, "  between %s and %s%s\n", low, high,
 			w->extrapolates ? "; this extrapolates" : "");

@@ -153,3 +153,9 @@ def test_an_error_of_the_test_is_its_own(suite):
 def test_no_repetition_is_refused(suite):
     (suite.folder / "test_speed.py").write_text("def test_none(strobe_bench):\n    strobe_bench(lambda: 1, repeat=0)\n")
     assert "repeat is 1 or more" in suite("--strobe", code=1)
+
+
+@pytest.mark.parametrize("ratio, words", [(-0.0001, "< 0.1 %"), (0.0001, "< 0.1 %"), (0, "+0.0 %"), (-0.2, "-20.0 %")])
+def test_a_small_change_is_no_minus_zero(ratio, words):
+    from strobe.pytest_plugin import percentage
+    assert percentage(ratio) == words

@@ -70,12 +70,19 @@ static const char *memory_of(const struct sb_journal_step *s, char *out, size_t 
 	return out;
 }
 
+/* What is printed as 0 has no minus. */
+static double rounded(double value, int decimals)
+{
+	return fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value;
+}
+
 static void change_text(double delta, double from, int decimals, char *out, size_t size)
 {
 	if (isnan(delta))
 		*out = 0;
 	else
-		snprintf(out, size, "%+.*fs %+.1f%%", decimals, delta, from > 0 ? delta / from * 100 : 0);
+		snprintf(out, size, "%+.*fs %+.1f%%", decimals, rounded(delta, decimals),
+			from > 0 ? rounded(delta / from * 100, 1) : 0);
 }
 
 /* Against the baseline: "same", "31.2 dB", "changed"; the baseline's own is "". */
@@ -313,7 +320,7 @@ static void put_line(struct sb_buf *out, const char *label, int width, double no
 
 	sb_buf_printf(out, "- %s:%*s %8.*fs", label, width > used ? width - used : 0, "", decimals, now);
 	if (!isnan(base))
-		sb_buf_printf(out, " (Δ: %+.*fs)", decimals, now - base);
+		sb_buf_printf(out, " (Δ: %+.*fs)", decimals, rounded(now - base, decimals));
 	sb_buf_putc(out, '\n');
 }
 
