@@ -201,7 +201,7 @@ for name in ("unread", "read_again"):
 
 
 def test_a_display_that_could_not_be_written_stays_off(strobe):
-    """Nobody reads standard error; later somebody does, and the next session asks again."""
+    """Also when standard error has a reader again and the next session asks for a display."""
     (strobe.folder / "program.py").write_text(UNREAD)
     fifo = strobe.folder / "errors"
     os.mkfifo(fifo)
