@@ -25,4 +25,6 @@ def test_a_held_back_size(tmp_path):
         {"frames": 25, "width": 256, "height": 256, "steps": 2}
     memory, seen = told["memory"], size["rss_bytes"]
     assert abs(memory["predicted_bytes"] / seen - 1) < 0.1 or memory["low_bytes"] <= seen <= memory["high_bytes"]
-    assert [stage["stage"] for stage in size["stages"]] == ["text_encode", "denoise", "vae_decode"]
+    # In the order of the first one; what the pipeline does around them (`before_steps` and the like) stands between.
+    models = ("text_encode", "denoise", "vae_decode")
+    assert [stage["stage"] for stage in size["stages"] if stage["stage"] in models] == list(models)
