@@ -72,15 +72,16 @@ static void say_too_old(const char *lacking)
 	sb_keep_missing("GPU time", why, "a driver of CUDA 10.1 or later");
 }
 
-/* A driver that lacks something stays as it is: that is said once. */
-static void look(void)
+/* A driver that lacks something stays as it is: that is said once. False: another thread is looking. Waiting for it
+ * could take for ever: it may wait for the loader's lock, which this thread's caller may hold. */
+static bool look(void)
 {
 	uint64_t next_ticks = sb_clock_ticks() + sb_clock_hz() / 10;
 	const char *lacking;
 	void *library;
 
 	if (atomic_flag_test_and_set(&looking))
-		return;
+		return false;
 	library = atomic_load(&found) ? NULL : open_loaded(&next_ticks);
 	if (library) {
 		lacking = sb_dynlib_resolve(library, entries, sizeof entries / sizeof entries[0], &table);
@@ -92,18 +93,27 @@ static void look(void)
 	}
 	atomic_store(&next_look_ticks, next_ticks);
 	atomic_flag_clear(&looking);
+	return true;
 }
 
-const struct sb_cuda *sb_cuda_get(void)
+const struct sb_cuda *sb_cuda_get_if_decided(bool *out_decided)
 {
 	const struct sb_cuda *cuda = atomic_load_explicit(&found, memory_order_acquire);
 
+	*out_decided = true;
 	if (__builtin_expect(cuda != NULL, 1))
 		return cuda;
 	if (sb_clock_ticks() < atomic_load_explicit(&next_look_ticks, memory_order_relaxed))
 		return NULL;
-	look();
+	*out_decided = look();
 	return atomic_load(&found);
+}
+
+const struct sb_cuda *sb_cuda_get(void)
+{
+	bool decided;
+
+	return sb_cuda_get_if_decided(&decided);
 }
 
 uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit)

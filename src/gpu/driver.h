@@ -51,6 +51,8 @@ struct sb_cuda {
 /* The driver if this process has loaded it by now, else NULL. Cheap: while
  * there is none it looks again at most ten times a second. */
 const struct sb_cuda *sb_cuda_get(void);
+/* The same. NULL and not decided: another thread is looking right now, and may find one. */
+const struct sb_cuda *sb_cuda_get_if_decided(bool *out_decided);
 
 /* Does this error mean that the context has no future? */
 static inline bool sb_cuda_context_gone(int err)

@@ -26,6 +26,7 @@ struct open_zone {
 	uint32_t epoch; /* of the session */
 	uint32_t track;
 	bool cut; /* its ordinary zone ended with one around it */
+	bool undecided; /* not timed, since another thread was looking for the driver as it began */
 };
 
 struct local {
@@ -183,6 +184,7 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 	const struct sb_cuda *cuda;
 	struct sb_gpu_context *c;
 	struct open_zone *z;
+	bool decided;
 
 	if (!l)
 		return;
@@ -190,7 +192,8 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 	*z = (struct open_zone){
 		.name = name, .handle = stream, .epoch = epoch, .track = sb_track_current()
 	};
-	cuda = sb_cuda_get();
+	cuda = sb_cuda_get_if_decided(&decided);
+	z->undecided = !cuda && !decided;
 	if (!cuda)
 		return;
 	z->launch_ticks = sb_clock_ticks();
@@ -241,6 +244,8 @@ uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arriv
 		return name;
 	if (z.begin)
 		time_end(l, &z, stream, arrival);
+	else if (__builtin_expect(z.undecided, 0) && z.epoch == sb_session_epoch() && sb_cuda_get())
+		sb_lost(SB_LOST_UNRESOLVED, 1); /* there was a driver */
 	return z.cut ? SB_GPU_ZONE_CUT : z.name;
 }
 

@@ -26,6 +26,10 @@ foreach(test gpu_zone_test marker_test gpu_activity_test gpu_activity_loss_test 
   endif()
 endforeach()
 
+if(TARGET gpu_zone_test)
+  target_link_options(gpu_zone_test PRIVATE -Wl,--wrap=sb_dynlib_from_environment)
+endif()
+
 if(TARGET pm_session_test)
   add_dependencies(pm_session_test fake_cupti)
 endif()

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "fake/gpu_program.h"
+#include "gpu/driver.h"
 #include "gpu/rate.h"
 #include "strobe.h"
 
@@ -289,6 +290,47 @@ static void strobe_never_initialises_creates_or_synchronizes(void **state)
 	assert_int_equal(gpu->calls("cuCtxPushCurrent_v2"), gpu->calls("cuCtxPopCurrent_v2"));
 }
 
+/* Runs while the driver is looked for, as a zone of another thread would. */
+static void (*meanwhile)(void);
+
+void *__real_sb_dynlib_from_environment(const char *variable, bool *out_named);
+void *__wrap_sb_dynlib_from_environment(const char *variable, bool *out_named)
+{
+	if (meanwhile)
+		meanwhile();
+	return __real_sb_dynlib_from_environment(variable, out_named);
+}
+
+static void begin_70(void)
+{
+	begin(70, stream_1);
+}
+
+static void zone_that_begins_while_another_thread_looks_is_counted(void **state)
+{
+	(void)state;
+	meanwhile = begin_70;
+	sb_cuda_get();
+	meanwhile = NULL;
+	zone(71, stream_1, MS);
+	end(70, stream_1);
+	gpu->advance(MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+}
+
+static void zone_that_begins_in_a_look_that_finds_nothing_lost_nothing(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
+	meanwhile = begin_70;
+	sb_cuda_get();
+	meanwhile = NULL;
+	end(70, stream_1);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 0);
+}
+
 static void without_a_current_context_nothing_is_asked_of_the_driver(void **state)
 {
 	(void)state;
@@ -445,6 +487,8 @@ int main(void)
 		TEST(broken_context_ends_gpu_zones_quietly),
 		TEST(end_on_the_same_stream_needs_no_handle),
 		TEST(strobe_never_initialises_creates_or_synchronizes),
+		TEST(zone_that_begins_while_another_thread_looks_is_counted),
+		TEST(zone_that_begins_in_a_look_that_finds_nothing_lost_nothing),
 		TEST(without_a_current_context_nothing_is_asked_of_the_driver),
 		TEST(zones_of_a_closed_session_are_not_written_into_the_next),
 		TEST(zone_that_began_in_a_closed_session_is_not_written_into_the_next),
