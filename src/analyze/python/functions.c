@@ -155,15 +155,6 @@ static void see_zone(void *self, const struct sb_zone *z)
 		add_one(s, &s->functions[s->samples[i].leaf].paths, z->path, &unused);
 }
 
-static int find_stages(struct sampled *s, struct sb_run *run)
-{
-	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
-
-	s->moments = (struct sb_moments){ s->samples, s->sample_count, sizeof *s->samples };
-	sb_moments_sort(&s->moments);
-	return sb_run_visit(run, &v, 1);
-}
-
 /* ---- the panel ------------------------------------------------------------ */
 
 static int most_often_first(const void *a, const void *b)
@@ -249,7 +240,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		list_natives(s, run, model);
 	if (!s->total || !s->count) /* stacks may be empty */
 		return 0;
-	err = find_stages(s, run);
+	s->moments = (struct sb_moments){ s->samples, s->sample_count, sizeof *s->samples };
+	err = sb_moments_visit(&s->moments, run, see_zone, s);
 	if (err)
 		return err;
 	if (s->no_memory)

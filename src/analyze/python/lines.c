@@ -159,16 +159,6 @@ static void see_zone(void *self, const struct sb_zone *z)
 		s->all[i].flags |= mark;
 }
 
-static int find_stages(struct sampled *s, struct sb_run *run)
-{
-	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
-
-	s->run = run;
-	s->moments = (struct sb_moments){ s->all, s->count, sizeof *s->all };
-	sb_moments_sort(&s->moments);
-	return sb_run_visit(run, &v, 1);
-}
-
 /* ---- what of a sample's weight lies in generations ----------------------- */
 
 static int by_begin(const void *a, const void *b)
@@ -362,7 +352,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 
 	if (!s->count)
 		return 0;
-	err = find_stages(s, run);
+	s->run = run;
+	s->moments = (struct sb_moments){ s->all, s->count, sizeof *s->all };
+	err = sb_moments_visit(&s->moments, run, see_zone, s);
 	if (err)
 		return err;
 	if (s->no_memory)

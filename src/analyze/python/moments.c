@@ -18,12 +18,21 @@ static int by_track_and_time(const void *a, const void *b)
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-void sb_moments_sort(struct sb_moments *m)
+static void sort(struct sb_moments *m)
 {
 	if (m->count) /* an empty array may be NULL, which qsort does not take */
 		qsort(m->all, m->count, m->size, by_track_and_time);
 	for (uint32_t i = 0; i < m->count; i++)
 		at(m, i)->next = i;
+}
+
+int sb_moments_visit(struct sb_moments *m, struct sb_run *run,
+	void (*zone)(void *self, const struct sb_zone *z), void *self)
+{
+	struct sb_visitor v = { .self = self, .roles = SB_EVERY_ZONE, .zone = zone };
+
+	sort(m);
+	return sb_run_visit(run, &v, 1);
 }
 
 uint32_t sb_moments_from(const struct sb_moments *m, uint32_t track, int64_t t_ns)

@@ -17,8 +17,10 @@ struct sb_moments {
 	size_t size; /* of one */
 };
 
-/* Sorts them by track and time. None is claimed afterwards. */
-void sb_moments_sort(struct sb_moments *m);
+/* Sorts the moments by track and time and gives every zone of the run to `zone`, the inner ones first. No moment is
+ * claimed before. */
+int sb_moments_visit(struct sb_moments *m, struct sb_run *run,
+	void (*zone)(void *self, const struct sb_zone *z), void *self);
 /* The index of the first moment on the track at t_ns or later. */
 uint32_t sb_moments_from(const struct sb_moments *m, uint32_t track, int64_t t_ns);
 /* Whether the moment i exists and lies inside the zone. */
