@@ -101,10 +101,8 @@ static int share(const struct args *args, struct sb_run *run, const char *output
 	if (make_page(recording, output, &page) || sb_buf_write_file(&page, output, 0600))
 		code = complain_last();
 	unlink(recording);
-	if (!code && args_has(args, "quiet"))
-		printf("%s\n", output);
-	else if (!code)
-		share_summary_print(output, page.size, &summary);
+	if (!code)
+		share_summary_print(args, output, page.size, &summary);
 	sb_buf_done(&page);
 	return code;
 }

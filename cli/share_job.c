@@ -110,10 +110,8 @@ int share_job(const struct args *args, const char *spec, const char *output)
 	if (make_page(spec, scratch, &summary, &page) || sb_buf_write_file(&page, output, 0600))
 		code = complain_last();
 	sb_scratch_remove(scratch);
-	if (!code && args_has(args, "quiet"))
-		printf("%s\n", output);
-	else if (!code)
-		share_summary_print(output, page.size, &summary);
+	if (!code)
+		share_summary_print(args, output, page.size, &summary);
 	sb_buf_done(&page);
 	return code;
 }

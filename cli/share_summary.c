@@ -20,10 +20,15 @@ static void print_removed(const struct sb_share_summary *s)
 	       "  library versions; numbers and times. Look at it before you send it.\n");
 }
 
-void share_summary_print(const char *path, size_t bytes, const struct sb_share_summary *s)
+void share_summary_print(
+	const struct args *args, const char *path, size_t bytes, const struct sb_share_summary *s)
 {
 	char whole[32], raw[32];
 
+	if (args_has(args, "quiet")) {
+		printf("%s\n", path);
+		return;
+	}
 	sb_text_bytes(whole, sizeof whole, (double)bytes);
 	sb_text_bytes(raw, sizeof raw, (double)s->recording_bytes);
 	printf("%s: %s, a page with %u recording%s (%s unpacked) inside\nremoved or hashed:\n", path, whole,
