@@ -122,6 +122,10 @@ int bound_add(struct state *st, PyTypeObject *type, const char *name, PyMethodDe
 int section_init(PyObject *module, struct state *st);
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
+/* ---- raised.c: the exception that ends a zone ---- */
+/* args: what __exit__ was called with, one at least. Never raises. */
+void raised_put(PyObject *const *args, Py_ssize_t nargs);
+
 /* ---- loop.c ---- */
 int loop_init(PyObject *module, struct state *st);
 PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -63,37 +63,6 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 	return self;
 }
 
-/* The zone says which exception ended it. The ends of iterators are no errors. */
-static __attribute__((noinline)) void put_error(PyObject *type)
-{
-	PyObject *name;
-	const char *text;
-
-	if (type == PyExc_StopIteration || type == PyExc_StopAsyncIteration || type == PyExc_GeneratorExit)
-		return;
-	name = PyObject_GetAttrString(type, "__name__");
-	text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-	if (text)
-		strobe_attr_string("error", text);
-	PyErr_Clear();
-	Py_XDECREF(name);
-}
-
-/* An exception that may say that memory ran out is looked at in Python: which line asked, and what held it. */
-static __attribute__((noinline)) void look_at_error(PyObject *type, PyObject *error, PyObject *trace)
-{
-	PyObject *module, *result;
-
-	if (!PyErr_GivenExceptionMatches(type, PyExc_MemoryError) &&
-		!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
-		return;
-	module = PyImport_ImportModule("strobe._out_of_memory");
-	result = module ? PyObject_CallMethod(module, "raised", "OO", error, trace) : NULL;
-	PyErr_Clear();
-	Py_XDECREF(result);
-	Py_XDECREF(module);
-}
-
 /* A step or generation ends, and slow ones are watched for. */
 static __attribute__((noinline)) void end_role(struct section *s)
 {
@@ -134,11 +103,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		s->open_count--;
 	if (records(s)) {
 		track_follow(s->state);
-		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0)) {
-			put_error(args[0]);
-			if (nargs > 2)
-				look_at_error(args[0], args[1], args[2]);
-		}
+		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
+			raised_put(args, nargs);
 		if (s->kwnames)
 			end_role(s);
 		if (__builtin_expect(s->state->raw_stream != NULL || s->gpu_timed, 0))

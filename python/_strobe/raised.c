@@ -1,0 +1,40 @@
+/* The exception that ends a zone. */
+#include "extension.h"
+
+/* The zone says which exception ended it. The ends of iterators are no errors. */
+static void put_error(PyObject *type)
+{
+	PyObject *name;
+	const char *text;
+
+	if (type == PyExc_StopIteration || type == PyExc_StopAsyncIteration || type == PyExc_GeneratorExit)
+		return;
+	name = PyObject_GetAttrString(type, "__name__");
+	text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+	if (text)
+		strobe_attr_string("error", text);
+	PyErr_Clear();
+	Py_XDECREF(name);
+}
+
+/* An exception that may say that memory ran out is looked at in Python: which line asked, and what held it. */
+static void look_at_error(PyObject *type, PyObject *error, PyObject *trace)
+{
+	PyObject *module, *result;
+
+	if (!PyErr_GivenExceptionMatches(type, PyExc_MemoryError) &&
+		!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
+		return;
+	module = PyImport_ImportModule("strobe._out_of_memory");
+	result = module ? PyObject_CallMethod(module, "raised", "OO", error, trace) : NULL;
+	PyErr_Clear();
+	Py_XDECREF(result);
+	Py_XDECREF(module);
+}
+
+void raised_put(PyObject *const *args, Py_ssize_t nargs)
+{
+	put_error(args[0]);
+	if (nargs > 2)
+		look_at_error(args[0], args[1], args[2]);
+}
