@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -53,6 +54,21 @@ def run_program(folder, source, *args, env=None, check=True):
 @pytest.fixture
 def program(tmp_path):
     return lambda source, *args, **options: run_program(tmp_path, source, *args, **options)
+
+
+@pytest.fixture
+def profiler(tmp_path):
+    """A profiler of strobe.compat that writes its reports below tmp_path."""
+    from strobe.compat import InferixProfiler, ProfilingConfig
+    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path / "reports"), report_format="json",
+                                          session_tags={"model": "self_forcing", "mode": "config"}))
+    yield one
+    one.cleanup()
+
+
+def the_report(profiler):
+    with open(profiler.reports[0]) as file:
+        return json.load(file)
 
 
 @pytest.fixture

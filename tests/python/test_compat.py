@@ -9,21 +9,10 @@ import pytest
 
 import strobe
 import strobe_file
+from conftest import the_report
 from strobe import _tool, compat
 from strobe.compat import (CacheEventRecorder, DiffusionAnalyzer, InferixProfiler, IterationProfiler, MemoryTracker,
                            ProfilingConfig, TimingStats, profile_function, profile_section, profile_session)
-
-
-@pytest.fixture
-def profiler(tmp_path):
-    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path / "reports"), report_format="json",
-                                          session_tags={"model": "self_forcing", "mode": "config"}))
-    yield one
-    one.cleanup()
-
-
-def the_report(profiler):
-    return json.load(open(profiler.reports[0]))
 
 
 @pytest.mark.skipif(_tool.path() is None, reason="the strobe command is not there")

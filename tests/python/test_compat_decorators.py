@@ -1,25 +1,12 @@
 """strobe.compat's decorators: a whole session from a pipeline whose methods carry them."""
-import json
 import struct
 
 import pytest
 
 import strobe_file
-from strobe.compat import (InferixProfiler, ProfilingConfig, add_profiling_event, profile_block_computation,
-                           profile_diffusion_step, profile_layer, profile_method, profile_model_parameters,
-                           profile_session, profile_streaming)
-
-
-@pytest.fixture
-def profiler(tmp_path):
-    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path / "reports"), report_format="json",
-                                          session_tags={"model": "self_forcing", "mode": "config"}))
-    yield one
-    one.cleanup()
-
-
-def the_report(profiler):
-    return json.load(open(profiler.reports[0]))
+from conftest import the_report
+from strobe.compat import (add_profiling_event, profile_block_computation, profile_diffusion_step, profile_layer,
+                           profile_method, profile_model_parameters, profile_session, profile_streaming)
 
 
 class Shape:

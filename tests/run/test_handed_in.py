@@ -3,31 +3,29 @@ import json
 
 from conftest import BUILD, PYTHON
 
-SCRIPT = """
+STEPS = """
 import strobe, time
 strobe.start("direct")
-with strobe.generation(frames=30):
-    for b in range(3):
-        begun = time.perf_counter()
-        for s in range(4):
-            t = time.perf_counter()
-            time.sleep(0.03)
-            strobe.step_record(s, seconds=time.perf_counter() - t, block_size=10)
-        strobe.block_record(b, frames=10, seconds=time.perf_counter() - begun)
-"""
 
-
-HELD_UP = """
-import strobe, time
-strobe.start("direct")
-for b in range(3):
+def run_steps():
     begun = time.perf_counter()
     for s in range(4):
         t = time.perf_counter()
         time.sleep(0.03)
         strobe.step_record(s, seconds=time.perf_counter() - t, block_size=10)
-    took = time.perf_counter() - begun
-    while time.perf_counter() < begun + took + 0.01:  # another program has the CPU
+    return time.perf_counter() - begun
+
+"""
+SCRIPT = STEPS + """
+with strobe.generation(frames=30):
+    for b in range(3):
+        strobe.block_record(b, frames=10, seconds=run_steps())
+"""
+HELD_UP = STEPS + """
+for b in range(3):
+    took = run_steps()
+    resumed = time.perf_counter() + 0.01
+    while time.perf_counter() < resumed:  # another program has the CPU
         pass
     strobe.block_record(b, frames=10, seconds=took)
 """

@@ -25,15 +25,6 @@ static struct sb_facts *one_video(const char *label, double enc_s, double dec_s)
 	return f;
 }
 
-static const struct sb_stage_change *change_of(const struct sb_comparison *c, const char *name)
-{
-	for (size_t i = 0; i < c->stage_count; i++)
-		if (!strcmp(c->stages[i].name, name))
-			return &c->stages[i];
-	fail_msg("no stage '%s'", name);
-	return NULL;
-}
-
 static const struct sb_metric_change *metric_of(const struct sb_comparison *c, enum sb_metric metric)
 {
 	for (size_t i = 0; i < c->metric_count; i++)

@@ -96,4 +96,13 @@ static inline bool fails(const struct sb_comparison *c, const char *words)
 	return false;
 }
 
+static inline const struct sb_stage_change *change_of(const struct sb_comparison *c, const char *name)
+{
+	for (size_t i = 0; i < c->stage_count; i++)
+		if (!strcmp(c->stages[i].name, name))
+			return &c->stages[i];
+	fail_msg("no stage '%s'", name);
+	return NULL;
+}
+
 #endif

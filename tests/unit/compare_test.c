@@ -219,15 +219,6 @@ static struct sb_facts *service(const char *label, int generations, double vae_s
 	return f;
 }
 
-static const struct sb_stage_change *change_of(const struct sb_comparison *c, const char *name)
-{
-	for (size_t i = 0; i < c->stage_count; i++)
-		if (!strcmp(c->stages[i].name, name))
-			return &c->stages[i];
-	fail_msg("no stage '%s'", name);
-	return NULL;
-}
-
 static void stages_of_unlike_runs_are_compared_per_generation(void **state)
 {
 	struct sb_facts *base = service("base", 60, 0.5, "vae_decode"),

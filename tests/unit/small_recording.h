@@ -85,6 +85,19 @@ static inline int64_t zones_of(const char *path, uint64_t *out_damaged_bytes)
 	return (int64_t)zones;
 }
 
+/* Zones of a small recording in which another word stands in its first chunk, so many words from its begin. */
+static inline int64_t zones_with_word(size_t at, uint64_t word, uint64_t *out_damaged_bytes)
+{
+	struct sb_buf b = { 0 };
+
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
+	memcpy(b.data + SB_FILE_HEADER_BYTES + SB_CHUNK_HEADER_BYTES + at * sizeof word, &word, sizeof word);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	sb_buf_done(&b);
+	return zones_of(in_root("b.strobe"), out_damaged_bytes);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
 #endif

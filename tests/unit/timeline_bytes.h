@@ -18,6 +18,21 @@
 
 static char path[] = "/tmp/strobe-timeline-test-XXXXXX.strobe";
 
+/* Around a group of tests. */
+static inline int make_path(void **state)
+{
+	int fd = mkstemps(path, 7);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static inline int remove_path(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
 static inline struct sb_jsondom_doc *timeline_of(struct sb_buf *bytes)
 {
 	struct sb_jsondom_doc *doc;

@@ -183,12 +183,6 @@ int main(void)
 		cmocka_unit_test(kernels_have_shapes_and_families_and_copies_bytes),
 		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
 	};
-	int fd = mkstemps(path, 7), failed;
 
-	if (fd < 0)
-		return 1;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(path);
-	return failed;
+	return cmocka_run_group_tests(tests, make_path, remove_path);
 }

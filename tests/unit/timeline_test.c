@@ -292,12 +292,6 @@ int main(void)
 		cmocka_unit_test(very_many_zones_stay_small_and_are_counted),
 		cmocka_unit_test(an_empty_recording_has_an_empty_timeline),
 	};
-	int fd = mkstemps(path, 7), failed;
 
-	if (fd < 0)
-		return 1;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(path);
-	return failed;
+	return cmocka_run_group_tests(tests, make_path, remove_path);
 }
