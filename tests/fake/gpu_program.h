@@ -18,7 +18,8 @@
 #define TEST(f) cmocka_unit_test_setup(f, setup)
 
 static const struct fake_cuda *gpu;
-static char context_a, stream_1[16], stream_2[16];
+static char context_a, stream_1[16];
+__attribute__((unused)) static char stream_2[16];
 static uint64_t clock_ticks;
 
 /* The CPU's clock: putting an event takes 1 µs, launching something 3, and
@@ -87,7 +88,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static uint64_t ms_of(uint64_t ticks)
+static inline uint64_t ms_of(uint64_t ticks)
 {
 	return (uint64_t)((double)ticks * 1e3 / (double)sb_clock_hz() + 0.5);
 }

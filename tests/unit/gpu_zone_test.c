@@ -190,44 +190,6 @@ static void context_that_goes_away_loses_its_zones_and_no_more(void **state)
 	assert_int_equal(written_name(&written[0]), 71);
 }
 
-static void driver_without_what_is_needed_is_said_once(void **state)
-{
-	(void)state;
-	setenv("STROBE_CUDA_PATH", STROBE_BINARY_DIR "/tests/fake/libfake_cuda_old.so", 1);
-	for (int i = 0; i < 5; i++) {
-		zone(70, stream_1, 0);
-		pass_us(200000);
-	}
-	assert_string_equal(missing, "GPU time: this CUDA driver has no cuStreamIsCapturing; ");
-	sb_cuda_look_again(); /* the next session */
-	zone(70, stream_1, 0);
-	assert_int_equal(
-		strlen(missing), 2 * strlen("GPU time: this CUDA driver has no cuStreamIsCapturing; "));
-	assert_int_equal(written_count, 0);
-}
-
-static void without_a_driver_zones_are_ordinary(void **state)
-{
-	(void)state;
-	unsetenv("STROBE_CUDA_PATH"); /* nobody has loaded one */
-	zone(70, stream_1, 0);
-	assert_string_equal(missing, "");
-	assert_int_equal(written_count, 0);
-}
-
-static void driver_that_is_named_and_not_there_is_said_once(void **state)
-{
-	(void)state;
-	setenv("STROBE_CUDA_PATH", "/nonexistent/libcuda.so", 1);
-	for (int i = 0; i < 3; i++) {
-		zone(70, stream_1, 0);
-		pass_us(200000);
-	}
-	assert_string_equal(missing,
-		"GPU time: STROBE_CUDA_PATH names '/nonexistent/libcuda.so', which cannot be loaded; ");
-	assert_int_equal(written_count, 0);
-}
-
 static void context_made_anew_at_the_same_address_gets_its_own_events(void **state)
 {
 	(void)state;
@@ -288,47 +250,6 @@ static void strobe_never_initialises_creates_or_synchronizes(void **state)
 		assert_int_equal(gpu->calls(forbidden[i]), 0);
 	assert_true(gpu->calls("cuEventRecord") > 0);
 	assert_int_equal(gpu->calls("cuCtxPushCurrent_v2"), gpu->calls("cuCtxPopCurrent_v2"));
-}
-
-/* Runs while the driver is looked for, as a zone of another thread would. */
-static void (*meanwhile)(void);
-
-void *__real_sb_dynlib_from_environment(const char *variable, bool *out_named);
-void *__wrap_sb_dynlib_from_environment(const char *variable, bool *out_named)
-{
-	if (meanwhile)
-		meanwhile();
-	return __real_sb_dynlib_from_environment(variable, out_named);
-}
-
-static void begin_70(void)
-{
-	begin(70, stream_1);
-}
-
-static void zone_that_begins_while_another_thread_looks_is_counted(void **state)
-{
-	(void)state;
-	meanwhile = begin_70;
-	sb_cuda_get();
-	meanwhile = NULL;
-	zone(71, stream_1, MS);
-	end(70, stream_1);
-	gpu->advance(MS);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 1);
-	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
-}
-
-static void zone_that_begins_in_a_look_that_finds_nothing_lost_nothing(void **state)
-{
-	(void)state;
-	setenv("STROBE_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
-	meanwhile = begin_70;
-	sb_cuda_get();
-	meanwhile = NULL;
-	end(70, stream_1);
-	assert_int_equal(lost[SB_LOST_UNRESOLVED], 0);
 }
 
 static void without_a_current_context_nothing_is_asked_of_the_driver(void **state)
@@ -481,14 +402,9 @@ int main(void)
 		TEST(zone_that_ends_on_another_device_is_counted),
 		TEST(context_that_goes_away_loses_its_zones_and_no_more),
 		TEST(context_made_anew_at_the_same_address_gets_its_own_events),
-		TEST(driver_without_what_is_needed_is_said_once),
-		TEST(driver_that_is_named_and_not_there_is_said_once),
-		TEST(without_a_driver_zones_are_ordinary),
 		TEST(broken_context_ends_gpu_zones_quietly),
 		TEST(end_on_the_same_stream_needs_no_handle),
 		TEST(strobe_never_initialises_creates_or_synchronizes),
-		TEST(zone_that_begins_while_another_thread_looks_is_counted),
-		TEST(zone_that_begins_in_a_look_that_finds_nothing_lost_nothing),
 		TEST(without_a_current_context_nothing_is_asked_of_the_driver),
 		TEST(zones_of_a_closed_session_are_not_written_into_the_next),
 		TEST(zone_that_began_in_a_closed_session_is_not_written_into_the_next),
