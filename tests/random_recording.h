@@ -9,7 +9,6 @@
 #define DEPTH_MOST 4
 
 static uint64_t state_of_chance;
-static bool one_role_a_name; /* no steps inside a section of their name */
 
 static uint64_t chance(uint64_t below)
 {
@@ -27,7 +26,7 @@ static void begin_one(struct synthetic *s, struct sb_stream_writer *w, uint64_t 
 	sb_builder_begin(w, t, sb_builder_name(s->b, name, NULL));
 	if (generation)
 		sb_builder_role(w, STROBE_ROLE_GENERATION);
-	else if (!strcmp(name, "step") || (!strcmp(name, "denoise") && depth > 1 && !one_role_a_name))
+	else if (!strcmp(name, "step") || (!strcmp(name, "denoise") && depth > 1))
 		sb_builder_role(w, STROBE_ROLE_STEP); /* also inside a section of the same name */
 	if (generation && chance(2))
 		sb_builder_attr(w, sb_builder_name(s->b, "frames", NULL), (int64_t)chance(90) + 1);

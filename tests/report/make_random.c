@@ -1,4 +1,4 @@
-/* Writes the random recording of a seed. usage: make_random FILE SEED [one-role]: all zones of a name have one role */
+/* Writes the random recording of a seed. usage: make_random FILE SEED */
 #include <assert.h>
 #define assert_true(it) assert(it)
 #define assert_int_equal(a, b) assert((a) == (b))
@@ -10,9 +10,8 @@ int main(int argc, char **argv)
 	struct sb_builder_options options = SB_BUILDER_DEFAULTS;
 	struct synthetic s = { 0 };
 
-	if (argc < 3)
+	if (argc != 3)
 		return 2;
-	one_role_a_name = argc > 3 && !strcmp(argv[3], "one-role");
 	options.chunk_bytes = 4096;
 	if (sb_builder_open(argv[1], &options, &s.b))
 		return 1;

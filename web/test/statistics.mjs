@@ -81,8 +81,7 @@ try {
   const page = await modules();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const file = join(folder, `${seed}.strobe`);
-    // The timeline has no roles: a step inside a section of its name is one more call of that there.
-    execFileSync(join(built, 'tests/make_random'), [file, String(seed), 'one-role']);
+    execFileSync(join(built, 'tests/make_random'), [file, String(seed)]);
     const whole = report(file);
     if (!whole.stage_analysis?.stages.length) continue;
     const timeline = await timelineOf(page, file);

@@ -15,6 +15,14 @@ struct sb_stage_paths {
 
 /* grouped: names that differ in a number, which the row then lists. */
 int sb_stage_row_fill(const struct sb_stage_paths *paths, bool grouped, struct sb_stage *row);
+/* Calls inside another call of the row: their own work is the row's, their time is in it already. */
+struct sb_stage_inner {
+	int64_t total_ns, self_ns, count;
+};
+/* Takes the paths inside another path of the row out of its list; row_of: by path, 0: none. */
+struct sb_stage_inner sb_stage_take_inner(
+	const struct sb_stage_sums *sums, const uint32_t *row_of, uint32_t *first, uint32_t *next);
+void sb_stage_row_add_inner(struct sb_stage *row, double self_s, int64_t count);
 /* The row of a stage that never ran: an index of sums->skips. */
 void sb_stage_row_skip(
 	const struct sb_stage_sums *sums, uint32_t skip, struct sb_model *model, struct sb_stage *row);

@@ -98,10 +98,8 @@ static int merge(const struct merging *m, uint32_t name, struct sb_same_name *ou
 		one = &all[out->stages[i]];
 		row->other_thread &= one->other_thread;
 		row->bottleneck |= one->bottleneck;
-		if (is_inside_its_own(m, (size_t)out->stages[i])) {
-			row->self_s += one->self_s;
-			row->recursive_count += sb_stage_calls(one) + one->recursive_count;
-		}
+		if (is_inside_its_own(m, (size_t)out->stages[i]))
+			sb_stage_row_add_inner(row, one->self_s, sb_stage_calls(one) + one->recursive_count);
 	}
 	return err;
 }

@@ -23,6 +23,7 @@ struct node {
 	uint32_t first_path; /* linked through next_path */
 	uint32_t skip; /* NONE, or an index of skips: never ran */
 	int64_t total_ns;
+	struct sb_stage_inner inner; /* --combine: not among its paths */
 	uint32_t row; /* in the finished order */
 };
 
@@ -287,6 +288,26 @@ static int grow_tree(struct tree *t)
 	return err;
 }
 
+/* What is inside another path of its row. */
+static int take_out_inner(struct tree *t)
+{
+	uint32_t *row_of = calloc(t->path_count, sizeof *row_of);
+
+	if (!row_of)
+		return no_memory(t);
+	for (uint32_t i = 1; i < t->node_count; i++)
+		for (uint32_t p = t->nodes[i].first_path; p != NONE; p = t->next_path[p])
+			row_of[p] = i;
+	for (uint32_t i = 1; i < t->node_count; i++) {
+		struct node *n = &t->nodes[i];
+
+		n->inner = sb_stage_take_inner(t->sums, row_of, &n->first_path, t->next_path);
+		n->total_ns -= n->inner.total_ns;
+	}
+	free(row_of);
+	return 0;
+}
+
 /* --combine: one row per name, whatever is around it. */
 static int flat_tree(struct tree *t)
 {
@@ -299,6 +320,8 @@ static int flat_tree(struct tree *t)
 			return no_memory(t);
 	if (t->kid_count)
 		err = add_children(t, 0);
+	if (!err)
+		err = take_out_inner(t);
 	for (uint32_t i = 0; i < t->sums->skips.count; i++)
 		t->sums->skips.all[i].parent = 0;
 	t->nodes[0].first_path = 0;
@@ -383,8 +406,12 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		.floor_s = NAN,
 		.bytes = NAN,
 		.intensity = NAN };
-	if (n->skip == NONE)
-		return sb_stage_row_fill(&paths, n->pattern != NULL, row);
+	if (n->skip == NONE) {
+		int err = sb_stage_row_fill(&paths, n->pattern != NULL, row);
+
+		sb_stage_row_add_inner(row, (double)n->inner.self_ns / 1e9, n->inner.count);
+		return err;
+	}
 	sb_stage_row_skip(t->sums, n->skip, t->model, row);
 	return 0;
 }

@@ -183,6 +183,14 @@ class Paths {
     });
   }
 
+  // Inside a zone of its name: steps are a stage of their own there, a section that calls itself is that again.
+  own(t: Timeline, around: Frame[], name: string, start: number): number | undefined {
+    const stage = this.children.get(`${around[around.length - 1].stage} ${name}`);
+    if (stage === undefined || around.some((f) => f.stage === stage)) return undefined;
+    const lanes = t.lanes.filter((l) => derived(l.kind) && l.kind === this.stages[stage].role);
+    return !lanes.length || lanes.some((l) => l.rows.some((r) => r.start[r.firstStartingAt(start)] === start)) ? stage : undefined;
+  }
+
   below(parent: number, name: string): number {
     return this.children.get(`${parent} ${name}`) ?? this.groups.get(parent)?.find((i) => sameStage(this.stages[i].name, name)) ?? this.once.get(name) ?? -1;
   }
@@ -196,8 +204,10 @@ function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, lane
     open.length = lane.overlap ? 0 : Math.min(open.length, e.depth);
     while (open.length && open[open.length - 1].end < e.end) open.pop();
     const name = t.names[e.name];
-    const again = open.findLast((f) => f.name === name);
-    const stage = again ? again.stage : paths.below(open.length ? open[open.length - 1].stage : -1, name);
+    let again = open.findLast((f) => f.name === name);
+    const own = again && paths.own(t, open, name, e.start);
+    if (own !== undefined) again = undefined;
+    const stage = own ?? again?.stage ?? paths.below(open.length ? open[open.length - 1].stage : -1, name);
     if (!again && stage >= 0) sums[stage] = (sums[stage] ?? 0) + Math.min(e.end, range.to) - Math.max(e.start, range.from);
     open.push({ name, stage, end: e.end });
   }
