@@ -130,11 +130,12 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 				sb_say_seconds(a, inside ? a->model->summary.generation_s : stages->wall_s),
 				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
 				sb_stage_at_once(s) ? sb_say(a, ", %.1f at once", s->at_once_mean) : "",
-				other_level(a, i), sb_say_seconds(a, s->covered_s * TENTH)));
+				other_level(a, i),
+				sb_say_seconds(a, sb_stage_in_turn_s(a->model, s) * TENTH)));
 		if (!f)
 			return;
 		f->stage = s->name;
-		f->rank_s = s->covered_s * TENTH;
+		f->rank_s = sb_stage_in_turn_s(a->model, s) * TENTH;
 		f->whole_s = s->covered_s;
 		if (a->model->gpu.present)
 			f->suggestion = KERNELS;

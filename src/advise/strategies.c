@@ -199,7 +199,7 @@ static const char *trial(struct sb_model *m, const struct sb_stage *s, const cha
 static void say_each(
 	struct sb_model *m, const struct sb_stage *s, const struct sb_knob *knob, struct sb_strategy *f)
 {
-	f->gain_s = s->covered_s * (1 - f->proposed / f->now);
+	f->gain_s = sb_stage_in_turn_s(m, s) * (1 - f->proposed / f->now);
 	f->gain_basis = "estimated";
 	f->what = say(m, "%.6g %s of %s; %.6g would save about %s", f->now, knob->many, seconds(m, f->each_s),
 		f->proposed, seconds(m, f->gain_s));
@@ -246,7 +246,8 @@ static void say_knob(
 static void say_whole(
 	struct sb_model *m, const struct sb_stage *s, const struct row *row, struct sb_strategy *f)
 {
-	double most_s = row->need == CALLED_AGAIN ? s->covered_s - s->time.max : s->covered_s * row->saves;
+	double in_turn_s = sb_stage_in_turn_s(m, s);
+	double most_s = row->need == CALLED_AGAIN ? in_turn_s - s->time.max : in_turn_s * row->saves;
 
 	f->what = row->what;
 	if (!(most_s > 0))
@@ -292,6 +293,9 @@ static void add_resolution(struct sb_model *m)
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		pixels_s += parts[i] > 0 ? parts[i] : 0;
 	pixels_s = fmin(pixels_s, m->stages.wall_s);
+	if (m->generations.in_turn_ratio < 1 && m->generations.union_s > 0) /* the others run beside them */
+		pixels_s *= fmin(
+			1, m->generations.in_turn_ratio * m->generations.total_s / m->generations.union_s);
 	if (!d->present || s->width <= 0 || s->height <= 0 || pixels_s < m->stages.wall_s * WORTH_IT)
 		return;
 	f = &m->strategies.all[m->strategies.count++];

@@ -99,6 +99,11 @@ static inline int64_t sb_stage_calls(const struct sb_stage *s)
 	return s->count + s->open_count + s->cut_count;
 }
 
+struct sb_model;
+/* The part of its time that the run waits for: covered_s, but of requests at the same time only those that
+ * followed one another until the last one ended. */
+double sb_stage_in_turn_s(const struct sb_model *model, const struct sb_stage *s);
+
 /* Some of its calls have no GPU time: captured, too frequent, without a context. */
 static inline bool sb_stage_gpu_partial(const struct sb_stage *s)
 {
@@ -149,7 +154,7 @@ struct sb_stages_panel {
 	double work_end_s; /* when the last stage that is not set-up ended; known where startup_end_s is */
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
-	/* where the wall time goes, nothing twice: the start-up, then the largest first, then smaller ones together,
+	/* where the wall time goes: the start-up, then the largest first, then smaller ones together,
 	 * then what stages of other threads alone cover, then what is unattributed */
 	struct sb_time_part {
 		const char *name; /* NULL: no single stage */
@@ -160,6 +165,7 @@ struct sb_stages_panel {
 		double ratio; /* of the wall time */
 	} * parts;
 	size_t part_count;
+	double parts_overlap_s; /* work at the same time: what the parts add up to beyond wall_s */
 	/* stages that share a name, whatever they are inside of, as one row each; largest total first */
 	struct sb_same_name {
 		struct sb_stage all; /* without attributes and members */
@@ -235,6 +241,8 @@ struct sb_generations_panel {
 	bool whole_run; /* no generation was marked: the run counts as one */
 	double union_s; /* wall time with at least one of them */
 	double total_s; /* each counted in full */
+	double in_turn_ratio; /* some ran at the same time: the part of total_s in those that followed one another
+				 until the last one ended, which the run waits for; NAN: none did */
 	struct sb_generation *all;
 	size_t count; /* at most 10 000; the whole run is one */
 	size_t listed; /* those that were marked */

@@ -100,6 +100,7 @@ struct sb_fact_stage {
 	int64_t count;
 	double total_s, self_s; /* NaN: untimed */
 	double covered_s; /* time of the run in which at least one call ran; 0: not known */
+	double in_turn_s; /* the part of it that the run waits for: sb_stage_in_turn_s; 0: not known */
 	bool other_thread; /* none of it ran on the main thread, and other stages did */
 	bool is_mean; /* of several measurements, as a benchmark prints it: milliseconds count */
 	bool aside; /* no part of the run's time */

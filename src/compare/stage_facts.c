@@ -184,6 +184,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 			.total_s = timed ? s->total_s : NAN,
 			.is_mean = s->role == STROBE_ROLE_LAYER && m->models.summed_blocks,
 			.covered_s = timed ? s->covered_s : 0,
+			.in_turn_s = timed ? sb_stage_in_turn_s(m, s) : 0,
 			.other_thread = s->other_thread,
 			.first_s = s->first_s,
 			.self_s = timed ? s->self_s : NAN,

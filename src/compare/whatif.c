@@ -40,7 +40,15 @@ static double per_call(const struct sb_fact_stage *s)
 	return s->total_s / (s->count > 0 ? (double)s->count : 1);
 }
 
-/* Of the run's time: calls at the same time count once. */
+/* Of the run's time: calls at the same time count once, and of requests at the same time only what the run
+ * waits for. */
+static double waited_s(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	double s_all = s->in_turn_s > 0 ? fmin(s->in_turn_s, s->total_s) : s->total_s;
+
+	return fmin(s_all, run->metrics[SB_METRIC_WALL]);
+}
+
 static double covered_s(const struct sb_facts *run, const struct sb_fact_stage *s)
 {
 	double s_all = s->covered_s > 0 ? fmin(s->covered_s, s->total_s) : s->total_s;
@@ -51,7 +59,7 @@ static double covered_s(const struct sb_facts *run, const struct sb_fact_stage *
 /* Other work goes on beside it: its own other calls, or another thread's. */
 static bool is_at_once(const struct sb_facts *run, const struct sb_fact_stage *s)
 {
-	return s->other_thread || s->total_s > covered_s(run, s) * (1 + AT_ONCE);
+	return s->other_thread || s->total_s > waited_s(run, s) * (1 + AT_ONCE);
 }
 
 static double digit_of(const struct sb_facts *run)
@@ -272,7 +280,7 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 	c->stage = s->name;
 	c->code = s->code;
 	c->now = sb_whatif_knob_of(run, s, asked.knob);
-	c->base_s = covered_s(run, s);
+	c->base_s = waited_s(run, s);
 	before_s = c->base_s;
 	err = combine(run, w, c);
 	if (err)

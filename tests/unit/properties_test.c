@@ -76,14 +76,16 @@ static void stages_hold(const struct sb_model *m)
 
 static void parts_hold(const struct sb_stages_panel *s)
 {
-	double sum = 0;
+	double sum_s = -s->parts_overlap_s;
 
 	for (size_t i = 0; i < s->part_count; i++) {
 		holds(is_share(s->parts[i].ratio) && s->parts[i].part_s > 0);
-		sum += s->parts[i].ratio;
+		same(s->parts[i].ratio * s->wall_s, s->parts[i].part_s, s->wall_s * 1e-5);
+		sum_s += s->parts[i].part_s;
 	}
+	holds(s->parts_overlap_s >= 0);
 	if (s->part_count)
-		same(sum, 1, 1e-4);
+		same(sum_s, s->wall_s, s->wall_s * 1e-4);
 }
 
 static bool is_inside_its_own(const struct sb_stages_panel *s, size_t row)
@@ -118,6 +120,36 @@ static void same_names_hold(const struct sb_stages_panel *s)
 	}
 }
 
+/* --combine: a name's row is that of all stages of the name, with what is inside another of them once. */
+static void combined_holds(struct synthetic *s)
+{
+	const struct sb_model_options options = { .now_real_ns = 1, .combine = true, .no_groups = true };
+	const struct sb_stages_panel *all = &s->model->stages;
+	struct sb_model *m;
+
+	assert_int_equal(sb_report_build(s->run, &options, &m), 0);
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_stage *row = &m->stages.stages[i];
+		double total_s = 0, self_s = 0;
+		int64_t calls = 0;
+
+		for (size_t k = 0; k < all->stage_count; k++) {
+			bool inside = is_inside_its_own(all, k);
+
+			if (strcmp(all->stages[k].name, row->name))
+				continue;
+			total_s += inside ? 0 : all->stages[k].total_s;
+			calls += inside ? 0 : sb_stage_calls(&all->stages[k]);
+			self_s += all->stages[k].self_s;
+		}
+		same(row->total_s, total_s, 1e-7);
+		same(row->self_s, self_s, 1e-7);
+		holds(sb_stage_calls(row) == calls);
+		holds(row->self_ratio <= row->wall_ratio + 1e-9);
+	}
+	sb_model_free(m);
+}
+
 static void generations_hold(const struct sb_model *m)
 {
 	double energy_wh = 0, machine_s = 0, split_s = 0;
@@ -131,6 +163,8 @@ static void generations_hold(const struct sb_model *m)
 		machine_s += g->machine_s;
 	}
 	same(machine_s, m->generations.union_s, 1e-6);
+	holds(!(m->generations.in_turn_ratio * m->generations.total_s >
+		m->generations.union_s * (1 + 1e-6))); /* one after the other */
 	holds(!(energy_wh > m->summary.run_energy_wh * (1 + 1e-6)));
 	statistics_hold(&m->generations.time);
 	for (size_t i = 0; i < m->diffusion.split_count; i++) {
@@ -194,6 +228,9 @@ static void prediction_holds(const struct sb_model *m, const struct sb_facts *fa
 	ratio = fmax(1, w->changes[0].then / w->changes[0].now);
 	holds(w->changes[0].base_s <= m->stages.stages[w->changes[0].stage_index].covered_s * (1 + 1e-9));
 	holds(w->changes[0].base_s <= wall_s * (1 + 1e-9));
+	holds(!(w->changes[0].base_s >
+		sb_stage_in_turn_s(m, &m->stages.stages[w->changes[0].stage_index]) * (1 + 1e-9)));
+	holds(!(w->saved_s > w->changes[0].base_s * (1 + 1e-9)));
 	holds(w->predicted_s >= 0 && w->predicted_s <= wall_s * ratio * (1 + 1e-9));
 	holds(w->saved_s <= wall_s * (1 + 1e-9));
 	holds(w->low_s >= 0 && w->low_s <= w->predicted_s + 1e-9 && w->predicted_s <= w->high_s + 1e-9);
@@ -316,6 +353,7 @@ static void the_report_of_any_recording_adds_up(void **state)
 		m = synthetic_part(&s, end_ns, chance(4) ? NULL : &cut);
 		stages_hold(m);
 		same_names_hold(&m->stages);
+		combined_holds(&s);
 		parts_hold(&m->stages);
 		generations_hold(m);
 		advice_holds(m);

@@ -66,6 +66,54 @@ static void requests_at_the_same_time_are_counted_once(void **state)
 	synthetic_done(&s);
 }
 
+/* The second request comes while the first one runs: with half of the steps each ends a second earlier. */
+static void requests_that_overlap_save_what_the_last_one_saves(void **state)
+{
+	struct synthetic s;
+	struct sb_facts *facts;
+	struct sb_whatif *w;
+	struct sb_model *m;
+	bool said = false;
+
+	synthetic_open(&s);
+	assert_int_equal(video(&s, sb_builder_thread(s.b, 2001, "worker"), 0, 4), 4 * SECOND);
+	assert_int_equal(video(&s, sb_builder_thread(s.b, 2002, "worker"), 2 * SECOND, 4), 6 * SECOND);
+	m = synthetic_model(&s, 6 * SECOND);
+	assert_near(m->generations.in_turn_ratio, 0.5, 1e-9);
+	w = predict(m, &facts, "denoise.steps=2");
+	assert_near(w->predicted_s, 5, 1e-6); /* 0-3 s and 2-5 s, not 4 s */
+	assert_near(w->fps, 32 / 6.0, 1e-3);
+	assert_near(w->predicted_fps, 32 / 5.0, 1e-3);
+	assert_true(w->high_s >= 6);
+	sb_whatif_free(w);
+	sb_facts_free(facts);
+	for (size_t i = 0; i < m->strategies.count; i++)
+		if (m->strategies.all[i].knob && !strcmp(m->strategies.all[i].knob, "steps")) {
+			assert_near(m->strategies.all[i].gain_s, 2 * (1 - 3 / 4.0), 1e-6);
+			said = true;
+		}
+	assert_true(said);
+	synthetic_done(&s);
+}
+
+/* Two at a time, each on a thread of its own: the next one begins when one of them ends. */
+static void requests_that_wait_for_others_save_in_turn(void **state)
+{
+	struct synthetic s;
+	struct sb_facts *facts;
+	struct sb_whatif *w;
+	uint64_t end_ns[2] = { 0, SECOND / 2 };
+
+	synthetic_open(&s);
+	for (uint32_t i = 0; i < 6; i++)
+		end_ns[i % 2] = video(&s, sb_builder_thread(s.b, 2001 + i, "worker"), end_ns[i % 2], 4);
+	w = predict(synthetic_model(&s, end_ns[1]), &facts, "denoise.steps=2");
+	assert_near(w->predicted_s, 9.5, 1e-6); /* of 12.5 s: three in turn */
+	sb_whatif_free(w);
+	sb_facts_free(facts);
+	synthetic_done(&s);
+}
+
 static void one_after_the_other_adds_up(void **state)
 {
 	struct synthetic s;
@@ -166,6 +214,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_at_the_same_time_are_counted_once),
+		cmocka_unit_test(requests_that_overlap_save_what_the_last_one_saves),
+		cmocka_unit_test(requests_that_wait_for_others_save_in_turn),
 		cmocka_unit_test(one_after_the_other_adds_up),
 		cmocka_unit_test(another_thread_may_change_nothing),
 		cmocka_unit_test(steps_inside_a_section_of_their_name_are_a_stage),

@@ -117,7 +117,8 @@ export type StageAnalysis = {
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
-  parts?: TimePart[]; // where the wall time goes, nothing counted twice
+  parts?: TimePart[]; // where the wall time goes: with parts_overlap_s taken off they add up to wall_s
+  parts_overlap_s?: number; // parts at the same time: they add up to this much more than wall_s
   same_name?: SameName[]; // stages that share a name, whatever they are inside of: one row each
   bottlenecks: string[]; // names, the largest self time first
 };
@@ -352,6 +353,7 @@ export type Generations = {
   count: number; // of those that were marked
   whole_run: boolean; // true: no generation was marked, the whole run counts as one
   union_s?: number; // wall time with at least one of them
+  in_turn_ratio?: number; // some ran at the same time: the part of their time in those that followed one another until the last one ended, which the run waits for
   wall?: StatsSeconds; // of those that began and ended in the selected part
   items: Generation[]; // at most 10 000, in order
 };

@@ -1,7 +1,8 @@
-/* Where the wall time goes, in a few parts that count nothing twice: the picture at the
+/* Where the wall time goes, in a few parts and what they overlap: the picture at the
  * top of the page. */
 #include "analyze/stages/stages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,16 +150,18 @@ static void put_first(struct parts *p, struct sb_time_part part)
 	p->count++;
 }
 
-static void take_ratios(struct parts *p)
+/* Of the wall time: a part of several stages that ran beside each other is no more than that. What the parts
+ * add up to beyond it ran at the same time as others of them. */
+static double take_ratios(struct parts *p)
 {
-	double sum_s = 0;
+	double wall_s = p->stages->wall_s, sum_s = 0;
 
-	for (size_t i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++) {
+		p->all[i].part_s = fmin(p->all[i].part_s, wall_s);
+		p->all[i].ratio = wall_s > 0 ? p->all[i].part_s / wall_s : 0;
 		sum_s += p->all[i].part_s;
-	if (sum_s < p->stages->wall_s)
-		sum_s = p->stages->wall_s;
-	for (size_t i = 0; i < p->count; i++)
-		p->all[i].ratio = sum_s > 0 ? p->all[i].part_s / sum_s : 0;
+	}
+	return sum_s - wall_s > wall_s * NOISE ? sum_s - wall_s : 0;
 }
 
 void sb_stages_part(struct sb_model *model)
@@ -179,7 +182,7 @@ void sb_stages_part(struct sb_model *model)
 	if (nothing_s > 0)
 		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0, nothing_s, 0 };
 	put_first(&p, p.startup);
-	take_ratios(&p);
+	s->parts_overlap_s = take_ratios(&p);
 	s->parts = p.all;
 	s->part_count = p.count;
 }

@@ -225,3 +225,19 @@ int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *su
 		       ? 0
 		       : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", sums->run->path);
 }
+
+static bool is_of_generation(const struct sb_stages_panel *all, const struct sb_stage *s)
+{
+	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
+		s = &all->stages[s->parent];
+	return s->role == STROBE_ROLE_GENERATION;
+}
+
+double sb_stage_in_turn_s(const struct sb_model *model, const struct sb_stage *s)
+{
+	double ratio = model->generations.in_turn_ratio;
+
+	if (!(ratio > 0 && ratio < 1) || !is_of_generation(&model->stages, s))
+		return s->covered_s;
+	return fmin(s->covered_s, s->total_s * ratio);
+}

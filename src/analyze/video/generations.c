@@ -319,6 +319,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	all = v->generations.items;
 	panel->whole_run = v->whole_run;
 	panel->union_s = union_s(&v->generations);
+	panel->in_turn_ratio = NAN;
 	panel->total = v->whole_run ? 0 : (int64_t)v->generations.count;
 	panel->count = v->generations.count < LISTED_MOST ? v->generations.count : LISTED_MOST;
 	panel->all = sb_model_alloc(model, panel->count * sizeof *panel->all);
@@ -345,6 +346,8 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 			walls_s, whole, (double)(all[i].end_ns - all[i].begin_ns) / 1e9);
 	}
 	free(walls_s);
+	if (!v->whole_run && panel->union_s < panel->total_s * (1 - 1e-6))
+		panel->in_turn_ratio = sb_generations_in_turn_ratio(&v->generations);
 	sb_generations_share_out(model);
 	panel->listed = v->whole_run ? 0 : panel->count;
 }

@@ -312,6 +312,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
             <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.part_s)}</b>
           </li>
         ))}
+        {!video && !!report.stage_analysis?.parts_overlap_s && <li class="quiet">at the same time −{seconds(report.stage_analysis.parts_overlap_s)}</li>}
       </ul>
       </Picture>
     </section>
