@@ -49,6 +49,7 @@ struct sb_session_panel {
 	double duration_s;
 	const char *duration; /* for people: "131.40 s"; "no times" */
 	double digit_s; /* what the last digit of imported times stands for; NAN: they were measured */
+	const char *import_note; /* what was doubtful when it was imported; NULL: nothing */
 	bool file_date; /* what was imported has no date: start_real_ns is reckoned from its file's */
 	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */

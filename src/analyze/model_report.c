@@ -14,6 +14,8 @@ static const struct sb_field session_rows[] = {
 		"from the start to the end of the recording"),
 	SB_FIELD(sb_session_panel, digit_s, "time_digit_s", SB_KNOWN,
 		"what the last digit of the imported times stands for: they are known to half of it"),
+	SB_FIELD(sb_session_panel, import_note, "import_note", SB_KNOWN,
+		"what was doubtful in a text that was imported"),
 	SB_FIELD(sb_session_panel, file_date, "file_date", SB_SET,
 		"what was imported has no date: start_time and end_time are reckoned from its file's"),
 	SB_FIELD(sb_session_panel, no_times, "no_times", SB_SET,

@@ -142,6 +142,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 		s->digit_s = NAN;
 	s->no_times = count_meta(run, SB_RUN_NO_TIMES) == 1;
 	s->file_date = count_meta(run, SB_RUN_FILE_DATE) == 1;
+	s->import_note = sb_model_text(m, text_meta(run, SB_RUN_IMPORT_NOTE));
 	if (s->no_times)
 		snprintf(duration, sizeof duration, "no times");
 	else

@@ -227,6 +227,9 @@ static void predict(const struct sb_facts *run, const struct sb_facts *const *ot
 		predict_proportional(c, digit_of(run));
 	if (is_at_once(run, s))
 		widen_at_once(c);
+	if (s->state == SB_STAGE_OPEN)
+		c->note = "it was still running when the recording ended: what it had left to do is in no "
+			  "number";
 }
 
 /* ---- all of them ----------------------------------------------------------- */

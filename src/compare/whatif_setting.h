@@ -20,7 +20,7 @@ double sb_whatif_knob_of(
 
 static inline bool sb_whatif_has_time(const struct sb_fact_stage *s)
 {
-	return s->state == SB_STAGE_NORMAL && s->total_s > 0;
+	return (s->state == SB_STAGE_NORMAL || s->state == SB_STAGE_OPEN) && s->total_s > 0;
 }
 
 #endif

@@ -5,11 +5,12 @@
 #include "base/error.h"
 #include "exchange/textlog.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NONE SB_TEXTLOG_NONE
-#define PENDING_MAX 4096u /* lines back that a total takes from */
+#define PENDING_MAX 4096u /* lines back that a part is looked for in */
 
 /* ---- codes ---- */
 
@@ -40,7 +41,7 @@ static uint32_t find_code_parent(struct sb_textlog *log, const char *code)
 }
 
 /* A line that says a stage begins: "Starting…", or a heading without a time. */
-static bool is_opening(const struct sb_stagelog_line *line)
+bool sb_stagelog_is_opening(const struct sb_stagelog_line *line)
 {
 	return line->kind == SB_STAGELOG_START || (line->kind == SB_STAGELOG_UNTIMED && !*line->bad_time);
 }
@@ -62,90 +63,11 @@ static int remember_code(struct sb_textlog *log, uint32_t node)
 	uint32_t number = code_number(log, line->code, strlen(line->code));
 	bool ok = sb_map_put(&log->latest, number, node);
 
-	if (is_opening(line)) {
+	if (sb_stagelog_is_opening(line)) {
 		log->nodes[node].earlier_open = latest_of(log, &log->latest_open, number);
 		ok = ok && sb_map_put(&log->latest_open, number, node);
 	}
 	return ok ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
-}
-
-static bool same_number(const char *a, const char *b)
-{
-	size_t n = strspn(a, "0123456789");
-
-	return n && n == strspn(b, "0123456789") && !strncmp(a, b, n);
-}
-
-static bool nearly(int64_t a_ns, int64_t b_ns)
-{
-	int64_t apart_ns = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
-
-	return apart_ns <= 10000000 || apart_ns <= b_ns / 200;
-}
-
-/* ---- what a total takes from the lines before it ---- */
-
-static bool is_pending(const struct sb_textlog *log, uint32_t i)
-{
-	return log->nodes[i].parent == log->banner && i != log->banner;
-}
-
-static uint32_t first_pending(const struct sb_textlog *log, uint32_t before)
-{
-	uint32_t first = log->banner == NONE ? log->segment : log->banner + 1;
-
-	return before - first > PENDING_MAX ? before - PENDING_MAX : first;
-}
-
-/* "Total upscaling: 10s" cannot hold "Total inpainting: 207s": it takes what came after that. */
-static uint32_t first_that_fits(const struct sb_textlog *log, uint32_t first, uint32_t sum)
-{
-	int64_t pending_ns = 0, whole_ns = log->nodes[sum].line->duration_ns;
-	uint32_t after_sum = first;
-
-	for (uint32_t i = first; i < sum; i++) {
-		if (!is_pending(log, i))
-			continue;
-		pending_ns += log->nodes[i].line->duration_ns;
-		if (log->nodes[i].line->kind == SB_STAGELOG_SUM)
-			after_sum = i + 1;
-	}
-	return pending_ns > whole_ns && !nearly(pending_ns, whole_ns) ? after_sum : first;
-}
-
-/* "ProPainter total:" takes the coded stages of the last number before it;
- * "Total inpainting:" takes all that stands before it. */
-static void adopt(struct sb_textlog *log, uint32_t group, bool everything)
-{
-	const char *number = NULL;
-	uint32_t first = first_pending(log, group);
-
-	if (everything)
-		first = first_that_fits(log, first, group);
-	for (uint32_t i = group; i-- > first && !number;)
-		if (is_pending(log, i) && *log->nodes[i].line->code)
-			number = log->nodes[i].line->code;
-	for (uint32_t i = first; i < group; i++)
-		if (is_pending(log, i) &&
-			(everything || (number && same_number(log->nodes[i].line->code, number))))
-			sb_textlog_set_parent(log, group, i);
-	if (log->banner != NONE)
-		sb_textlog_set_parent(log, log->banner, group);
-}
-
-/* A total printed a second time, in a list at the end: nothing came between. */
-static bool is_repeated(const struct sb_textlog *log, const struct sb_stagelog_line *line)
-{
-	for (uint32_t i = log->count; i-- > first_pending(log, log->count);) {
-		const struct sb_textlog_node *n = &log->nodes[i];
-
-		if ((n->line->kind == SB_STAGELOG_GROUP || n->line->kind == SB_STAGELOG_SUM) &&
-			!strcmp(n->line->name, line->name) && nearly(n->line->duration_ns, line->duration_ns))
-			return true;
-		if (is_pending(log, i) && *n->line->code)
-			return false;
-	}
-	return false;
 }
 
 /* "[4f]" after its parts: those since the last "[4f]" that stand beside it. */
@@ -153,12 +75,12 @@ static void adopt_parts(struct sb_textlog *log, uint32_t node, uint32_t before)
 {
 	const char *code = log->nodes[node].line->code;
 	size_t size = strlen(code);
-	uint32_t first = first_pending(log, node);
+	uint32_t first = sb_stagelog_first_pending(log, node);
 
 	if (before != NONE && before >= first)
 		first = before + 1;
 	for (uint32_t i = first; i < node; i++)
-		if (is_pending(log, i) && !strncmp(log->nodes[i].line->code, code, size) &&
+		if (sb_stagelog_is_pending(log, i) && !strncmp(log->nodes[i].line->code, code, size) &&
 			log->nodes[i].line->code[size] == '.')
 			sb_textlog_set_parent(log, node, i);
 }
@@ -168,12 +90,38 @@ static void adopt_same_code(struct sb_textlog *log, uint32_t total)
 {
 	const char *code = log->nodes[total].line->code;
 
-	for (uint32_t i = first_pending(log, total); i < total; i++) {
+	for (uint32_t i = sb_stagelog_first_pending(log, total); i < total; i++) {
 		struct sb_textlog_node *n = &log->nodes[i];
 
 		if (n->line->kind == SB_STAGELOG_TIMED && !n->ended && !strcmp(n->line->code, code) &&
 			n->parent == log->nodes[total].parent)
 			n->ended = sb_textlog_set_parent(log, total, i);
+	}
+}
+
+/* "[2a]" and "[2b]" are parts of a "[2]" around them that is as long or longer. */
+static void adopt_lettered(struct sb_textlog *log, uint32_t node, uint32_t first)
+{
+	const struct sb_stagelog_line *line = log->nodes[node].line;
+	size_t size = strlen(line->code);
+	int64_t sum_ns = 0;
+
+	if (strspn(line->code, "0123456789") != size)
+		return;
+	for (int adopting = 0; adopting < 2; adopting++) {
+		for (uint32_t i = first; i < log->count; i++) {
+			const char *code = log->nodes[i].line->code;
+
+			if (i == node || !sb_stagelog_is_pending(log, i) || strncmp(code, line->code, size) ||
+				!islower((unsigned char)code[size]))
+				continue;
+			if (adopting)
+				sb_textlog_set_parent(log, node, i);
+			else
+				sum_ns += log->nodes[i].line->duration_ns;
+		}
+		if (sum_ns > line->duration_ns && !sb_stagelog_nearly(sum_ns, line->duration_ns))
+			return;
 	}
 }
 
@@ -185,39 +133,6 @@ static void take_frames(struct sb_textlog *log, const struct sb_stagelog_line *l
 		if (!strcmp(line->attrs[i].key, "frames") && line->attrs[i].is_int &&
 			line->attrs[i].i > log->most_frames)
 			log->most_frames = line->attrs[i].i;
-}
-
-/* What a TOTAL says in parentheses belongs to the stage as what its START said. */
-static void merge_attrs(struct sb_stagelog_line *to, const struct sb_stagelog_line *from)
-{
-	for (size_t i = 0; i < from->attr_count; i++) {
-		size_t at = 0;
-
-		while (at < to->attr_count && strcmp(to->attrs[at].key, from->attrs[i].key))
-			at++;
-		if (at == SB_STAGELOG_ATTRS_MAX)
-			continue;
-		to->attrs[at] = from->attrs[i];
-		if (at == to->attr_count)
-			to->attr_count++;
-	}
-}
-
-/* The time of a stage that a START or a heading opened. */
-static void close_stage(struct sb_textlog *log, uint32_t open, const struct sb_stagelog_line *line)
-{
-	struct sb_textlog_node *n = &log->nodes[open];
-
-	if (n->line->kind == SB_STAGELOG_UNTIMED) { /* "[4f] Main inference: Full video pass" */
-		log->untimed_count -= log->untimed_count > 0;
-		snprintf(n->line->name, sizeof n->line->name, "%s", line->name);
-	}
-	n->line->kind = SB_STAGELOG_START;
-	n->line->duration_ns = line->duration_ns;
-	n->line->digit_ns = line->digit_ns;
-	merge_attrs(n->line, line);
-	n->ended = true;
-	n->closed_ns = log->now_ns;
 }
 
 static bool has_time(const struct sb_stagelog_line *line)
@@ -232,11 +147,12 @@ static bool repeats_code(struct sb_textlog *log, const struct sb_stagelog_line *
 
 	if (!first || !first->duration_ns || !has_time(line))
 		return false;
-	if (log->in_breakdown && !nearly(line->duration_ns, first->duration_ns))
-		sb_textlog_doubt(log, "[%s] took %.2f s in its line, %.2f s in the breakdown", line->code,
+	if (log->in_breakdown && !sb_stagelog_nearly(line->duration_ns, first->duration_ns))
+		sb_textlog_doubt(log,
+			"[%s] took %.2f s in its line, %.2f s in the breakdown; the line counts", line->code,
 			(double)first->duration_ns / 1e9, (double)line->duration_ns / 1e9);
 	return log->in_breakdown ||
-	       (line->kind == SB_STAGELOG_TOTAL && nearly(line->duration_ns, first->duration_ns));
+	       (line->kind == SB_STAGELOG_TOTAL && sb_stagelog_nearly(line->duration_ns, first->duration_ns));
 }
 
 static int take_coded(struct sb_textlog *log, const struct sb_stagelog_line *line)
@@ -248,7 +164,8 @@ static int take_coded(struct sb_textlog *log, const struct sb_stagelog_line *lin
 
 	take_frames(log, line);
 	if (open != NONE) {
-		close_stage(log, open, line);
+		sb_stagelog_close(log, open, line);
+		adopt_lettered(log, open, open + 1);
 		return 0;
 	}
 	if (repeats_code(log, line, before))
@@ -385,11 +302,11 @@ static int take_total(struct sb_textlog *log, const struct sb_stagelog_line *lin
 	int err;
 
 	log->stage_count++;
-	if (log->in_breakdown || is_repeated(log, line))
+	if (log->in_breakdown || sb_stagelog_says_again(log, line))
 		return 0;
 	err = sb_textlog_add(log, line, &node);
 	if (!err)
-		adopt(log, node, line->kind == SB_STAGELOG_SUM);
+		sb_stagelog_adopt(log, node, line->kind == SB_STAGELOG_SUM);
 	return err;
 }
 

@@ -392,7 +392,8 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 	/* "NAME (16 frames) TOTAL" and "NAME TOTAL (16 frames)" */
 	text = trim(text);
 	take_attrs(text, out);
-	if (cut_word(text, "TOTAL") && out->kind == SB_STAGELOG_TIMED) {
+	if ((cut_word(text, "TOTAL") || cut_word(text, "Total") || cut_word(text, "total")) &&
+		out->kind == SB_STAGELOG_TIMED) {
 		out->kind = SB_STAGELOG_TOTAL;
 		take_attrs(text, out);
 	}

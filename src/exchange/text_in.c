@@ -245,12 +245,11 @@ static void note_doubts(const struct sb_textlog *log, char *note, size_t size)
 		used = say(note, size, used, words);
 	}
 	if (log->doubts.count == 1)
-		snprintf(words, sizeof words, "the text contradicts itself: %s; the longer is taken",
-			log->doubts.first);
+		snprintf(words, sizeof words, "the text contradicts itself: %s", log->doubts.first);
 	else
-		snprintf(words, sizeof words,
-			"the text contradicts itself: %s; the longer is taken (and %llu more such places)",
-			log->doubts.first, (unsigned long long)log->doubts.count - 1);
+		snprintf(words, sizeof words, "the text contradicts itself: %s (and %llu more such place%s)",
+			log->doubts.first, (unsigned long long)log->doubts.count - 1,
+			log->doubts.count == 2 ? "" : "s");
 	if (log->doubts.count)
 		say(note, size, used, words);
 }

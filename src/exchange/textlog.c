@@ -213,12 +213,16 @@ static void say_contradictions(struct sb_textlog *log, int64_t sum_ns)
 
 		roots += n->parent == NONE;
 		if (line->duration_ns && exceeds(n->children_ns, line->duration_ns, child_count(log, i)))
-			sb_textlog_doubt(log, "the parts of %s%s%s%.60s take %.2f s, its total says %.2f s",
+			sb_textlog_doubt(log,
+				"the parts of %s%s%s%.60s take %.2f s, its total says %.2f s; "
+				"the longer is taken",
 				*line->code ? "[" : "", line->code, *line->code ? "] " : "", line->name,
 				(double)n->children_ns / 1e9, (double)line->duration_ns / 1e9);
 	}
 	if (log->segment_whole_ns && exceeds(sum_ns, log->segment_whole_ns, roots))
-		sb_textlog_doubt(log, "the stages take %.2f s together, TOTAL TIME says %.2f s",
+		sb_textlog_doubt(log,
+			"the stages take %.2f s together, TOTAL TIME says %.2f s; the longer is "
+			"taken",
 			(double)sum_ns / 1e9, (double)log->segment_whole_ns / 1e9);
 }
 

@@ -245,6 +245,18 @@ int sb_textlog_settle_benchmarks(struct sb_textlog *log);
 /* A stage line of the guides; see stagelog.h. */
 int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line);
 
+/* Between stagelog.c and stagelog_totals.c. */
+bool sb_stagelog_nearly(int64_t a_ns, int64_t b_ns);
+bool sb_stagelog_is_opening(const struct sb_stagelog_line *line);
+bool sb_stagelog_is_pending(const struct sb_textlog *log, uint32_t node); /* no total has it yet */
+uint32_t sb_stagelog_first_pending(const struct sb_textlog *log, uint32_t before);
+/* The time of a stage that a START or a heading opened. */
+void sb_stagelog_close(struct sb_textlog *log, uint32_t open, const struct sb_stagelog_line *line);
+/* Puts what a total sums up below it; everything: all that stands before it. */
+void sb_stagelog_adopt(struct sb_textlog *log, uint32_t group, bool everything);
+/* A total of what is known already: a stage of that name has it, or the same total stands above. */
+bool sb_stagelog_says_again(struct sb_textlog *log, const struct sb_stagelog_line *line);
+
 int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note);
 
 /* A recording of lines that were taken as they were printed: each stage ended then. The

@@ -416,3 +416,41 @@ def test_a_time_is_shown_with_the_digits_that_it_was_printed_with(strobe):
         assert line.split(name)[1].split("%")[0].rsplit(" ", 1)[0].strip() == total
     screen = strobe("report", "--brief", log)
     assert "0.13 s" in screen and "0.036 s" in screen and "1.40 s" in screen and " ms" not in screen
+
+
+@pytest.mark.parametrize("log, wall", [
+    # each stage's total once more, in a list at the end
+    ("[1] Load model: 2.00s\n[3] Denoising: 10.00s\n[4] VAE decode: 3.00s\n"
+     "Load model total: 2.00s\nDenoising total: 10.00s\nVAE decode total: 3.00s\n", 15),
+    # several calls of a stage
+    ("[3b] RAFT: 8.00s\n[3b] RAFT: 9.00s\n[4b] Denoise: 12.00s\nRAFT total: 17.00s\nDenoise total: 12.00s\nTOTAL TIME: 29.00s\n", 29),
+    # groups of codes, in their order
+    ("[3a] Load: 2.00s\n[3b] RAFT: 8.00s\n[4a] Encode: 3.00s\n[4b] Denoise: 12.00s\n"
+     "Flow total: 10.00s\nDiffusion total: 15.00s\nTOTAL TIME: 25.00s\n", 25),
+    # a heading, its lettered parts, its total
+    ("[1] Load model: 2.00s\n[2] Denoise\n[2a] first half: 4.00s\n[2b] second half: 6.00s\n[2] Denoise total: 10.00s\n"
+     "Load model total: 2.00s\nDenoise total: 10.00s\nTOTAL TIME: 12.00s\n", 12),
+])
+def test_totals_at_the_end_of_a_log_count_once(strobe, log, wall):
+    report = strobe.report(strobe.write("log.txt", log))
+    analysis = report["stage_analysis"]
+    assert analysis["wall_s"] == pytest.approx(wall)
+    assert sum(s["total_s"] for s in analysis["stages"] if "parent_index" not in s) == pytest.approx(wall)
+    assert "import_note" not in report["session"] and not report["recording"]["warnings"]
+
+
+def test_groups_at_the_end_hold_their_own_stages(strobe):
+    log = ("[3a] Load: 2.00s\n[3b] RAFT: 8.00s\n[4a] Encode: 3.00s\n[4b] Denoise: 12.00s\n"
+           "Flow total: 10.00s\nDiffusion total: 15.00s\n")
+    all_ = strobe.report(strobe.write("log.txt", log))["stage_analysis"]["stages"]
+    inside = {s["name"]: all_[s["parent_index"]]["name"] for s in all_ if "parent_index" in s}
+    assert inside == {"Load": "Flow", "RAFT": "Flow", "Encode": "Diffusion", "Denoise": "Diffusion"}
+
+
+def test_a_contradiction_is_said_at_the_top(strobe):
+    log = strobe.write("log.txt", "[1] Load: 2.00s\n[2] Denoise: 10.00s\nDenoise total: 14.00s\n")
+    note = "the text contradicts itself: Denoise took 10.00 s in its line, its total says 14.00 s; the line counts"
+    report = strobe.report(log)
+    assert report["session"]["import_note"] == note and report["stage_analysis"]["wall_s"] == pytest.approx(12)
+    text = " ".join(strobe("report", log).split())
+    assert text.count(note) == 1 and text.index(note) < text.index("Operation")

@@ -97,6 +97,33 @@ static void the_parts_add_up_to_the_devices_number(void **state)
 	synthetic_done(&s);
 }
 
+/* Chunk by chunk: denoising, decoding, denoising. The highest moment lies in the decoding. */
+static void a_peak_between_two_calls_is_not_theirs(void **state)
+{
+	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t of_gpu;
+
+	synthetic_open(&s);
+	of_gpu = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	synthetic_begin(&s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 2 * SECOND, 4 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 4500 * MS, 6500 * MS, "vae_decode", 0);
+	synthetic_stage(&s, 7 * SECOND, 9 * SECOND, "denoise", 0);
+	synthetic_end(&s, 10 * SECOND);
+	for (uint64_t i = 1; i <= 10; i++) {
+		double used = i == 5 ? 60000 : i == 8 ? 44000 : 42000;
+
+		sb_builder_sample(s.b, of_gpu, i * SECOND, (double[]){ used, used }, 2);
+	}
+	m = synthetic_model(&s, 11 * SECOND);
+	assert_near(moment(m, "denoise", "peak", 0)->t_s, 8, 1e-6);
+	assert_near(moment(m, "denoise", "peak", 0)->total_bytes / MIB, 44000, 1);
+	assert_near(moment(m, "vae_decode", "peak", 0)->total_bytes / MIB, 60000, 1);
+	synthetic_done(&s);
+}
+
 static void a_cache_is_a_part_as_long_as_it_is_there(void **state)
 {
 	struct synthetic s;
@@ -259,6 +286,7 @@ int main(void)
 		cmocka_unit_test(layers_by_stage_are_what_came_in_it_and_is_still_there),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
+		cmocka_unit_test(a_peak_between_two_calls_is_not_theirs),
 		cmocka_unit_test(a_cache_is_a_part_as_long_as_it_is_there),
 		cmocka_unit_test(the_host_has_its_own_parts),
 		cmocka_unit_test(without_a_generation_nothing_is_listed),

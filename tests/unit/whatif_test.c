@@ -132,6 +132,29 @@ static void one_after_the_other_adds_up(void **state)
 	synthetic_done(&s);
 }
 
+/* Killed in the fifth step: the four before it tell what one takes. */
+static void a_killed_run_has_steps(void **state)
+{
+	struct synthetic s;
+	struct sb_facts *facts;
+	struct sb_whatif *w;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generation", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, SECOND, "denoise", 0);
+	for (uint64_t i = 1; i < 5; i++)
+		synthetic_stage(&s, i * SECOND, (i + 1) * SECOND, "step", STROBE_ROLE_STEP);
+	synthetic_begin(&s, 5 * SECOND, "step", STROBE_ROLE_STEP);
+	w = predict(synthetic_model(&s, 5 * SECOND + MS), &facts, "denoise.steps=2");
+	assert_near(w->changes[0].now, 4, 0);
+	assert_near(w->changes[0].each_s, 1, 1e-9);
+	assert_non_null(w->changes[0].note);
+	assert_true(w->saved_s <= w->wall_s);
+	sb_whatif_free(w);
+	sb_facts_free(facts);
+	synthetic_done(&s);
+}
+
 /* A worker's stage beside the main thread's: the run may not wait for it. */
 static void another_thread_may_change_nothing(void **state)
 {
@@ -216,6 +239,7 @@ int main(void)
 		cmocka_unit_test(requests_at_the_same_time_are_counted_once),
 		cmocka_unit_test(requests_that_overlap_save_what_the_last_one_saves),
 		cmocka_unit_test(requests_that_wait_for_others_save_in_turn),
+		cmocka_unit_test(a_killed_run_has_steps),
 		cmocka_unit_test(one_after_the_other_adds_up),
 		cmocka_unit_test(another_thread_may_change_nothing),
 		cmocka_unit_test(steps_inside_a_section_of_their_name_are_a_stage),

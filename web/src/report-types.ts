@@ -63,6 +63,7 @@ export type SessionInfo = {
   duration: string; // for people: "131.40 s"
   duration_s: number; // from the start to the end of the recording
   time_digit_s?: number; // what the last digit of the imported times stands for: they are known to half of it
+  import_note?: string; // what was doubtful in a text that was imported
   file_date?: true; // what was imported has no date: start_time and end_time are reckoned from its file's
   no_times?: true; // what was imported has no times: those of this report are made up
   tags: Free; // the program's own

@@ -183,15 +183,29 @@ double sb_residency_value_at(const struct sb_series *s, const char *column, doub
 	return value;
 }
 
-/* When a column was highest between two moments; NAN: no sample is there. */
-static double peak_at(const struct sb_series *s, const char *column, double from_s, double to_s)
+/* In one of its calls: what lies between two of them is another stage's. */
+static bool is_in_stage(const struct sb_residency_collected *c, const struct stage *stage, double t_s)
 {
-	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	const struct sb_open_stage *all = c->stages.all.items;
+
+	for (size_t i = 0; i < c->stages.all.count; i++)
+		if ((double)all[i].begin_ns / 1e9 <= t_s && (double)all[i].end_ns / 1e9 >= t_s &&
+			!strcmp(c->run->names[all[i].name].text, stage->name))
+			return true;
+	return false;
+}
+
+/* When a column was highest in a stage; NAN: no sample is there. */
+static double peak_at(const struct sb_residency_collected *c, const struct stage *stage,
+	const struct sb_series *s, const char *column)
+{
+	const struct sb_series_column *v = s ? sb_series_column_find(s, column) : NULL;
 	double most = NAN, at = NAN;
 
-	for (size_t i = 0; c && i < s->count && s->t_s[i] <= to_s; i++)
-		if (s->t_s[i] >= from_s && c->values[i] > (isnan(most) ? -1 : most)) {
-			most = c->values[i];
+	for (size_t i = 0; v && i < s->count && s->t_s[i] <= stage->end_s; i++)
+		if (s->t_s[i] >= stage->begin_s && v->values[i] > (isnan(most) ? -1 : most) &&
+			is_in_stage(c, stage, s->t_s[i])) {
+			most = v->values[i];
 			at = s->t_s[i];
 		}
 	return at;
@@ -351,7 +365,7 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 static bool add_stage(struct sb_residency_collected *c, const struct stage *stage, int64_t device,
 	const struct sb_series *s, const char *column)
 {
-	double peak_s = peak_at(s, column, stage->begin_s, stage->end_s);
+	double peak_s = peak_at(c, stage, s, column);
 
 	return add_moment(c, stage, "begin", stage->begin_s, device, s) &&
 	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s)) &&

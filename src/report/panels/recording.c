@@ -4,8 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static void text_losses(
-	const struct sb_recording_panel *r, const struct sb_text_options *o, struct sb_buf *out)
+static bool is_import_note(const char *note, const char *warning)
+{
+	return note && !strncmp(warning, "import: ", 8) && !strcmp(warning + 8, note);
+}
+
+static void text_losses(const struct sb_recording_panel *r, const char *note, const struct sb_text_options *o,
+	struct sb_buf *out)
 {
 	char bytes[32];
 
@@ -28,7 +33,8 @@ static void text_losses(
 		sb_buf_printf(out, "  %s are missing or could not be read:\n", bytes);
 	}
 	for (size_t i = 0; i < r->warning_count; i++)
-		sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
+		if (!is_import_note(note, r->warnings[i])) /* said at the top */
+			sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
 }
 
 /* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
@@ -100,7 +106,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
 	out->failed |= line.failed;
 	sb_buf_done(&line);
-	text_losses(r, o, out);
+	text_losses(r, m->session.import_note, o, out);
 }
 
 const struct sb_panel sb_panel_recording = { "recording", text };

@@ -65,6 +65,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	if (s->attempt > 1)
 		sb_buf_printf(out, ", attempt %lld", (long long)s->attempt);
 	sb_buf_putc(out, '\n');
+	if (s->import_note)
+		sb_text_wrap(out, s->import_note, 0, sb_text_columns(o));
 	if (s->command) {
 		sb_buf_puts(out, "command: ");
 		sb_text_name(out, s->command, o->columns ? (size_t)o->columns - 9 : 71);
