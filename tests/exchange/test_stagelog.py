@@ -436,7 +436,7 @@ def test_totals_at_the_end_of_a_log_count_once(strobe, log, wall):
     analysis = report["stage_analysis"]
     assert analysis["wall_s"] == pytest.approx(wall)
     assert sum(s["total_s"] for s in analysis["stages"] if "parent_index" not in s) == pytest.approx(wall)
-    assert "import_note" not in report["session"] and not report["recording"]["warnings"]
+    assert "import_note" not in report["session_info"] and not report["recording"].get("warnings")
 
 
 def test_groups_at_the_end_hold_their_own_stages(strobe):
@@ -451,6 +451,6 @@ def test_a_contradiction_is_said_at_the_top(strobe):
     log = strobe.write("log.txt", "[1] Load: 2.00s\n[2] Denoise: 10.00s\nDenoise total: 14.00s\n")
     note = "the text contradicts itself: Denoise took 10.00 s in its line, its total says 14.00 s; the line counts"
     report = strobe.report(log)
-    assert report["session"]["import_note"] == note and report["stage_analysis"]["wall_s"] == pytest.approx(12)
+    assert report["session_info"]["import_note"] == note and report["stage_analysis"]["wall_s"] == pytest.approx(12)
     text = " ".join(strobe("report", log).split())
     assert text.count(note) == 1 and text.index(note) < text.index("Operation")
