@@ -161,7 +161,7 @@ static void put_share(struct top_view *v, const struct table *t, double ratio)
 {
 	char share[32];
 
-	snprintf(share, sizeof share, "%.1f %%", 100 * ratio);
+	sb_text_share(share, sizeof share, ratio, " ");
 	put_field(v, t, SHARE, share);
 }
 

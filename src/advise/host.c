@@ -73,7 +73,7 @@ void sb_rule_gil_contention(struct sb_advisor *a)
 	if (!hot.line || hot.sample_count < 5 || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, gil_cost_s(a->model, fmin(work_s, hot.total_s)),
-		sb_say(a, "another thread computes in Python all the while: %.0f %% of the %s",
+		sb_say(a, "another thread computes in Python beside it, in %.0f %% of the samples of the %s",
 			fmin(percent, 100), whole ? "run" : "generations"),
 		sb_say(a, "%s in %llu samples of a thread that is not the pipeline's",
 			sb_say_seconds(a, hot.total_s), (unsigned long long)hot.sample_count));

@@ -61,9 +61,22 @@ static enum sb_tone stage_tone(const struct sb_stage_change *s)
 						   : tone_of(s->verdict);
 }
 
-static void describe_stage(struct sb_stage_change *s)
+/* Why it is the same although the number beside it is past the tolerance. */
+static const char *why_same(const struct sb_comparison *c, const struct sb_judgement *j, double base, double now,
+	const char *words)
 {
-	s->words = sb_stage_change_words(s);
+	if (strcmp(words, "same") || !(base > 0) || !(fabs(now / base - 1) > c->tolerance.ratio))
+		return words;
+	if (j->verdict == SB_VERDICT_SAME && fabs(j->ratio - 1) <= c->tolerance.ratio)
+		return "same per call"; /* the number is of all calls */
+	return j->basis == SB_BASIS_RANK_TEST   ? "same over all pairs"
+	       : j->basis == SB_BASIS_TOLERANCE ? "same: below the floor"
+						: words;
+}
+
+static void describe_stage(const struct sb_comparison *c, struct sb_stage_change *s)
+{
+	s->words = why_same(c, &s->judgement, s->base_s, s->now_s, sb_stage_change_words(s));
 	s->tone = stage_tone(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
 	s->judged_on = s->per_rank         ? "ranks"
@@ -74,11 +87,11 @@ static void describe_stage(struct sb_stage_change *s)
 	s->change_ratio = s->judged && s->base_s > 0 ? s->now_s / s->base_s - 1 : NAN;
 }
 
-static void describe_metric(struct sb_metric_change *m)
+static void describe_metric(const struct sb_comparison *c, struct sb_metric_change *m)
 {
 	m->key = sb_metric_infos[m->metric].key;
 	m->unit = sb_metric_infos[m->metric].unit;
-	m->words = sb_verdict_words(m->verdict, m->metric);
+	m->words = why_same(c, &m->judgement, m->base, m->now, sb_verdict_words(m->verdict, m->metric));
 	m->tone = tone_of(m->verdict);
 	m->judged = !isnan(m->base) && !isnan(m->now);
 	m->delta = m->judged ? m->now - m->base : NAN;
@@ -111,11 +124,11 @@ int sb_changes_describe(struct sb_comparison *c)
 	c->now_labels = labels_of(c->now, c->now_count);
 	if (!c->base_labels || !c->now_labels)
 		return sb_fail(STROBE_ENOMEM, "no memory to compare");
-	describe_metric(&c->total);
+	describe_metric(c, &c->total);
 	for (size_t i = 0; i < c->metric_count; i++)
-		describe_metric(&c->metrics[i]);
+		describe_metric(c, &c->metrics[i]);
 	for (size_t i = 0; i < c->stage_count; i++)
-		describe_stage(&c->stages[i]);
+		describe_stage(c, &c->stages[i]);
 	for (size_t i = 0; i < c->setting_count; i++)
 		describe_setting(&c->settings[i]);
 	c->passed = !c->failure_count;

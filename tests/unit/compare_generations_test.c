@@ -34,6 +34,38 @@ static const struct sb_metric_change *metric_of(const struct sb_comparison *c, e
 	return NULL;
 }
 
+/* Two speeds of the machine, 6 to 5 and 5 to 6: the medians are 15 % apart, the runs are not. */
+static void a_verdict_that_its_number_denies_says_why(void **state)
+{
+	enum { COUNT = 11 };
+	struct sb_facts *base[COUNT], *now[COUNT];
+	struct sb_compare_options o = { 0 };
+	struct sb_comparison *c;
+
+	for (int i = 0; i < COUNT; i++) {
+		base[i] = run_of("base", i < 6 ? 1 : 1.15);
+		now[i] = run_of("new", i < 5 ? 1 : 1.15);
+	}
+	assert_int_equal(sb_compare((const struct sb_facts *const *)base, COUNT,
+				 (const struct sb_facts *const *)now, COUNT, &o, &c),
+		0);
+	assert_int_equal(c->total.verdict, SB_VERDICT_SAME);
+	assert_float_equal(c->total.change_ratio, 0.15, 1e-9);
+	assert_string_equal(c->total.words, "same over all pairs");
+	sb_comparison_free(c);
+	for (int i = 0; i < COUNT; i++) {
+		sb_facts_free(base[i]);
+		sb_facts_free(now[i]);
+	}
+	base[0] = run_of("base", 0.02);
+	now[0] = run_of("new", 0.023);
+	c = compare(base[0], now[0], NULL);
+	assert_string_equal(c->total.words, "same: below the floor");
+	sb_comparison_free(c);
+	sb_facts_free(base[0]);
+	sb_facts_free(now[0]);
+}
+
 /* Its share of the run is all of it, and it is of the generation all the same. */
 static void a_single_generation_a_run_has_its_parts(void **state)
 {
@@ -166,6 +198,7 @@ static void a_small_change_is_no_minus_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_verdict_that_its_number_denies_says_why),
 		cmocka_unit_test(a_single_generation_a_run_has_its_parts),
 		cmocka_unit_test(only_the_largest_contribution_is_called_that),
 		cmocka_unit_test(both_rates_have_one_verdict),

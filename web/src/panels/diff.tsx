@@ -26,7 +26,8 @@ function headingOf(d: DiffReport): string {
 }
 
 function signed(v: number, show: (x: number) => string): string {
-  return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
+  const text = show(Math.abs(v));
+  return text.startsWith('<') ? text : (v > 0 ? '+' : v < 0 ? '−' : '±') + text; // too small for a sign
 }
 
 const tone = (change: MetricChange | StageChange): string => (change.tone === 'none' ? 'quiet' : change.tone);
