@@ -38,23 +38,23 @@ static bool is_letter(const char *at)
 	return (unsigned char)*at >= 0x80 || isalnum((unsigned char)*at);
 }
 
-/* Between two words: beside anything but letters and digits, and before a capital after a small letter. */
-static bool is_break(const char *before, const char *after)
+/* Between two words: beside anything but letters and digits; inside of one: before a capital after a small letter. */
+static bool is_break(const char *before, const char *after, bool inside)
 {
 	if (!is_letter(before) || !is_letter(after))
 		return true;
-	return islower((unsigned char)*before) && isupper((unsigned char)*after);
+	return inside && islower((unsigned char)*before) && isupper((unsigned char)*after);
 }
 
 /* The columns up to the first break from a column on; all of them: there is none. */
-static size_t first_break(const char *text, size_t from)
+static size_t first_break(const char *text, size_t from, bool inside)
 {
 	const char *before = text;
 	size_t at = 0;
 	bool harmless;
 
 	for (; *text; at++) {
-		if (at && at >= from && is_break(before, text))
+		if (at && at >= from && is_break(before, text, inside))
 			return at;
 		before = text;
 		text += sb_label_character(text, &harmless);
@@ -63,14 +63,14 @@ static size_t first_break(const char *text, size_t from)
 }
 
 /* The columns up to the last break that is no further than a column; 0: there is none. */
-static size_t last_break(const char *text, size_t most)
+static size_t last_break(const char *text, size_t most, bool inside)
 {
 	const char *before = text;
 	size_t found = 0;
 	bool harmless;
 
 	for (size_t at = 0; *text && at <= most; at++) {
-		if (at && is_break(before, text))
+		if (at && is_break(before, text, inside))
 			found = at;
 		before = text;
 		text += sb_label_character(text, &harmless);
@@ -78,20 +78,29 @@ static size_t last_break(const char *text, size_t most)
 	return found;
 }
 
-void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
+/* False: even the first word does not fit. */
+static bool cut(const char *text, size_t room, bool inside, size_t *out_head, size_t *out_tail)
 {
-	size_t columns = (size_t)sb_label_columns(text), room = width ? width - 1 : 0, half = room / 2;
-	size_t head = last_break(text, half);
+	size_t columns = (size_t)sb_label_columns(text), head = last_break(text, room / 2, inside);
 
 	if (!head) /* the first word may take more than half */
-		head = first_break(text, 1);
-	if (head > room) {
-		*out_head = half;
-		*out_tail = room - half;
+		head = first_break(text, 1, inside);
+	if (head > room)
+		return false;
+	*out_tail = columns - first_break(text, columns - (room - head), inside);
+	*out_head = last_break(text, room - *out_tail, inside);
+	return true;
+}
+
+void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
+{
+	size_t room = width ? width - 1 : 0, half = room / 2;
+
+	/* "BrushNet" is one word; a name that is a single one is cut before a capital letter */
+	if (cut(text, room, false, out_head, out_tail) || cut(text, room, true, out_head, out_tail))
 		return;
-	}
-	*out_tail = columns - first_break(text, columns - (room - head));
-	*out_head = last_break(text, room - *out_tail);
+	*out_head = half;
+	*out_tail = room - half;
 }
 
 void sb_label_put(struct sb_buf *out, const char *text, int width)
@@ -100,7 +109,8 @@ void sb_label_put(struct sb_buf *out, const char *text, int width)
 	bool harmless;
 
 	if (columns > width) {
-		left = (int)last_break(text, (size_t)width - 1);
+		left = (int)last_break(text, (size_t)width - 1, false);
+		left = left ? left : (int)last_break(text, (size_t)width - 1, true);
 		left = left ? left : width - 1;
 	}
 	for (size_t n; *text && used < left; text += n, used++) {

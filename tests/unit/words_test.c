@@ -86,6 +86,7 @@ static void long_names_lose_their_middle(void **state)
 	name("größer_als_erlaubt", 9, "größer_…", 8);
 	name("[3a] I/O (read video/mask, preprocess)", 26, "[3a] I/O (…, preprocess)", 24);
 	name("StableVideoDiffusionPipeline", 18, "Stable…Pipeline", 15);
+	name("UNet+BrushNet", 10, "UNet+…", 6); /* not "UNet+…Net" */
 	name("transformer_blocks_forward", 18, "transformer_…", 13);
 	name("Donaudampfschiffahrtsgesellschaft", 11, "Donau…chaft", 11); /* one word alone has to be cut */
 	name("", 5, "", 0);
