@@ -61,6 +61,15 @@ def test_the_timing_table_is_sorted_cut_and_complete(capsys):
     assert lines[4].split() == ["Operation", "Count", "Total", "Mean", "Min", "Max"]
 
 
+def test_short_times_keep_their_digits(capsys):
+    stats = TimingStats()
+    for seconds in (0.0024, 0.0000125, 0.0000004):
+        stats.record("op", seconds)
+    stats.print_summary()
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("op"))
+    assert row.split()[2:] == ["2.413ms", "0.804ms", "0.400us", "2.400ms"]
+
+
 def test_timing_stats_are_bounded():
     stats = TimingStats()
     for i in range(10000):

@@ -6,7 +6,7 @@ import weakref
 from .. import _arguments
 from .._core import ROLE_ITERATION, native
 from .tally import Sampled
-from .timing import say_warmup
+from .timing import say_warmup, shown
 
 _RULE = 60
 profilers = weakref.WeakSet()
@@ -72,7 +72,7 @@ class IterationProfiler:
         print("=" * _RULE)
         print("Iterations: %d" % s["count"])
         for label in ("total", "mean", "median", "min", "max", "std"):
-            print("%-11s %.3fs" % (label.capitalize() + ":", s[label]))
+            print("%-11s %s" % (label.capitalize() + ":", shown(s[label])))
         print("Speed:      %.2f it/s" % s["iterations_per_second"])
         print("=" * _RULE)
         say_warmup()

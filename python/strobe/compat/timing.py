@@ -12,6 +12,13 @@ from .tally import Tallies
 _RULE = 105
 
 
+def shown(seconds):
+    """"45.234s"; what would be 0.000s or little more, in the unit in which it has digits."""
+    if seconds >= 0.01 or seconds <= 0:
+        return "%.3fs" % seconds
+    return "%.3fms" % (seconds * 1e3) if seconds >= 1e-5 else "%.3fus" % (seconds * 1e6)
+
+
 def say_warmup():
     count = _arguments.warmed_count
     if count:
@@ -61,12 +68,12 @@ class TimingStats:
         print("%-50s %8s %11s %10s %10s %10s" % ("Operation", "Count", "Total", "Mean", "Min", "Max"))
         print("-" * _RULE)
         for name, s in stats[:top_n]:
-            print("%-50s %8d %10.3fs %9.3fs %9.3fs %9.3fs" %
-                  (name[:48], s["count"], s["total"], s["mean"], s["min"], s["max"]))
+            print("%-50s %8d %11s %10s %10s %10s" %
+                  (name[:48], s["count"], *(shown(s[key]) for key in ("total", "mean", "min", "max"))))
         if len(stats) > top_n:
             rest = stats[top_n:]
-            print("%-50s %8d %10.3fs" % ("(%d more)" % len(rest), sum(s["count"] for _, s in rest),
-                                         sum(s["total"] for _, s in rest)))
+            print("%-50s %8d %11s" % ("(%d more)" % len(rest), sum(s["count"] for _, s in rest),
+                                      shown(sum(s["total"] for _, s in rest))))
         print("=" * _RULE)
         say_warmup()
 
