@@ -237,13 +237,11 @@ static bool have_generations(const struct sb_comparison *c, bool *out_unlike)
 	return true;
 }
 
-/* One generation is what is compared where totals are of unlike runs, or where it is repeated
- * often enough for a test, in one run a side or by several: start-up then does not blur it. Two
- * or three in one run are too few, and said to be: their total would pass for one value. */
+/* One generation is what is compared where totals are of unlike runs, or where it is repeated,
+ * in one run a side or by several: start-up then does not blur it. Two or three are too few to
+ * judge, and said to be: a total would pass for one value. */
 static void choose_headline(struct sb_comparison *c)
 {
-	size_t needed = c->base_count == 1 && c->now_count == 1 ? 2
-								: sb_judge_count_needed(c->tolerance.alpha);
 	bool alone = c->base_count == 1 && c->now_count == 1, unlike;
 	size_t base = alone ? c->base[0]->generation_count : c->base_count;
 	size_t now = alone ? c->now[0]->generation_count : c->now_count;
@@ -251,7 +249,7 @@ static void choose_headline(struct sb_comparison *c)
 	if (!have_generations(c, &unlike))
 		return;
 	c->unlike_generations = unlike;
-	c->per_generation = unlike || (base >= needed && now >= needed);
+	c->per_generation = unlike || (base >= 2 && now >= 2);
 }
 
 static int compare_metrics(struct sb_comparison *c)

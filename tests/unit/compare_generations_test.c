@@ -34,6 +34,32 @@ static const struct sb_metric_change *metric_of(const struct sb_comparison *c, e
 	return NULL;
 }
 
+/* Two, three or five runs a side: what is compared does not change with their number. */
+static void the_headline_is_one_generation_however_few_runs(void **state)
+{
+	struct sb_facts *base[RUNS], *now[RUNS];
+	struct sb_compare_options o = { 0 };
+
+	for (int i = 0; i < RUNS; i++) {
+		base[i] = one_video("base", 0.2, 0.5 + 0.001 * i);
+		now[i] = one_video("new", 0.2, 0.8 + 0.001 * i);
+	}
+	for (size_t count = 2; count <= RUNS; count++) {
+		struct sb_comparison *c;
+
+		assert_int_equal(sb_compare((const struct sb_facts *const *)base, count,
+					 (const struct sb_facts *const *)now, count, &o, &c),
+			0);
+		assert_true(c->per_generation);
+		assert_int_equal(c->total.verdict, count < 4 ? SB_VERDICT_TOO_FEW : SB_VERDICT_WORSE);
+		sb_comparison_free(c);
+	}
+	for (int i = 0; i < RUNS; i++) {
+		sb_facts_free(base[i]);
+		sb_facts_free(now[i]);
+	}
+}
+
 /* Two speeds of the machine, 6 to 5 and 5 to 6: the medians are 15 % apart, the runs are not. */
 static void a_verdict_that_its_number_denies_says_why(void **state)
 {
@@ -198,6 +224,7 @@ static void a_small_change_is_no_minus_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_headline_is_one_generation_however_few_runs),
 		cmocka_unit_test(a_verdict_that_its_number_denies_says_why),
 		cmocka_unit_test(a_single_generation_a_run_has_its_parts),
 		cmocka_unit_test(only_the_largest_contribution_is_called_that),
