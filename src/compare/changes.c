@@ -62,8 +62,8 @@ static enum sb_tone stage_tone(const struct sb_stage_change *s)
 }
 
 /* Why it is the same although the number beside it is past the tolerance. */
-static const char *why_same(const struct sb_comparison *c, const struct sb_judgement *j, double base, double now,
-	const char *words)
+static const char *why_same(const struct sb_comparison *c, const struct sb_judgement *j, double base,
+	double now, const char *words)
 {
 	if (strcmp(words, "same") || !(base > 0) || !(fabs(now / base - 1) > c->tolerance.ratio))
 		return words;
