@@ -113,6 +113,13 @@ static int no_address(const char *url)
 	return sb_fail(STROBE_EINVAL, "a warehouse is " SHAPE ", not '%s'", url);
 }
 
+static bool is_port(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits && digits <= 5 && !text[digits];
+}
+
 static int read_address(const char *url, struct sb_warehouse *w)
 {
 	const char *at = url + strlen(w->tls ? TLS : PLAIN), *slash = strchr(at, '/');
@@ -131,7 +138,7 @@ static int read_address(const char *url, struct sb_warehouse *w)
 		(colon && !copy(w->port, sizeof w->port, colon + 1, (size_t)(slash - colon - 1))) ||
 		!copy(w->database, sizeof w->database, slash + 1,
 			question ? (size_t)(question - slash - 1) : strlen(slash + 1)) ||
-		!is_name(w->database))
+		!is_port(w->port) || !is_name(w->database))
 		return no_address(url);
 	return question ? read_parameters(question + 1, w) : 0;
 }

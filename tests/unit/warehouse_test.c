@@ -1,5 +1,5 @@
-/* A warehouse that does not answer: given up within the budget, tries included. Time is
- * the test's own: waiting moves it. */
+/* The address of a warehouse, and one that does not answer: given up within the budget, tries included.
+ * Time is the test's own: waiting moves it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,9 +91,25 @@ static void a_server_that_is_away_is_tried_again_within_the_budget(void **state)
 	assert_true(now_s - begun_s <= 2);
 }
 
+static void an_address_without_a_port_after_its_colon_is_refused(void **state)
+{
+	static const char *const wrong[] = { "clickhouse://host:/strobe", "clickhouse://host:http/strobe",
+		"https://host:8443x/strobe", "clickhouse://[::1]:8123/strobe" };
+	struct sb_warehouse w;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		assert_int_equal(sb_warehouse_open(wrong[i], &w), STROBE_EINVAL);
+		assert_non_null(strstr(sb_error_message(), "HOST:PORT"));
+	}
+	assert_int_equal(sb_warehouse_open("https://host/strobe", &w), 0);
+	assert_string_equal(w.port, "8443");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_address_without_a_port_after_its_colon_is_refused),
 		cmocka_unit_test(a_silent_server_is_given_up_within_the_budget),
 		cmocka_unit_test(a_server_that_is_away_is_tried_again_within_the_budget),
 	};
