@@ -12,9 +12,9 @@ import time
 import types
 import weakref
 
-from . import _computed, _faults
+from . import _components, _computed, _faults
 from ._native import native, own_section
-from ._torch import uncompiled
+from ._components import uncompiled
 
 SHAPES_MOST = 64       # of all models
 SECONDS_LEAST = 2.0    # of CPU time that counting may take at the end, when what torch needs for it is loaded
@@ -31,6 +31,7 @@ _shapes = {}           # (id of the model, signature) -> Shape
 _outlines = {}         # id of the model -> (weak reference to it, its outline, its precision)
 _registered = False
 _off = os.environ.get("STROBE_FLOPS") == "0"
+unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, which records calls of models, puts its own here
 
 
 class Shape:
@@ -39,18 +40,12 @@ class Shape:
         self.module = weakref.ref(module)
         self.outline = _outline_of(torch, module)
         self.name = type(module).__name__
-        self.component = _component_name(module) or self.name
+        self.component = _components.name(module)
         self.args, self.kwargs, self.reason = (), {}, None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
         except _Unknown as unknown:
             self.reason = "an argument is a %s" % unknown
-
-
-def _component_name(module):
-    """What its framework calls it, as the stages do."""
-    names = sys.modules.get(__package__ + ".auto.modules")
-    return names.component_name(module) if names is not None else None
 
 
 class _NoTime(Exception):
@@ -190,8 +185,7 @@ def say():
     most = min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
     forget()
     try:
-        from .auto.vocabulary import hiding_modules
-        with own_section("counting FLOPs"), hiding_modules():
+        with own_section("counting FLOPs"), unseen():
             _load(sys.modules["torch"])
             until = _now() + most
             for shape in shapes:

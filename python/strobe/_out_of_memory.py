@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import _caches, _faults, _held
+from . import _caches, _components, _faults, _held
 from ._native import native
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
@@ -196,7 +196,6 @@ def _address(tensor):
 def module_weights(torch):
     """(component, bytes, dtype, device), the largest first, of modules that lie in no other; a parameter that two of them
     share is counted once. device None: the host."""
-    from .auto.modules import component_name
     modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
     seen_already, rows = set(), []
@@ -210,7 +209,7 @@ def module_weights(torch):
                 seen_already.add(at)
                 key = _held.dtype_name(tensor), None if kind == "cpu" else tensor.device.index or 0
                 sizes[key] = sizes.get(key, 0) + _held.size_bytes(tensor)
-        rows += [("weights of %s" % component_name(module), size, *key) for key, size in sizes.items() if size]
+        rows += [("weights of %s" % _components.name(module), size, *key) for key, size in sizes.items() if size]
     return sorted(rows, key=lambda row: -row[1])
 
 

@@ -18,14 +18,6 @@ def watch():
         native.stream_install(None, None)
 
 
-def uncompiled(module):
-    """What torch.compile was given; a module that is not compiled is that itself. Read from its table of parts: asked
-    for an attribute that it has not, a module words an error first, on every call. The table of a scripted module is
-    no dictionary: that is never compiled."""
-    parts = vars(module).get("_modules")
-    return parts.get("_orig_mod", module) if isinstance(parts, dict) else module
-
-
 def _on_torch(torch):
     lazy_call = getattr(getattr(torch, "cuda", None), "_lazy_call", None)
     raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)

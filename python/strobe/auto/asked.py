@@ -8,7 +8,7 @@ import weakref
 
 from .. import _held
 from .._native import native
-from .._torch import uncompiled
+from .._components import uncompiled
 
 CACHES = {"fbc_": "first block cache", "mag_cache_": "mag cache", "faster_cache_": "faster cache", "sea_cache_": "sea cache",
           "pyramid_attention_broadcast": "pyramid attention broadcast", "taylorseer_cache": "taylorseer cache"}

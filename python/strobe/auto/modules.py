@@ -2,13 +2,10 @@
 called while no other one is being called. Such classes are found when the program
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
-import weakref
-
-from .. import _caches, _flops
+from .. import _caches, _components, _flops
 from .._native import native
-from .._torch import uncompiled
 from . import asked, wrapping
-from .vocabulary import here, stage
+from .vocabulary import here, hiding_modules, stage
 from .wrapping import MARK, guard, transparent
 
 SETTLED = 32  # top-level calls without a new class, after which nn.Module is left alone again
@@ -18,27 +15,15 @@ _original_call = None
 _calm = 0
 _known_calls = 0  # of frameworks that are open, in all threads
 around_call = None  # (call, name) -> call, while allocations are recorded with their stacks
-_component_of = {}  # id(module) -> (weak reference to it, what its framework calls it)
 _called = set()  # ids of models of no framework that have told what they were asked to be
 CALLED_MOST = 1000
-
-
-def name_component(module, name):
-    """The framework's own word for a module: transformer, vae, text_encoder_2."""
-    key = id(module)
-    _component_of[key] = (weakref.ref(module, lambda _: _component_of.pop(key, None)), name)
-
-
-def component_name(module):
-    module = uncompiled(module)
-    known = _component_of.get(id(module))
-    return known[1] if known is not None and known[0]() is module else type(module).__name__
 
 
 def watch(nn_module):
     """Once, when torch is there."""
     global _nn_module, _original_call
     _nn_module = nn_module
+    _flops.unseen = hiding_modules
     _original_call = nn_module.__call__
     _look_for_modules()
     for name in ("eval", "load_state_dict"):
@@ -135,7 +120,7 @@ def _record_call(call, module, args, kwargs):
     shape = guard(_flops.note, module, args, kwargs)
     if shape is not None:
         call = _noting(call, shape)
-    name = guard(component_name, module) or type(module).__name__
+    name = guard(_components.name, module) or type(module).__name__
     if "past_key_values" in kwargs:
         guard(_caches.note, kwargs["past_key_values"], "KV cache of " + name)
     if id(module) not in _called:
@@ -156,7 +141,7 @@ def _tell_first(name, module):
     if len(_called) >= CALLED_MOST:
         return
     _called.add(id(module))
-    if id(uncompiled(module)) not in _component_of and not _is_a_part(type(module)):
+    if not _components.has_name(module) and not _is_a_part(type(module)):
         asked.tell_versions()
         asked.tell_model(name, module)
 

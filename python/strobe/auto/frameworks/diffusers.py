@@ -5,7 +5,7 @@ import contextlib
 import os
 import weakref
 
-from ... import _caches
+from ... import _caches, _components
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_of
@@ -78,10 +78,10 @@ def _know(pipeline, components):
         if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
             continue
         if hasattr(part, "modules") and hasattr(part, "parameters"):
-            modules.name_component(part, name)
+            _components.set_name(part, name)
             for inner in part.modules():  # what a sequential offload moves is still this component
                 if inner is not part:
-                    modules.name_component(inner, name)
+                    _components.set_name(inner, name)
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
             wrap_method(type(part), "set_timesteps", _set_timesteps)

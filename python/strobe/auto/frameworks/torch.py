@@ -3,7 +3,7 @@ loader, waiting for other ranks."""
 import os
 import sys
 
-from ... import _held
+from ... import _components, _held
 from ..._native import native
 from .. import asked, collectives, functional, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
@@ -92,7 +92,7 @@ def _move(torch, module, method, args, kwargs):
     size = sum(map(_held.size_bytes, away))
     if size < BIG_BYTES:
         return None
-    name = modules.component_name(module)
+    name = _components.name(module)
     return vocabulary.offload(name, size) if target == "cpu" else vocabulary.load("load:" + name, lambda: size)
 
 
