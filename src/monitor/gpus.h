@@ -15,7 +15,7 @@ enum sb_gpus_column {
 	SB_GPUS_MEMORY_UTILIZATION,
 	SB_GPUS_TEMPERATURE,
 	SB_GPUS_POWER,
-	SB_GPUS_ENERGY, /* made of power by gpu.c */
+	SB_GPUS_ENERGY, /* made of power by gpus.c */
 	SB_GPUS_SM_CLOCK,
 	SB_GPUS_MEMORY_CLOCK,
 	SB_GPUS_THROTTLE,
