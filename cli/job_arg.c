@@ -72,6 +72,23 @@ static int list_attempts(struct sb_aggregate *a, const struct aggregate_inputs *
 	return err;
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path &&
+	       !access(path, F_OK);
+}
+
+/* The job's page links to what is there. */
+static void find_pages(struct sb_aggregate *a)
+{
+	for (size_t i = 0; i < a->rank_count; i++)
+		a->ranks[i].page = has_file(a->ranks[i].label, "profiling_report.html");
+	for (size_t i = 0; i < a->attempt_count; i++)
+		a->attempts[i].page = has_file(a->attempts[i].label, "aggregated_report.html");
+}
+
 int job_arg_read_inputs(
 	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate)
 {
@@ -90,6 +107,7 @@ int job_arg_read_inputs(
 		sb_aggregate_free(a);
 		return err;
 	}
+	find_pages(a);
 	job_page_rename(a);
 	*out_aggregate = a;
 	return 0;

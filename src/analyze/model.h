@@ -53,6 +53,7 @@ struct sb_session_panel {
 	bool file_date; /* what was imported has no date: start_real_ns is reckoned from its file's */
 	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
+	int64_t previous_rank, next_rank; /* with a folder beside this one's; -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */
 	const char *outcome; /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
 	const char *left_behind; /* processes still running when it ended; NULL: none */

@@ -109,7 +109,7 @@ int sb_aggregate_add_attempt(
 	struct sb_aggregate *a, int64_t number, const char *label, const char *what, bool taken)
 {
 	struct sb_aggregate_attempt *grown = realloc(a->attempts, (a->attempt_count + 1) * sizeof *grown);
-	struct sb_aggregate_attempt new = { number, strdup(label), strdup(what), taken };
+	struct sb_aggregate_attempt new = { number, strdup(label), strdup(what), taken, false };
 
 	if (grown)
 		a->attempts = grown;

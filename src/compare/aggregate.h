@@ -31,6 +31,7 @@ struct sb_aggregate_rank {
 	const char *gpu; /* uuid; NULL: none */
 	const char *clock; /* what has one clock says the same; "" unknown */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
+	bool page; /* there is one of its own, in its folder */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;
 	bool complete;
@@ -101,6 +102,7 @@ struct sb_aggregate_attempt {
 	char *label;
 	char *what; /* "4 of 4 ranks ended in order" */
 	bool taken; /* this report is on it */
+	bool page; /* there is one, in its folder */
 };
 
 /* What one kind of collective did in one group. */

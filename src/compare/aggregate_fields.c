@@ -83,6 +83,7 @@ static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, metrics[SB_METRIC_WALL], "duration_s", SB_KNOWN, "its wall time"),
 	SB_FIELD(sb_aggregate_rank, complete, "complete", SB_ALWAYS, "nothing of it is missing"),
 	SB_FIELD(sb_aggregate_rank, live, "live", SB_SET, "it is still being recorded"),
+	SB_FIELD(sb_aggregate_rank, page, "page", SB_SET, "profiling_report.html lies in its folder"),
 	SB_FIELD(sb_aggregate_rank, damage, "damage", SB_KNOWN, "what of its recording could not be read"),
 	SB_FIELD(sb_aggregate_rank, work_s, "work_s", SB_KNOWN, "what it did itself: see work_measure"),
 	SB_FIELD(sb_aggregate_rank, behind_s, "behind_s", SB_KNOWN, "how much more work than the median rank",
@@ -171,6 +172,7 @@ static const struct sb_field attempt_rows[] = {
 	SB_FIELD(sb_aggregate_attempt, label, "run", SB_ALWAYS, "its folder"),
 	SB_FIELD(sb_aggregate_attempt, what, "state", SB_ALWAYS, "how it ended"),
 	SB_FIELD(sb_aggregate_attempt, taken, "taken", SB_SET, "this report is on it"),
+	SB_FIELD(sb_aggregate_attempt, page, "page", SB_SET, "aggregated_report.html lies in its folder"),
 };
 static SB_FIELDS(attempt, sb_aggregate_attempt, "JobAttempt", "A start of the job.");
 

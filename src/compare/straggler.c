@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/role.h"
 #include "stats/fields.h"
+#include "stats/seconds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,15 +157,15 @@ static int say_rule(struct sb_aggregate *a, const char *text)
 static int explain(struct sb_aggregate *a, const struct rule *rule)
 {
 	const struct sb_aggregate_rank *most = &a->ranks[0];
-	char text[256];
+	char text[256], more[32];
 	int n;
 
 	for (size_t i = 1; i < a->rank_count; i++)
 		if (a->ranks[i].behind_s > most->behind_s)
 			most = &a->ranks[i];
+	sb_text_seconds(more, sizeof more, fmax(most->behind_s, 0));
 	n = snprintf(text, sizeof text,
-		"none: rank %" PRId64 " works most, %.2f s (%.1f %%) more than the median rank", most->rank,
-		fmax(most->behind_s, 0),
+		"none: rank %" PRId64 " works most, %s (%.1f %%) more than the median rank", most->rank, more,
 		rule->median_s > 0 ? fmax(100 * most->behind_s / rule->median_s, 0) : 0);
 	switch (judge(a, most, rule)) {
 	case WITHIN_SPREAD:

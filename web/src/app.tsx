@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the panels that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf, type Chart } from './charts';
-import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type Stage, type StageAnalysis, type StageRow } from './report';
+import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type RunList, type Stage, type StageAnalysis, type StageRow } from './report';
 import { dark, useStore } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
@@ -16,6 +16,7 @@ import { heldBody } from './panels/held';
 import { chartOnce } from './panels/layers';
 import { garbageBody } from './panels/garbage';
 import { Next } from './panels/next';
+import { RankLinks } from './panels/ranks';
 import { Readings } from './panels/readings';
 import { unattributedBody } from './panels/unattributed';
 import * as details from './panels/details';
@@ -26,17 +27,12 @@ import { goTo, toTimeline } from './place';
 import { keepSteady } from './steady';
 import { readReport } from './load';
 
-export interface RunEntry {
-  id: string;
-  name: string;
-}
-
 interface Props {
   page: ReportPage;
   timeline: Timeline | null;
   timelineError: string;
   liveState: string;
-  runs: RunEntry[];
+  runs: RunList['runs'];
   onRun: (id: string) => void;
 }
 
@@ -150,6 +146,7 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
         </div>
       </div>
       <TimeBar report={r} timeline={timeline} />
+      <RankLinks report={r} runs={runs} />
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { savePng } from './export';
 import type { ChartColumn } from './report-types';
-import { axisLabel, keyed, unitOf } from './format';
+import { axisLabel, axisUnit, keyed, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
 import { Picture } from './picture';
@@ -38,7 +38,8 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
     left: () => gutterOf(e.clientWidth),
     range: () => [s(view.get().from), s(view.get().to)],
     highest: (most) => highest(chart.unit, most),
-    label: (v, step) => axisLabel(chart.unit, v, step),
+    label: (v, high) => axisLabel(chart.unit, v, high),
+    unit: (high) => axisUnit(chart.unit, high),
     ticks: (width) => ticks(view.get(), width).map((t) => ({ ...t, at: s(t.at) })),
     band: () => selection.get() && [s(selection.get()!.from), s(selection.get()!.to)],
     moved: (t) => cursor.set(t === null ? null : t * 1e9),
@@ -85,7 +86,7 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
         <b>{chart.title}</b>
         {chart.lines.length > 1 &&
           chart.lines.map((one, i) => (
-            <span class={`key k${(i % 6) + 1}`} key={one.key}>
+            <span class={`key k${(i % 6) + 1}`} key={one.key} title={one.label}>
               {one.label}
             </span>
           ))}
@@ -99,7 +100,7 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
 
 function SavePicture({ of, words }: { of: { current: HTMLDivElement | null }; words: string }) {
   return (
-    <button type="button" class="link png" tabIndex={-1} aria-label={`save ${words} as PNG`} onClick={() => savePng(words, [...(of.current?.querySelectorAll('canvas') ?? [])])}>
+    <button class="link png" aria-label={`save ${words} as PNG`} onClick={() => savePng(words, [...(of.current?.querySelectorAll('canvas') ?? [])])}>
       PNG
     </button>
   );
@@ -154,7 +155,8 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
       left: () => 62,
       range: () => range,
       highest: (most) => highest(unit, most),
-      label: (v, step) => axisLabel(unit, v, step),
+      label: (v, high) => axisLabel(unit, v, high),
+      unit: (high) => axisUnit(unit, high),
       ticks: (width) => counts(values.length, width),
       moved: (x) => {
         const i = x === null ? -1 : plot.nearest(x);

@@ -89,12 +89,20 @@ export function big(v: number): string {
   return grouped(v);
 }
 
-// For axes: no digits that only say nothing.
-export function axisLabel(unit: string, v: number, step = v): string {
+// The unit of an axis that ends here: how much of the values' own it is, and its name.
+function axisScale(unit: string, high: number): [number, string] | undefined {
   const [, format, factor = 1] = UNITS.find(([end]) => unit === end) ?? [];
-  const units = format && SCALES.get(format);
-  const [size, name] = units?.findLast(([one]) => step * factor >= one * 0.9995) ?? [0, ''];
-  return (size ? `${grouped((v * factor) / size, 2)}${NBSP}${name}` : keyed('x' + unit, v)).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '').replace(NBSP, '\u2009');
+  const found = format && SCALES.get(format)?.findLast(([one]) => high * factor >= one * 0.9995);
+  return found && [found[0] / factor, found[1]];
+}
+
+// Steps are round in this: 1024 of a megabyte, where the axis is in gigabytes.
+export const axisUnit = (unit: string, high: number): number => axisScale(unit, high)?.[0] ?? 1;
+
+// For axes: no digits that only say nothing.
+export function axisLabel(unit: string, v: number, high = v): string {
+  const scale = axisScale(unit, high);
+  return (scale ? `${grouped(v / scale[0], 2)}${NBSP}${scale[1]}` : keyed('x' + unit, v)).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '').replace(NBSP, '\u2009');
 }
 
 // A key's ending says its unit; longer endings first.

@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import './style.css';
 import { startAddress } from './address';
-import { App, type RunEntry } from './app';
+import { App } from './app';
 import { fetchTimeline, readPage, readTimeline, served } from './load';
 import { Aggregate } from './panels/aggregate';
 import { Bench } from './panels/bench';
@@ -22,7 +22,7 @@ let page: Page | null = null;
 let timeline: Timeline | null = null;
 let problem = '';
 let liveState = '';
-let runs: RunEntry[] = [];
+let runs: RunList['runs'] = [];
 
 function draw(): void {
   if (page?.kind !== 'report') return;

@@ -8,7 +8,7 @@ export function Picture({ words, children }: { words: string; children: Componen
   return (
     <div class="picture">
       <div ref={host}>{children}</div>
-      <button type="button" class="link png" tabIndex={-1} aria-label={`save ${words} as PNG`} onClick={() => void savePicture(words, host.current!)}>
+      <button class="link png" aria-label={`save ${words} as PNG`} onClick={() => void savePicture(words, host.current!)}>
         PNG
       </button>
     </div>

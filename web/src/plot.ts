@@ -12,7 +12,8 @@ export interface PlotOptions {
   left: () => number; // px beside it: for the labels of y
   range: () => [number, number]; // of x, what is visible
   highest: (most: number) => number; // of y; the lowest is 0
-  label: (y: number, step: number) => string; // all in the unit of the step
+  label: (y: number, high: number) => string; // all in the unit of the highest
+  unit?: (high: number) => number; // what steps are round in
   ticks: (width: number) => { at: number; text: string }[];
   band?: () => [number, number] | null;
   moved?: (x: number | null) => void; // the pointer
@@ -140,7 +141,8 @@ export class Plot {
     const left = o.left();
     const foot = o.height - o.bottom;
     const rough = (high * Y_SPACE) / Math.max(Y_SPACE, foot - o.top);
-    const power = 10 ** Math.floor(Math.log10(rough));
+    const unit = o.unit?.(high) ?? 1;
+    const power = unit * 10 ** Math.floor(Math.log10(rough / unit));
     const fits = [1, 2, 2.5, 5, 10].filter((m) => m * power <= high); // one label above 0, at the least
     const step = power * (fits.find((m) => m * power >= rough * 0.999) ?? fits.at(-1) ?? 1);
     pen.strokeStyle = grid;
@@ -157,7 +159,7 @@ export class Plot {
     for (let v = 0; v <= high * 1.0001; v += step) {
       const y = Math.round(foot - (v / high) * (foot - o.top)) + 0.5;
       rule(left, y, this.width, y);
-      const text = o.label(v, step);
+      const text = o.label(v, high);
       if (text !== said) pen.fillText(text, left - 5, y); // a unit without smaller parts says a value once
       said = text;
     }

@@ -77,6 +77,8 @@ export type SessionInfo = {
   rank?: number; // in a distributed job
   local_rank_index?: number; // rank on its machine
   world_size_count?: number; // ranks of the job
+  previous_rank?: number; // the next lower rank with a folder beside this one's: ../rank_<N>
+  next_rank?: number; // the next higher one
   job?: string; // the tag `job`, else the launcher's id of the job
   attempt_index?: number; // which start of the job this is, from 1: a restart or a second step has the next number
   exit_code_value?: number; // of the command
@@ -1682,6 +1684,7 @@ export type JobAttempt = {
   run: string; // its folder
   state: string; // how it ended
   taken?: true; // this report is on it
+  page?: true; // aggregated_report.html lies in its folder
 };
 
 // An input that is not in the report.
@@ -1902,6 +1905,7 @@ export type AggregateRank = {
   duration_s?: number; // its wall time
   complete: boolean; // nothing of it is missing
   live?: true; // it is still being recorded
+  page?: true; // profiling_report.html lies in its folder
   damage?: string; // what of its recording could not be read
   work_s?: number; // what it did itself: see work_measure
   behind_s?: number; // how much more work than the median rank

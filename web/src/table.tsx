@@ -49,11 +49,11 @@ function sortTree<T>(rows: T[], depth: (row: T) => number, order: (a: T, b: T) =
 }
 
 // One stop of the Tab key per table; arrows walk its rows, Enter and Space choose.
-function rowKey<T>(e: KeyboardEvent, row: T, onPick: (row: T) => void): void {
+function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
   const at = e.currentTarget as HTMLElement;
   if (e.target !== at) return;
   const to: Record<string, Element | null | undefined> = { ArrowDown: at.nextElementSibling, ArrowUp: at.previousElementSibling, Home: at.parentElement?.firstElementChild, End: at.parentElement?.lastElementChild };
-  if (e.key === 'Enter' || e.key === ' ') onPick(row);
+  if (onPick && (e.key === 'Enter' || e.key === ' ')) onPick(row);
   else if (e.key in to) (to[e.key] as HTMLElement | null)?.focus();
   else return;
   e.preventDefault();
@@ -81,7 +81,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
           <tr>
             {columns.map((c) => (
               <th key={c.key} class={c.text ? 'text' : ''} scope="col" aria-sort={by?.key === c.key ? (by.up ? 'ascending' : 'descending') : undefined}>
-                <button type="button" title={c.help} onClick={() => press(c.key)}>
+                <button title={c.help} onClick={() => press(c.key)}>
                   {c.head}
                   {by?.key === c.key ? (by.up ? ' ↑' : ' ↓') : ''}
                 </button>
@@ -94,11 +94,11 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
             <tr
               key={i}
               class={(rowClass?.(row) ?? '') + (picked?.(row) ? ' picked' : '') + (onPick ? ' pick' : '')}
-              tabIndex={onPick ? (i === Math.min(active, shown.length - 1) ? 0 : -1) : undefined}
+              tabIndex={i === Math.min(active, shown.length - 1) ? 0 : -1}
               aria-selected={picked ? picked(row) : undefined}
-              onFocus={onPick && (() => setActive(i))}
+              onFocus={() => setActive(i)}
               onClick={onPick && (() => onPick(row))}
-              onKeyDown={onPick && ((e) => rowKey(e, row, onPick))}
+              onKeyDown={(e) => rowKey(e, row, onPick)}
             >
               {columns.map((c, n) => (
                 <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''} title={exact(c, row, shows[n])}>
@@ -110,7 +110,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
         </tbody>
       </table>
       {ordered.length > shown.length && (
-        <button type="button" class="more" onClick={() => setAll(true)}>
+        <button class="more" onClick={() => setAll(true)}>
           Show all {ordered.length}
         </button>
       )}
@@ -129,10 +129,10 @@ function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Co
   const save = () => saveCsv(caption, [kept.map((c) => c.key), ...rows.map((r) => kept.map((c) => c.value(r)))]);
   return (
     <span class="takeaway">
-      <button type="button" class="link" tabIndex={-1} onClick={copy} aria-label={`copy the table ${caption}`}>
+      <button class="link" onClick={copy} aria-label={`copy the table ${caption}`}>
         copy
       </button>
-      <button type="button" class="link" tabIndex={-1} onClick={save} aria-label={`save the table ${caption} as CSV`}>
+      <button class="link" onClick={save} aria-label={`save the table ${caption} as CSV`}>
         CSV
       </button>
     </span>

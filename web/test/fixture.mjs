@@ -126,3 +126,21 @@ export function fixture(more = {}) {
   };
   return { report, timeline };
 }
+
+// Two rows in one lane, and nothing sampled.
+export function small(more = {}) {
+  const timeline = encodeTimeline({ endNs: 1e9, names: ['step', 'attention'], lanes: [{ kind: 'thread', name: 'main', rows: [[{ start: 0, end: 9e8, name: 0 }], [{ start: 1e8, end: 5e8, name: 1 }]] }] });
+  const stages = [
+    { name: 'step', count: 1, total_s: 0.9, self_s: 0.5, wall_ratio: 0.9 },
+    { name: 'attention', parent: 'step', count: 1, total_s: 0.4, self_s: 0.4, wall_ratio: 0.4 },
+    { name: 'norm', parent: 'step', count: 1, total_s: 0.1, self_s: 0.1, wall_ratio: 0.1 },
+  ];
+  const parts = [
+    { kind: 'stage', name: 'attention', stage_index: 1, part_s: 0.4, wall_ratio: 0.4 },
+    { kind: 'itself', name: 'step', stage_index: 0, part_s: 0.4, wall_ratio: 0.4 },
+    { kind: 'stage', name: 'norm', stage_index: 2, part_s: 0.1, wall_ratio: 0.1 },
+    { kind: 'unattributed', part_s: 0.1, wall_ratio: 0.1 },
+  ];
+  const report = { session_info: { id: 'small', name: 'small' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.1, stages, parts, bottlenecks: ['step'] }, recommendations: [], recording: { zones: 2, dropped_count: 0 }, ...more };
+  return { report, timeline };
+}

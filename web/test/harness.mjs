@@ -1,8 +1,8 @@
 // Just enough to name behaviours and count failures.
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { launchOptions } from './browser.mjs';
 import { assemble } from './encode.mjs';
@@ -29,6 +29,7 @@ function withIndices(report) {
 export function writePage(name, { report, timeline, kind, base }) {
   if (kind === undefined) withIndices(report);
   const path = join(folder, `${name}.html`);
+  mkdirSync(dirname(path), { recursive: true });
   if (kind !== 'runs') assert.deepEqual(unknownKeys(report, kind ?? 'report'), [], `${name} has keys that strobe never writes`);
   writeFileSync(path, assemble(template(), report, timeline, kind, base));
   return path;

@@ -34,3 +34,26 @@ test('the list of runs has no column that no run fills', async (browser) => {
   assert.deepEqual((await page.locator('th').allInnerTexts()).map((h) => h.trim()), ['', 'run', 'state', 'started', 'duration', 'host', 'process', 'size', 'folder']);
   await close();
 });
+
+test('a moment is one line of the list, on a tablet too', async (browser) => {
+  const { page, close } = await open(browser, writePage('runs-narrow', { report: { runs: [run(3), run(2, { command: 'python wan.py' })] }, kind: 'runs' }), { wait: 'tbody tr', viewport: { width: 768, height: 1024 } });
+  const cell = page.locator('tbody td', { hasText: '10:00:00' }).first();
+  assert.ok((await cell.evaluate((td) => td.firstChild.getClientRects?.().length ?? (() => { const r = document.createRange(); r.selectNodeContents(td); return r.getClientRects().length; })())) === 1);
+  await close();
+});
+
+test('live, killed and a lost server differ in more than their words', async (browser) => {
+  const { page, close } = await open(browser, writePage('states', { report: { runs: [run(3, { state: 'live', live: true }), run(2, { state: 'killed' })] }, kind: 'runs' }), { wait: 'tbody tr' });
+  await page.waitForSelector('header .run-state.lost'); // a file has no server
+  const looks = await page.evaluate(() => {
+    document.querySelector('tbody').insertAdjacentHTML('beforeend', '<tr><td><span class="run-state live">live</span></td></tr>'); // after the loss it is "was live"
+    return ['live', 'killed', 'lost'].map((state) => {
+      const e = document.querySelector(`.run-state.${state}`);
+      const style = getComputedStyle(e);
+      return { colour: style.color, shape: `${style.borderStyle} ${getComputedStyle(e, '::before').content}` };
+    });
+  });
+  assert.equal(new Set(looks.map((l) => l.colour)).size, 3, JSON.stringify(looks));
+  assert.equal(new Set(looks.map((l) => l.shape)).size, 3, JSON.stringify(looks));
+  await close();
+});

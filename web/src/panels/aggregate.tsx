@@ -10,6 +10,7 @@ import { Picture } from '../picture';
 import { FieldTable, Table } from '../table';
 import { KeyFigures, type Maybe } from './figures';
 import { JobTimeline } from './job_timeline';
+import { jobHref } from './ranks';
 import { Name, Shell } from './shell';
 
 const metricsOf = (d: AggregateReport) => Object.entries(d.metrics).map(([key, e]) => ({ key, ...e }));
@@ -98,6 +99,28 @@ function RankLane({ letters, late, binS, isDark }: { letters: string; late: bool
 
 const LANES_MOST = 1024;
 
+function RankName({ r }: { r: AggregateRank }) {
+  const href = r.rank >= 0 ? jobHref(r, r.rank) : undefined;
+  const name = r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18);
+  return <span>{href ? <a class="link plain" href={href} title="its own page">{name}</a> : name}</span>;
+}
+
+// Each attempt leads to its page.
+function Attempts({ d }: { d: AggregateReport }) {
+  return (
+    <Table
+      caption="Attempts: the last complete one counts"
+      rows={d.attempts!}
+      columns={[
+        { key: 'attempt_index', head: 'attempt', value: (a) => a.attempt_index },
+        { key: 'run', head: 'run', text: true, value: (a) => a.run, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
+        { key: 'state', head: 'state', text: true, value: (a) => a.state },
+        { key: 'taken', head: 'this page', text: true, value: (a) => (a.taken ? 'yes' : '') },
+      ]}
+    />
+  );
+}
+
 function RankLanes({ d }: { d: AggregateReport }) {
   const isDark = useStore(dark);
   const ranks = d.reports_summary;
@@ -109,12 +132,12 @@ function RankLanes({ d }: { d: AggregateReport }) {
   const show = columnShow('duration_s', ranks.map((r) => num(r, 'duration_s')));
   const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
-    <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
+    <div class={`ranks ${ranks.length > 64 ? 'many' : ''} ${ranks.every((r) => r.complete && !r.straggler) ? 'bare' : ''}`} role="img" aria-label="time of each rank">
       {byHost.slice(0, LANES_MOST).map(([r, i], at) => (
         <>
         {hosts > 1 && r.host !== byHost[at - 1]?.[0].host && <h4 key={`h${at}`} dir="auto">{r.host || 'host not known'}</h4>}
         <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
-          <span>{r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18)}</span>
+          <RankName r={r} />
           {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
           <span class="quiet">{[show(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
@@ -275,7 +298,7 @@ function jobBody(d: AggregateReport) {
         </p>
       )}
       {(d.communication ?? []).length > 0 && <FieldTable rows={d.communication!} caption="Communication by group and operation, the most time first" />}
-      {(d.attempts ?? []).length > 0 && <FieldTable rows={d.attempts!} caption="Attempts: the last complete one counts" />}
+      {(d.attempts ?? []).length > 0 && <Attempts d={d} />}
       {(d.late_groups ?? []).length > 0 && <FieldTable rows={d.late_groups!} caption="Groups that come late as a whole" />}
       {uncertain !== undefined && uncertain > 0 && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
       {clocks.length > 0 && <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />}

@@ -23,7 +23,7 @@ interface Props {
 function Jump({ data, to, children: words }: { data: Timeline; to: Entry; children?: ComponentChildren }) {
   const name = nameOf(data, to);
   return (
-    <button type="button" class="link" dir="auto" title={name} onClick={() => pick(data, to)}>
+    <button class="link" dir="auto" title={name} onClick={() => pick(data, to)}>
       {words ?? clip(name, 44)}
     </button>
   );
@@ -65,10 +65,10 @@ function PeersBlock({ data, e }: { data: Timeline; e: Entry }) {
     <Block head="Among its peers">
       <Facts rows={rows} />
       <p class="steps">
-        <button type="button" disabled={!p.previous} onClick={() => p.previous && pick(data, p.previous)}>
+        <button disabled={!p.previous} onClick={() => p.previous && pick(data, p.previous)}>
           ← previous
         </button>
-        <button type="button" disabled={!p.next} onClick={() => p.next && pick(data, p.next)}>
+        <button disabled={!p.next} onClick={() => p.next && pick(data, p.next)}>
           next →
         </button>
       </p>
@@ -304,25 +304,25 @@ export function Detail(props: Props) {
           {(s.from / 1e9).toFixed(3)} to {(s.to / 1e9).toFixed(3)} s, {nanos(s.to - s.from)}
         </span>
         <span class="spring" />
-        <button type="button" onClick={() => document.getElementById('range-statistics')?.scrollIntoView()}>
+        <button onClick={() => document.getElementById('range-statistics')?.scrollIntoView()}>
           Statistics
         </button>
-        <button type="button" onClick={focusSelection}>
+        <button onClick={focusSelection}>
           Zoom to it (f)
         </button>
-        <button type="button" onClick={() => history.back()} title="to what was selected before">
+        <button onClick={() => history.back()} title="to what was selected before">
           Back
         </button>
-        <button type="button" title="these details as text" onClick={(e) => void copyText((e.currentTarget.closest('.selection') as HTMLElement).querySelector<HTMLElement>('.detail')?.innerText ?? '')}>
+        <button title="these details as text" onClick={(e) => void copyText((e.currentTarget.closest('.selection') as HTMLElement).querySelector<HTMLElement>('.detail')?.innerText ?? '')}>
           Copy
         </button>
-        <button type="button" title="the address of this view" onClick={() => void copyText(location.href)}>
+        <button title="the address of this view" onClick={() => void copyText(location.href)}>
           Link
         </button>
-        <button type="button" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
+        <button aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           {folded ? 'Details' : 'Fold'}
         </button>
-        <button type="button" onClick={() => select(null)} aria-label="clear the selection">
+        <button onClick={() => select(null)} aria-label="clear the selection">
           Clear (Esc)
         </button>
       </header>

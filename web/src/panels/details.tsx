@@ -342,7 +342,7 @@ function Events({ all }: { all: Event[] }) {
       {names.size > 1 && (
         <p class="tools" role="group" aria-label="events by name">
           {[...names].sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name, n]) => (
-            <button key={name} type="button" aria-pressed={only === name} onClick={() => setOnly(only === name ? null : name)}>
+            <button key={name} aria-pressed={only === name} onClick={() => setOnly(only === name ? null : name)}>
               {clip(name, 40)} <span class="quiet">{count(n)}</span>
             </button>
           ))}

@@ -33,10 +33,10 @@ function Search({ data }: { data: Timeline }) {
           if (e.key === 'Escape') search.set('');
         }}
       />
-      <button type="button" onClick={() => setFound(findNext(data, false))} disabled={!text.trim()} aria-label="previous match">
+      <button onClick={() => setFound(findNext(data, false))} disabled={!text.trim()} aria-label="previous match">
         ←
       </button>
-      <button type="button" onClick={() => setFound(findNext(data, true))} disabled={!text.trim()} aria-label="next match">
+      <button onClick={() => setFound(findNext(data, true))} disabled={!text.trim()} aria-label="next match">
         →
       </button>
       <span class="quiet matches">{matches && found === false ? `${matches}; no more that way` : matches}</span>
@@ -76,29 +76,29 @@ export function Dock({ data }: { data: Timeline }) {
         <Search data={data} />
         <span class="spring" />
         {hasFamilies(data) && (
-          <button type="button" class="zoom" aria-pressed={a.families} title="a lane for each family of kernels" onClick={() => arrangement.set({ ...a, families: !a.families })}>
+          <button class="zoom" aria-pressed={a.families} title="a lane for each family of kernels" onClick={() => arrangement.set({ ...a, families: !a.families })}>
             Families
           </button>
         )}
-        <button type="button" aria-expanded={lanes} onClick={() => setLanes(!lanes)}>
+        <button aria-expanded={lanes} onClick={() => setLanes(!lanes)}>
           Lanes
         </button>
-        <button type="button" class="zoom" onClick={() => zoom(0.5)} aria-label="zoom in">
+        <button class="zoom" onClick={() => zoom(0.5)} aria-label="zoom in">
           +
         </button>
-        <button type="button" class="zoom" onClick={() => zoom(2)} aria-label="zoom out">
+        <button class="zoom" onClick={() => zoom(2)} aria-label="zoom out">
           −
         </button>
-        <button type="button" class="zoom" title="the lanes as a picture" onClick={() => savePng('timeline', [...host.current!.querySelectorAll('canvas')])}>
+        <button class="zoom" title="the lanes as a picture" onClick={() => savePng('timeline', [...host.current!.querySelectorAll('canvas')])}>
           PNG
         </button>
-        <button type="button" onClick={() => show(whole.get())}>
+        <button onClick={() => show(whole.get())}>
           Whole run
         </button>
-        <button type="button" class="zoom" aria-pressed={tall} onClick={() => setTall(!tall)} disabled={closed} title="more or less room for the lanes">
+        <button class="zoom" aria-pressed={tall} onClick={() => setTall(!tall)} disabled={closed} title="more or less room for the lanes">
           {tall ? 'Lower' : 'Taller'}
         </button>
-        <button type="button" aria-expanded={!closed} onClick={() => setClosed(!closed)}>
+        <button aria-expanded={!closed} onClick={() => setClosed(!closed)}>
           {closed ? 'Timeline' : 'Fold'}
         </button>
       </div>

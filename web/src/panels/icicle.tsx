@@ -107,7 +107,7 @@ function Boxes({ all, measure, height, wanted, picked, onPick }: { all: Box[]; m
       {all.map((b, i) => (
         <button
           key={i}
-          type="button"
+         
           tabIndex={-1}
           class={`${picked === b.node.name ? 'picked' : ''} ${hit(b) ? '' : 'faded'}`}
           style={{ left: `${b.left * 100}%`, width: `${b.width * 100}%`, top: `${b.depth * 19}px`, background: tint(b.node.name).fill, color: tint(b.node.name).text, borderColor: solid(b.node.name) }}

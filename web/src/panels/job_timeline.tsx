@@ -67,7 +67,7 @@ export function JobTimeline({ d }: { d: Aggregate }) {
       {staged && (
         <p role="group" aria-label="what the lanes show">
           {(['stages', 'waits', 'both'] as const).map((one) => (
-            <button type="button" key={one} aria-pressed={shown === one} onClick={() => (select(null), setShown(one))}>
+            <button key={one} aria-pressed={shown === one} onClick={() => (select(null), setShown(one))}>
               {one}
             </button>
           ))}

@@ -14,7 +14,7 @@ export function LaneList({ data }: { data: Timeline }) {
         <span class="quiet">
           {count(order.length)} of {count(data.lanes.length)} lanes
         </span>
-        <button type="button" onClick={() => arrangement.set(USUAL)} disabled={a === USUAL}>
+        <button onClick={() => arrangement.set(USUAL)} disabled={a === USUAL}>
           As at first
         </button>
       </p>
@@ -29,16 +29,16 @@ export function LaneList({ data }: { data: Timeline }) {
                 {lane.name}
               </span>
               <span class="quiet">{lane.kind === 'busy' ? '' : `${count(lane.zones)} ${entriesOf(lane)}`}</span>
-              <button type="button" aria-pressed={pinned} aria-label={`pin ${lane.name}`} title="keep on top" onClick={() => togglePin(i)}>
+              <button aria-pressed={pinned} aria-label={`pin ${lane.name}`} title="keep on top" onClick={() => togglePin(i)}>
                 {pinned ? '◉' : '⌖'}
               </button>
-              <button type="button" aria-pressed={folded} aria-label={`fold ${lane.name}`} title="one row or all" disabled={lane.rows.length < 2} onClick={() => toggleFold(i, 0, lane.rows.length)}>
+              <button aria-pressed={folded} aria-label={`fold ${lane.name}`} title="one row or all" disabled={lane.rows.length < 2} onClick={() => toggleFold(i, 0, lane.rows.length)}>
                 {folded ? '▸' : '▾'}
               </button>
-              <button type="button" aria-label={`${lane.name} up`} disabled={at === 0} onClick={() => moveLane(data, i, order[at - 1])}>
+              <button aria-label={`${lane.name} up`} disabled={at === 0} onClick={() => moveLane(data, i, order[at - 1])}>
                 ↑
               </button>
-              <button type="button" aria-label={`${lane.name} down`} disabled={at === order.length - 1} onClick={() => moveLane(data, i, order[at + 1])}>
+              <button aria-label={`${lane.name} down`} disabled={at === order.length - 1} onClick={() => moveLane(data, i, order[at + 1])}>
                 ↓
               </button>
             </li>

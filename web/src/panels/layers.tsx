@@ -81,7 +81,7 @@ function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefin
         <p class="switch" role="group" aria-label={`${placeOf(p)}: layers are`}>
           Layers:{' '}
           {pictures.map((one, i) => (
-            <button type="button" key={i} title={HELP[kindOf(one)]} aria-pressed={one === p} onClick={() => setAt(i)}>
+            <button key={i} title={HELP[kindOf(one)]} aria-pressed={one === p} onClick={() => setAt(i)}>
               {kindOf(one)}
             </button>
           ))}

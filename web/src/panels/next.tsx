@@ -15,7 +15,7 @@ export function Next({ report }: { report: Report }) {
     <div class="next">
       <b>Type next</b>
       <code dir="auto">{command}</code>
-      <button type="button" class="link" onClick={copy} aria-label="copy the command">
+      <button class="link" onClick={copy} aria-label="copy the command">
         {copied ? 'copied' : 'copy'}
       </button>
       {reason && <p class="quiet">{reason}</p>}

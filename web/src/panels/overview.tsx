@@ -33,7 +33,8 @@ function Ended({ r, orderly }: { r: Report; orderly: string }) {
   return words ? <span class="run-state killed" title="how the program ended">{clip(words, 40)}</span> : orderly ? <span class={`run-state ${orderly}`}>{orderly}</span> : null;
 }
 
-const rankWords = ({ rank, world_size_count: size }: Report['session_info']) => rank !== undefined && `rank ${rank}${size ? ` of ${size}` : ''}`;
+// "rank 2 of 8 on node-3, job train-7, attempt 2"
+const rankWords = ({ rank, world_size_count: size, host, job, attempt_index: attempt }: Report['session_info']) => rank !== undefined && `rank ${rank}${size ? ` of ${size}` : ''}${host ? ` on ${clip(host, 24)}` : ''}${job ? `, job ${clip(job, 32)}` : ''}${attempt ? `, attempt ${attempt}` : ''}`;
 
 export function Header({ page, liveState, comparison, onCompare, runs, onRun }: HeaderProps) {
   const r = page.report;
@@ -85,11 +86,11 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
           </select>
         </label>
       ) : (
-        <button type="button" onClick={onCompare} title="Choose another profiling_report.json or .html; it stays on this machine">
+        <button onClick={onCompare} title="Choose another profiling_report.json or .html; it stays on this machine">
           {comparison ? `vs ${clip(comparison.label, 24)} ×` : 'Compare…'}
         </button>
       )}
-      <button type="button" class="theme" onClick={toggleTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
+      <button class="theme" onClick={toggleTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
         {isDark ? '☀' : '☾'}
       </button>
     </header>
@@ -220,7 +221,8 @@ function costFigure(r: Report): Figure | null {
   const per = each === undefined ? '' : ' per video';
   const wh = num(s, each === undefined ? 'run_energy_wh' : 'video_energy_wh');
   const cost = num(s, each === undefined ? 'run_gpu_cost' : 'video_gpu_cost');
-  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost), note: wh !== undefined ? energy(wh) : undefined };
+  const hour = r.system?.settings?.gpu_cost_per_hour;
+  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost), note: [hour === undefined ? "in gpu_cost_per_hour's currency" : `at ${String(hour)} an hour`, wh !== undefined && energy(wh)].filter(Boolean).join('; ') };
   return wh === undefined ? null : { label: `GPU energy${per}`, ...energyFigure(wh) };
 }
 
@@ -281,7 +283,7 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part) }, title: label, 'aria-label': label };
   const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
-    <button type="button" {...look} onClick={pick}>
+    <button {...look} onClick={pick}>
       {share}
     </button>
   ) : (
@@ -324,14 +326,14 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
   if (timeline && at?.from_s !== undefined && at.to_s !== undefined && at.to_s > at.from_s) {
     const range = { from: at.from_s * 1e9, to: at.to_s * 1e9 };
     return (
-      <button type="button" class="link" onClick={() => { select({ ...range, label: finding.subject ?? finding.id }); focusSelection(); }}>
+      <button class="link" onClick={() => { select({ ...range, label: finding.subject ?? finding.id }); focusSelection(); }}>
         show {clip(at.stage ?? finding.subject ?? 'its time', 26)}
       </button>
     );
   }
   if (timeline && at?.kernel && timeline.names.includes(at.kernel)) {
     return (
-      <button type="button" class="link" onClick={() => jumpToKernel(at.kernel)}>
+      <button class="link" onClick={() => jumpToKernel(at.kernel)}>
         show the kernel
       </button>
     );
@@ -339,7 +341,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
   const stage = at?.stage_index === undefined ? undefined : stageRows(report.stage_analysis?.stages ?? [])[at.stage_index];
   if (stage) {
     return (
-      <button type="button" class="link" onClick={() => selectStage(stage, timeline)}>
+      <button class="link" onClick={() => selectStage(stage, timeline)}>
         show {clip(stage.name, 26)}
       </button>
     );
@@ -348,7 +350,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
   const slow = id === 'steps' ? report.diffusion_analysis?.slow_steps?.[0] : undefined;
   if (slow) {
     return (
-      <button type="button" class="link" onClick={() => jumpTo('slow step', slow.t_s, slow.duration_s, 'step')}>
+      <button class="link" onClick={() => jumpTo('slow step', slow.t_s, slow.duration_s, 'step')}>
         show the slowest step
       </button>
     );

@@ -1,6 +1,6 @@
 // The server's front door: every run it found, the live ones on top.
 import { useEffect, useState } from 'preact/hooks';
-import { clip, count, plain, seconds } from '../format';
+import { clip, count, keyed, plain, seconds } from '../format';
 import { num, text, type RunList } from '../report';
 import { Table, type Column } from '../table';
 import { toggleTheme } from '../state';
@@ -57,9 +57,9 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
     { key: 'rank', where: (r) => (r.rank ?? r.rank_count) !== undefined, head: 'rank', help: 'of a job: how many ranks it has', value: (r) => r.rank ?? r.rank_count, cell: (r) => (r.rank !== undefined ? String(r.rank) : r.rank_count ? `${count(r.rank_count)} ranks` : '') },
     { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <State r={r} lost={lost} /> },
-    { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
+    { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => keyed('start_time', r.start_time ?? '').replace('+00:00', 'UTC') },
     { key: 'duration_s', head: 'duration', value: (r) => r.duration_s },
-    { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'so far', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
+    { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'last runs', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
     { key: 'fps', where: (r) => fps(r) !== undefined, head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
     { key: 'steps', where: (r) => r.steps !== undefined, head: 'steps', value: (r) => r.steps, cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
     { key: 'command', where: (r) => r.command !== undefined, head: 'command', text: true, value: (r) => r.command, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },

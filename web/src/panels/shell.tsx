@@ -24,7 +24,7 @@ export function Shell({ title, kind, home, state, onTheme, children }: ShellProp
         <span class="when">{kind}</span>
         <span class="spring" />
         {state}
-        <button type="button" class="theme" onClick={onTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
+        <button class="theme" onClick={onTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
           {isDark ? '☀' : '☾'}
         </button>
       </header>

@@ -17,7 +17,7 @@ function Moment({ m }: { m: SlowMoment }) {
   return (
     <div class="slow-moment">
       <p>
-        <button type="button" class="link" onClick={() => jumpTo(titleOf(m), m.t_s, m.duration_s, m.what === 'step' ? 'step' : undefined)}>
+        <button class="link" onClick={() => jumpTo(titleOf(m), m.t_s, m.duration_s, m.what === 'step' ? 'step' : undefined)}>
           {titleOf(m)}
         </button>{' '}
         at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>

@@ -50,7 +50,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
       {toggle &&
         (s.parental ? (
           <button
-            type="button"
+           
             class="fold"
             aria-expanded={!closed?.has(s.index)}
             aria-label={s.index === STARTUP ? 'stages of the start-up' : `children of ${s.name}`}
@@ -164,7 +164,8 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const rows = useMemo(() => {
     const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
     const some = (s: StageRow) => (inside && !s.startup ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
-    return withStartup(shownRows(stageRows(stages), some, new Set()), report, open);
+    const shown = shownRows(stageRows(stages), some, new Set());
+    return withStartup(shown.length ? shown : stageRows(stages), report, open);
   }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
@@ -254,7 +255,7 @@ function Extreme({ s, seconds_, words }: { s: StageRow; seconds_: number | undef
     jumpToCall(s, seconds_);
   };
   return (
-    <button type="button" class="link plain" tabIndex={-1} onClick={go}>
+    <button class="link plain" tabIndex={-1} onClick={go}>
       {words}
     </button>
   );

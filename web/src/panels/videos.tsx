@@ -35,11 +35,11 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   };
   return (
     <section class="videos" aria-label="videos of this run">
-      <button type="button" class="startup" title="from the start to the first video" onClick={() => { pick(null); startupOpen.set(true); show({ from: 0, to: begin * 1e9 }); }}>
+      <button class="startup" title="from the start to the first video" onClick={() => { pick(null); startupOpen.set(true); show({ from: 0, to: begin * 1e9 }); }}>
         start-up
         <b>{seconds(begin)}</b>
       </button>
-      <button type="button" class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>
+      <button class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>
         whole run
         <b>{count(all.length)} videos</b>
       </button>
@@ -47,7 +47,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
         {all.slice(0, SHOWN).map((g, i) => {
           const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
           return (
-            <button key={i} type="button" aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
+            <button key={i} aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
               <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
                 {(pictures[i] ?? []).map((p) => (
                   <u key={p.name} style={{ flexGrow: p.seconds * 1e3, background: solid(p.name) }} />
