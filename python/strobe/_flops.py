@@ -10,9 +10,8 @@ import os
 import sys
 import time
 import types
-import weakref
 
-from . import _components, _computed, _faults
+from . import _components, _computed, _faults, _kinds
 from ._native import native, own_section
 from ._components import uncompiled
 
@@ -27,20 +26,19 @@ ITEMS_MOST = 1000      # of a list in a model's settings
 _now = time.thread_time
 _begun = None          # when the first model was called
 
-_shapes = {}           # (id of the model, signature) -> Shape
-_outlines = {}         # id of the model -> (weak reference to it, its outline, its precision)
+_shapes = {}           # (kind of the model, what it is called, signature) -> Shape
+_outlines = {}         # kind of a model -> (its outline, its precision)
 _registered = False
 _off = os.environ.get("STROBE_FLOPS") == "0"
 unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, which records calls of models, puts its own here
 
 
 class Shape:
-    def __init__(self, torch, number, module, args, kwargs):
-        self.number, self.calls = number, 0
-        self.module = weakref.ref(module)
-        self.outline = _outline_of(torch, module)
-        self.name = type(module).__name__
-        self.component = _components.name(module)
+    def __init__(self, torch, number, kind, component, args, kwargs):
+        module = kind.model()
+        self.number, self.calls, self.kind = number, 0, kind
+        self.outline = _outline_of(torch, kind, module)
+        self.name, self.component = type(module).__name__, component
         self.args, self.kwargs, self.reason = (), {}, None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
@@ -62,6 +60,7 @@ def forget():
     _begun = None
     _shapes.clear()
     _outlines.clear()
+    _kinds.forget()
 
 
 # ---- while the program runs ----
@@ -79,18 +78,19 @@ def _signature(torch, value, depth=0):
 
 
 def note(module, args, kwargs):
-    """The number of the shape that a model is called with; None: not counted."""
+    """The number of the shape that a model is called with; None: not counted. Models of one kind share it."""
     if _off:
         return None
     module = uncompiled(module)
     torch = sys.modules["torch"]
-    key = (id(module), _signature(torch, args), _signature(torch, kwargs))
+    kind, component = _kinds.kind_of(module), _components.name(module)
+    key = (kind, component, _signature(torch, args), _signature(torch, kwargs))
     known = _shapes.get(key)
-    if known is None or known.module() is not module:
+    if known is None:
         if len(_shapes) >= SHAPES_MOST:
             return None
         _before_torch_ends()
-        known = _shapes[key] = Shape(torch, len(_shapes) + 1, module, args, kwargs)
+        known = _shapes[key] = Shape(torch, len(_shapes) + 1, kind, component, args, kwargs)
     known.calls += 1
     return known.number
 
@@ -120,12 +120,10 @@ def _without_memory(torch, value, depth=0):
 
 # ---- outlines: models that may be gone at the end ----
 
-def _outline_of(torch, module):
-    known = _outlines.get(id(module))
-    if known is None or known[0]() is not module:
-        if len(_outlines) >= OUTLINES_MOST:
-            return None
-        known = _outlines[id(module)] = (weakref.ref(module), _outline(torch, module), _precision(torch, module))
+def _outline_of(torch, kind, module):
+    known = _outlines.get(kind)
+    if known is None and len(_outlines) < OUTLINES_MOST:
+        known = _outlines[kind] = _outline(torch, module), _precision(torch, module)
     return known
 
 
@@ -214,8 +212,8 @@ def _count(shape, until):
     if _now() > until:
         return _record(shape, None, "no time was left for it", None)
     torch = sys.modules["torch"]
-    module = shape.module()
-    _, outline, precision = shape.outline or (None, None, None)
+    module = shape.kind.model()
+    outline, precision = shape.outline or (None, None)
     if module is None and outline is None:
         return _record(shape, None, "the model was gone when the session ended", precision)
     if module is not None:

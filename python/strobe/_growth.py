@@ -7,12 +7,15 @@ import threading
 
 from . import _caches, _faults, _residency
 from ._native import loaded, native
+from ._share import Share
 
 GENERATIONS = 5          # in a row
 LEAST_BYTES = 4 << 20    # each
 RISEN_BYTES = 48 << 20   # over the marks of a trend
 RISEN_FILES = 12
 SEARCHES_MOST = 3        # of one kind
+
+_searching = Share(100)  # a search goes through all of Python's objects
 
 _left = []
 _searched = False
@@ -64,7 +67,7 @@ def read(host, files):
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
                 trend.start()  # modules come, and stay: no leak
-            elif risen:
+            elif risen and _searching.allows():
                 trend.searches += 1
                 trend.start()
                 _search(kind, risen)
@@ -128,6 +131,11 @@ def _read_pinned(cuda):
 
 def _search(kind, risen):
     from . import _holders
+    with _searching:
+        _name_holder(_holders, kind, risen)
+
+
+def _name_holder(_holders, kind, risen):
     facts = {"of": "host" if kind == "pinned" else kind, "risen": risen}
     if kind == "files":
         holder = _holders.of_files(risen // 2)
@@ -157,7 +165,7 @@ def after_generation():
             return
         _left.append((_device_bytes(), _host_bytes()))
         del _left[:-GENERATIONS]
-        if len(_left) == GENERATIONS and (_grows(0) or _grows(1)):
+        if len(_left) == GENERATIONS and (_grows(0) or _grows(1)) and _searching.allows():
             _found(0 if _grows(0) else 1)
     except Exception:
         _faults.count("looking at the memory after a generation")
@@ -169,6 +177,7 @@ def forget():
     _left.clear()
     _trends.clear()
     _searched = False
+    _searching.forget()
     _residency.forget()
     _caches.forget()
 
@@ -194,9 +203,10 @@ def _found(which):
     from . import _holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
-    holder = _holders.largest(grown // 2)
-    if holder is not None:
-        facts.update(_holders.describe(holder))
+    with _searching:
+        holder = _holders.largest(grown // 2)
+        if holder is not None:
+            facts.update(_holders.describe(holder))
     native.event("memory_grows", **facts)
 
 

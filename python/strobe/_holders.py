@@ -13,6 +13,8 @@ from ._native import native
 OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
 ITEMS_LEAST = 4
 _CONTAINERS = (list, dict, deque, set)
+_LIGHT = (str, int, float, bool, type(None), type, types.BuiltinFunctionType, types.ModuleType)
+_array_kinds = {}  # a class -> whether its instances are arrays, within one search
 _ASKING = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "f_locals"}
 
 
@@ -30,11 +32,12 @@ def _most(held, least):
     objects = native.tracked(_CONTAINERS, OBJECTS_MOST)
     if objects is None:
         return None
+    _array_kinds.clear()
     best, most = None, least
     for one in itertools.chain(objects, _variables()):
         if type(one) in _CONTAINERS and len(one) >= ITEMS_LEAST and one is not objects:
             try:
-                size = held(one)
+                size = held(one, most)
             except RuntimeError:  # another thread changes it meanwhile
                 continue
             if size > most:
@@ -59,8 +62,12 @@ def _newest(holder):
     return [holder[i] for i in range(-ITEMS_LEAST, 0)]
 
 
-def _held(holder):
-    """Bytes, where the newest items are alike: what piles up is of one kind, a function's variables are not."""
+def _held(holder, least=0):
+    """Bytes, where the newest items are alike: what piles up is of one kind, a function's variables are not. 0 as soon as one
+    item shows that it cannot be more than least: most containers hold nothing of size."""
+    newest = next(reversed(holder.values())) if isinstance(holder, dict) else next(iter(holder)) if isinstance(holder, set) else holder[-1]
+    if len(holder) * _size(newest, 2) <= least:
+        return 0
     items = _newest(holder)
     if len({type(item) for item in items}) > 1:
         return 0
@@ -68,26 +75,30 @@ def _held(holder):
     return len(holder) * min(sizes) if min(sizes) * 4 >= max(sizes) else 0
 
 
-def _files(holder):
+def _files(holder, least=0):
     return len(holder) if all(hasattr(item, "fileno") and not isinstance(item, type) for item in _newest(holder)) else 0
 
 
 def _size(value, depth):
     """Bytes, as far as can be seen without running code of the program's."""
     kind = type(value)
+    if kind in _LIGHT or kind is types.FunctionType and value.__closure__ is None and value.__defaults__ is None:
+        return 0
     if kind in (bytes, bytearray):
         return len(value)
-    if _is_array(value):
+    if _is_array(kind):
         return value.nbytes
     if depth == 0:
         return 0
     return sum(_size(inner, depth - 1) for inner in _inside(value, kind))
 
 
-def _is_array(value):
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
-    array = getattr(sys.modules.get("numpy"), "ndarray", None)
-    return tensor is not None and isinstance(value, tensor) or array is not None and isinstance(value, array)
+def _is_array(kind):
+    found = _array_kinds.get(kind)
+    if found is None:
+        arrays = getattr(sys.modules.get("torch"), "Tensor", None), getattr(sys.modules.get("numpy"), "ndarray", None)
+        found = _array_kinds[kind] = any(array in kind.__mro__ for array in arrays)
+    return found
 
 
 def _inside(value, kind):

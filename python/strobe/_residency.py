@@ -3,29 +3,27 @@ the report says what memory held. Listed again only where that costs less than h
 only where something changed."""
 import os
 import sys
-import time
 
 from . import _faults
 from ._native import native
+from ._share import Share
 
-COST_SHARE = 200
 ROWS_MOST = 64
 
 _last = None
-_next_s = 0
+_share = Share(200)
 _set = 0
 
 
 def after_generation():
     """Never raises."""
-    global _last, _next_s, _set
+    global _last, _set
     torch = sys.modules.get("torch")
-    if not hasattr(torch, "nn") or time.monotonic() < _next_s or not native.recording():
+    if not hasattr(torch, "nn") or not native.recording() or not _share.allows():
         return
     try:
-        begin_s = time.thread_time()
-        rows = _rows(torch)
-        _next_s = time.monotonic() + (time.thread_time() - begin_s) * COST_SHARE
+        with _share:
+            rows = _rows(torch)
         if rows == _last:
             return
         _last, _set = rows, _set + 1
@@ -43,8 +41,9 @@ def _rows(torch):
 
 def forget():
     """A new session, or a forked child."""
-    global _last, _next_s
-    _last, _next_s = None, 0
+    global _last
+    _last = None
+    _share.forget()
 
 
 os.register_at_fork(after_in_child=forget)

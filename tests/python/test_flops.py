@@ -46,6 +46,40 @@ def test_an_outline_holds_nothing_of_the_model(torch):
     gc.collect()
     shape, = _flops._shapes.values()
     _flops.forget()
-    _, outline, _ = shape.outline
+    outline, _ = shape.outline
     assert [one() for one in left] == [None] * 5
     assert outline.weight.device.type == "meta" and outline.scale == 0.5 and outline.holder.heads == 4
+
+
+class Settings(dict):
+    """As a framework's configuration: what the model is made with."""
+
+
+def made(torch, width, more=False, **settings):
+    model = torch.nn.Sequential(torch.nn.Linear(width, 2), *([torch.nn.ReLU()] if more else []))
+    model.config = Settings(width=width, _name="made at %d" % id(model), **settings)
+    return model
+
+
+def test_models_of_one_kind_are_outlined_and_counted_once(torch, monkeypatch):
+    outlined = []
+    monkeypatch.setattr(_flops, "_outline", lambda torch, module: outlined.append(module))
+    _flops.forget()
+    numbers = [_flops.note(made(torch, 2), (torch.zeros(1, 2),), {}) for _ in range(20)]
+    other = [_flops.note(one, (torch.zeros(1, 2),), {}) for one in (made(torch, 2, more=True), made(torch, 2, heads=4), made(torch, 2).half())]
+    plain = [_flops.note(torch.nn.Linear(2, width), (torch.zeros(1, 2),), {}) for width in (2, 2, 3, 2)]
+    count = len(_flops._shapes)
+    _flops.forget()
+    assert numbers == [1] * 20 and other == [2, 3, 4] and plain == [5, 5, 6, 5]
+    assert count == len(outlined) == 6
+
+
+def test_a_model_of_a_kind_with_one_that_is_gone_is_counted_itself(torch):
+    _flops.forget()
+    _flops.note(made(torch, 2), (torch.zeros(1, 2),), {})
+    living = made(torch, 2)
+    gc.collect()
+    _flops.note(living, (torch.zeros(1, 2),), {})
+    shape, = _flops._shapes.values()
+    _flops.forget()
+    assert shape.kind.model() is living and shape.calls == 2

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from strobe import _faults, _residency
+from strobe import _faults, _residency, _share
 
 GB = 1 << 30
 
@@ -48,7 +48,7 @@ def told(monkeypatch):
     events = []
     native = types.SimpleNamespace(recording=lambda: True, event=lambda name, **facts: events.append(facts))
     monkeypatch.setattr(_residency, "native", native)
-    monkeypatch.setattr(_residency, "time", types.SimpleNamespace(monotonic=lambda: 1000.0, thread_time=lambda: 0.0))
+    monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: 1000.0, thread_time=lambda: 0.0))
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(nn=types.SimpleNamespace(Module=Module)))
     _residency.forget()
     return events
@@ -76,7 +76,7 @@ def test_what_has_not_changed_is_not_recorded_again(told):
 
 def test_a_long_list_is_made_seldom(told, monkeypatch):
     now, spent = [1000.0], iter(range(100))
-    monkeypatch.setattr(_residency, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: float(next(spent))))
+    monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: float(next(spent))))
     first = Transformer(Tensor(4 * GB))
     _residency.after_generation()  # it took a second
     second = Encoder(Tensor(GB))

@@ -93,8 +93,9 @@ def counted(monkeypatch, calls, seconds_each):
     said, now = [], [100.0]
 
     class Model(torch.nn.Module):
-        def __init__(self):
+        def __init__(self, number):
             super().__init__()
+            self.number = number  # each is of a kind of its own
             self.linear = torch.nn.Linear(2, 2)
 
         def forward(self, x):
@@ -107,7 +108,7 @@ def counted(monkeypatch, calls, seconds_each):
     monkeypatch.setattr(_flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
     monkeypatch.setattr(_flops, "native", type("Native", (), {"recording": staticmethod(lambda: True)}))
     _flops.forget()
-    models = [Model() for _ in calls]
+    models = [Model(number) for number, _ in enumerate(calls)]
     for model, count in zip(models, calls):
         for _ in range(count):
             _flops.note(model, (torch.zeros(1, 2),), {})

@@ -11,6 +11,7 @@ from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
+from ..._share import Share
 
 DENOISERS = ("transformer", "unet", "prior", "dit", "denoiser", "controlnet")
 NO_DENOISERS = ("text_encoder", "image_encoder", "vae", "vocoder", "safety_checker", "image_processor")
@@ -78,10 +79,7 @@ def _know(pipeline, components):
         if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
             continue
         if hasattr(part, "modules") and hasattr(part, "parameters"):
-            _components.set_name(part, name)
-            for inner in part.modules():  # what a sequential offload moves is still this component
-                if inner is not part:
-                    _components.set_name(inner, name)
+            _components.set_name_with_parts(part, name)
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
             wrap_method(type(part), "set_timesteps", _set_timesteps)
@@ -217,7 +215,7 @@ def _generation(original):
         arguments = _arguments(signature, self, args, kwargs)
         facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(arguments.get(name)) is not None}
-        known = modules.Known() if guard(_calls.__contains__, self) else contextlib.nullcontext()
+        known = modules.Known() if guard(_is_known, self) else contextlib.nullcontext()
         guard(_tell_asked, self)
         with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call, known:
             if type(self) in _stepping:
@@ -235,14 +233,29 @@ def _generation(original):
 
 
 _calls = weakref.WeakKeyDictionary()  # of a pipeline
+_made_of = set()  # what pipelines that were called are made of
+MADE_MOST = 1000
 TOLD_EACH = 8  # calls; then the 16th, 32nd…: reading the models takes milliseconds
+_telling = Share(200)  # of pipelines that are made anew for each video
+_pipelines = 0  # that were called
+
+
+def _is_known(pipeline):
+    """Whether one like it, made of the same classes, was called before: then no new class is found inside it."""
+    made_of = tuple(map(type, (pipeline, *vars(pipeline).values())))
+    known = made_of in _made_of
+    if not known and len(_made_of) < MADE_MOST:
+        _made_of.add(made_of)
+    return known
 
 
 def _tell_asked(pipeline):
+    global _pipelines
     count = _calls[pipeline] = _calls.get(pipeline, 0) + 1
-    if count > TOLD_EACH and count & (count - 1):
+    _pipelines += count == 1
+    if count > TOLD_EACH and count & (count - 1) or _pipelines > TOLD_EACH and not _telling.allows():
         return
-    with own_section("reading the models"):
+    with _telling, own_section("reading the models"):
         asked.tell_versions()
         asked.tell(getattr(pipeline, "components", None) or {})
 
