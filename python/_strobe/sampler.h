@@ -20,6 +20,15 @@ unsigned stacks_written(void); /* since the process began */
 void stacks_begin(uint64_t now_ns); /* the first weight counts from here */
 bool stacks_has_thread(uint32_t tid); /* a Python thread at the last look; no GIL needed */
 
+/* ---- own.c; with the GIL ---- */
+enum own_kind {
+	OWN_NOT, /* the program's, or a library's */
+	OWN_BETWEEN, /* of strobe's package, around calls of the program's */
+	OWN_WORK, /* what strobe does itself */
+};
+enum own_kind own_kind_of(const char *file);
+bool own_work_runs(void); /* in the calling thread */
+
 /* ---- thread_cpu.c; with the GIL ---- */
 bool thread_cpu_since(
 	uint32_t tid, uint64_t *out_ns); /* the last call for this thread; false: there was none */

@@ -23,6 +23,7 @@ static struct {
 static struct {
 	PyObject *code; /* kept alive: its address cannot be reused */
 	uint32_t id;
+	bool own_work;
 } functions[SLOTS];
 static uint32_t function_count;
 static uint64_t last_ns;
@@ -58,24 +59,24 @@ static void module_of(const char *file, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)(end - begin), begin);
 }
 
-/* strobe's own line tracer, which stands between a line and its sample. */
-static bool is_line_tracer(const char *file)
+/* What strobe does itself is one function, in no file of the program's. */
+static uint32_t make_own(void)
 {
-	static const char own[] = "/strobe/_lines.py";
-	size_t size = strlen(file);
+	uint32_t id = strobe_name("strobe itself", NULL);
 
-	return size >= sizeof own - 1 && !strcmp(file + size - (sizeof own - 1), own);
+	strobe_function_file(id, "<strobe>");
+	return id;
 }
 
-/* 0: to be left out */
-static uint32_t make_function(PyObject *code)
+/* 0: to be left out, it stands between a line of the program's and what that calls */
+static uint32_t make_function(PyObject *code, enum own_kind own)
 {
 	const char *file = text_of(code, "co_filename"), *name = text_of(code, "co_qualname");
 	char module[80], text[NAME_BYTES];
 	uint32_t id;
 
-	if (is_line_tracer(file))
-		return 0;
+	if (own != OWN_NOT)
+		return own == OWN_WORK ? make_own() : 0;
 	module_of(file, module, sizeof module);
 	snprintf(text, sizeof text, "%s.%s", module, *name ? name : text_of(code, "co_name"));
 	id = strobe_name(text, NULL);
@@ -83,20 +84,25 @@ static uint32_t make_function(PyObject *code)
 	return id;
 }
 
-static uint32_t function_of(PyObject *code)
+static uint32_t function_of(PyObject *code, bool *out_own_work)
 {
 	uint32_t at = (uint32_t)((uintptr_t)code >> 4) * 2654435761u >> 18;
 
 	while (functions[at].code && functions[at].code != code)
 		at = (at + 1) % SLOTS;
 	if (!functions[at].code) {
+		enum own_kind own = own_kind_of(text_of(code, "co_filename"));
+
+		*out_own_work = false;
 		if (function_count >= FUNCTIONS_KEPT)
 			return strobe_name("(other)", NULL);
 		Py_INCREF(code);
-		functions[at].id = make_function(code);
+		functions[at].id = make_function(code, own);
+		functions[at].own_work = own == OWN_WORK;
 		functions[at].code = code;
 		function_count++;
 	}
+	*out_own_work = functions[at].own_work;
 	return functions[at].id;
 }
 
@@ -127,19 +133,23 @@ static uint32_t line_of(PyObject *frame)
 	return value > 0 ? (uint32_t)value : 0;
 }
 
+/* Where strobe's own work is on the stack, that is all there is: no line of the program's has asked for it. */
 static uint32_t take_frames(PyObject *frame, struct strobe_frame *out)
 {
 	uint32_t count = 0, function;
+	bool own = false;
 
 	Py_XINCREF(frame);
-	while (frame && frame != Py_None && count < DEPTH) {
+	while (frame && frame != Py_None && count < DEPTH && !own) {
 		PyObject *code = PyObject_GetAttrString(frame, "f_code"), *back;
 
 		if (!code)
 			break;
-		function = function_of(code);
+		function = function_of(code, &own);
+		if (own)
+			count = 0;
 		if (function)
-			out[count++] = (struct strobe_frame){ function, line_of(frame) };
+			out[count++] = (struct strobe_frame){ function, own ? 0 : line_of(frame) };
 		back = PyObject_GetAttrString(frame, "f_back");
 		Py_DECREF(code);
 		Py_DECREF(frame);

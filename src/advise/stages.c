@@ -149,12 +149,21 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 
 /* A main thread that only waits for its workers has nothing to attribute. */
 /* Where most of it was, from the samples. */
+/* The first that is the program's: no section can be put around what strobe did itself. NULL: there is none. */
+static const struct sb_place *first_place(const struct sb_place_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!list->all[i].file || strcmp(list->all[i].file, "<strobe>") != 0)
+			return &list->all[i];
+	return NULL;
+}
+
 static void name_place(struct sb_advisor *a, struct sb_advice *f, const struct sb_place_list *list)
 {
-	const struct sb_place *p = list->all;
+	const struct sb_place *p = first_place(list);
 	const char *at;
 
-	if (!list->count || list->sample_count < SB_SHARE_SAMPLES_LEAST)
+	if (!p || list->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	at = !p->file ? "" : sb_say(a, " (%s:%u)", sb_filename_of(p->file), p->line);
 	f->cause = sb_say(a, "%.0f %% of the %lld samples there were in '%s'%s%s%s%s", p->ratio * 100,

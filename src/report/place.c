@@ -25,7 +25,9 @@ static const char *without_module(const struct sb_place *p)
 
 void sb_place_text(const struct sb_place *p, struct sb_buf *out)
 {
-	if (p->file)
+	if (!p->line)
+		sb_buf_puts(out, p->function); /* what strobe did itself has no place */
+	else if (p->file)
 		sb_buf_printf(out, "%s (%s:%u)", without_module(p), base_name(p->file), p->line);
 	else
 		sb_buf_printf(out, "%s:%u", p->function, p->line);

@@ -86,6 +86,35 @@ def test_a_look_takes_every_threads_functions_and_lines(by_hand):
     assert b"test_sampling.py" in raw
 
 
+def calling(file):
+    """work(call): a function of a file of strobe's own."""
+    made = {}
+    exec(compile("def work(call, *args):\n    return call(*args)", os.path.join(os.path.dirname(strobe.__file__), file), "exec"), made)
+    return made["work"]
+
+
+def looks():
+    native.sampler_look(0)
+
+
+def test_what_strobe_does_itself_is_on_no_line_of_the_program(by_hand):
+    calling("_flops.py")(looks)  # with what it calls
+    calling("auto/asked.py")(native.sampler_look, 0)
+    done = by_hand()
+    mine = [frames for tid, frames in stacks(done) if tid == threading.get_native_id()]
+    assert mine == [[("strobe itself", 0)]] * 2
+    files = {done.names[aux & 0xFFFFF]: payload for aux, payload in done.records[strobe_file.CODE_FILE]}
+    assert b"<strobe>" in struct.pack("<%dQ" % len(files["strobe itself"]), *files["strobe itself"])
+
+
+def test_what_stands_between_the_program_and_its_call_is_left_out(by_hand):
+    calling("auto/modules.py")(looks)
+    [frames] = [frames for tid, frames in stacks(by_hand()) if tid == threading.get_native_id()]
+    names = [name for name, _ in frames]
+    assert names[:2] == ["test_sampling.looks", "test_sampling.test_what_stands_between_the_program_and_its_call_is_left_out"]
+    assert not any("work" in name for name in names)
+
+
 def test_functions_are_bounded(by_hand):
     for i in range(8300):
         exec(compile("look(0)", "made%d.py" % i, "exec"), {"look": native.sampler_look})
@@ -197,6 +226,28 @@ def test_long_garbage_collections_are_events_and_all_are_counted(program):
     assert done.counters["strobe.gc_count"] == 2
     assert done.counters["strobe.gc_ns"] == 999_999 + 2_500_000
     assert done.counters["strobe.gc_objects"] == 73
+
+
+def test_a_collection_inside_strobes_own_work_is_not_the_programs(program):
+    done = program("""
+        import gc, os, strobe
+        from strobe._core import native
+        gc.disable()
+        strobe.start(config={"generate_final_report": False})
+        def collect(begin_ns, collected):
+            native.sampler_clock(begin_ns)
+            native.garbage_seen("start", {"generation": 2, "collected": 0, "uncollectable": 0})
+            native.sampler_clock(begin_ns + 2_500_000)
+            native.garbage_seen("stop", {"generation": 2, "collected": collected, "uncollectable": 0})
+        made = {}
+        exec(compile("def work(call, *args): call(*args)", os.path.join(os.path.dirname(strobe.__file__), "_holders.py"), "exec"), made)
+        made["work"](collect, 5_000_000_000, 1)
+        collect(6_000_000_000, 70)
+        strobe.stop()
+    """).recordings[0]
+    events = [attributes(done, payload[2:]) for name, payload in done.of(strobe_file.EVENT) if name == "garbage collection"]
+    assert [event["collected"] for event in events] == [70]
+    assert done.counters["strobe.gc_count"] == 1 and done.counters["strobe.gc_objects"] == 70
 
 
 def test_the_sampler_is_on_by_default(program):

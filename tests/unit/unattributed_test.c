@@ -154,6 +154,37 @@ static void little_unattributed_time_is_not_listed(void **state)
 }
 
 /* One look at a function is no share of the time: neither the advice nor a table says one. */
+/* Most of the time: it is listed with its share, and the advice names the program's own function. */
+static void what_strobe_did_itself_has_a_row_and_is_no_cause(void **state)
+{
+	struct sb_text_options options = { 0 };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 150 * 1000 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t own, line = 0;
+
+	synthetic_open(&s);
+	files(&s);
+	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
+	for (uint64_t i = 0; i < 10; i++)
+		see(&s, 5100 + i * 100, 100, "pipe.prepare", false);
+	own = sb_builder_name(s.b, "strobe itself", NULL);
+	sb_builder_code_file(s.b, own, "<strobe>");
+	for (uint64_t i = 0; i < 20; i++)
+		sb_builder_stack_sample(s.b, (6200 + i * 150) * MS, &sample, &own, &line, 1);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_string_equal(m->unattributed.run.all[0].function, "strobe itself");
+	assert_non_null(strstr(finding(m, "unattributed")->cause, "'pipe.prepare'"));
+	assert_null(strstr(finding(m, "unattributed")->suggestion, "strobe itself"));
+	for (size_t i = 0; i < m->advice.count; i++)
+		assert_null(m->advice.all[i].cause ? strstr(m->advice.all[i].cause, "strobe itself") : NULL);
+	assert_int_equal(sb_report_text(m, &options, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "strobe itself"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void few_samples_tell_no_share(void **state)
 {
 	struct sb_text_options options = { 0 };
@@ -285,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_one_row_whatever_it_had_called),
 		cmocka_unit_test(the_text_names_the_functions),
 		cmocka_unit_test(little_unattributed_time_is_not_listed),
+		cmocka_unit_test(what_strobe_did_itself_has_a_row_and_is_no_cause),
 		cmocka_unit_test(few_samples_tell_no_share),
 		cmocka_unit_test(a_sampled_run_is_not_told_to_sample),
 		cmocka_unit_test(without_generations_the_run_is_asked),
