@@ -183,13 +183,21 @@ def say():
     most = min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
     forget()
     try:
+        begin_s, before = time.monotonic(), _highest_bytes()
         with own_section("counting FLOPs"), unseen():
             _load(sys.modules["torch"])
             until = _now() + most
             for shape in shapes:
                 _count(shape, until)
+        native.event("strobe.own_memory", before_bytes=before, after_bytes=_highest_bytes(), duration_s=time.monotonic() - begin_s)
     except Exception:
         _faults.count("counting FLOPs")
+
+
+def _highest_bytes():
+    """Of the process's resident memory, until now."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
 
 
 def _load(torch):

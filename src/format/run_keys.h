@@ -57,6 +57,9 @@
 
 /* an event: a part of what a device's memory held. at, component, bytes, dtype, device */
 #define SB_EVENT_RESIDENT "strobe.resident"
+/* an event: strobe's own counting at the end is done. before_bytes, after_bytes (the process's highest resident memory until
+ * then), duration_s */
+#define SB_EVENT_OWN_MEMORY "strobe.own_memory"
 /* an event: memory ran out. requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, device, file, line */
 #define SB_EVENT_OUT_OF_MEMORY "out_of_memory"
 

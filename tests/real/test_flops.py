@@ -106,7 +106,7 @@ def counted(monkeypatch, calls, seconds_each):
 
     monkeypatch.setattr(_flops, "_now", lambda: now[0])
     monkeypatch.setattr(_flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
-    monkeypatch.setattr(_flops, "native", type("Native", (), {"recording": staticmethod(lambda: True)}))
+    monkeypatch.setattr(_flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
     _flops.forget()
     models = [Model(number) for number, _ in enumerate(calls)]
     for model, count in zip(models, calls):

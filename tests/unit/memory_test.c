@@ -207,6 +207,53 @@ static void a_peak_between_two_samples_is_the_highest_in_the_text_too(void **sta
 	synthetic_done(&s);
 }
 
+/* strobe counts FLOPs when the program is over: 110 MB of sympy are not the program's peak. */
+static void what_strobe_took_at_the_end_is_no_peak_of_the_programs(void **state)
+{
+	static const char *const process[] = { "rss_mb" };
+	struct strobe_attr highest = { SB_RUN_PEAK_RSS_BYTES, STROBE_TYPE_INT, { .i = 660 * MIB } };
+	struct strobe_attr own[] = { { "before_bytes", STROBE_TYPE_INT, { .i = 552 * MIB } },
+		{ "after_bytes", STROBE_TYPE_INT, { .i = 660 * MIB } },
+		{ "duration_s", STROBE_TYPE_FLOAT, { .f = 2.5 } } };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t rss;
+
+	synthetic_open(&s);
+	rss = sb_builder_schema(s.b, "process", -1, process, 1);
+	for (uint64_t t = 0; t <= 10; t++) /* with a second process of 50 MB beside it */
+		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ t < 8 ? 580 : 700 }, 1);
+	sb_builder_event(s.b, 10 * SECOND, SB_EVENT_OWN_MEMORY, 0, own, 3);
+	sb_builder_meta(s.b, SB_META_RUN, &highest);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->memory.rss_peak_bytes, 580.0 * MIB, 1);
+	assert_near(m->session.peak_rss_bytes, 580.0 * MIB, 1);
+	assert_int_equal(m->events.count, 0); /* it is no event of the program's */
+	assert_int_equal(sb_report_text(m, NULL, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "580.0  MB"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* One that is larger than the process that counted keeps its peak. */
+static void the_peak_of_another_process_stays(void **state)
+{
+	struct strobe_attr highest = { SB_RUN_PEAK_RSS_BYTES, STROBE_TYPE_INT, { .i = 2000 * MIB } };
+	struct strobe_attr own[] = { { "before_bytes", STROBE_TYPE_INT, { .i = 552 * MIB } },
+		{ "after_bytes", STROBE_TYPE_INT, { .i = 660 * MIB } },
+		{ "duration_s", STROBE_TYPE_FLOAT, { .f = 2.5 } } };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 10 * SECOND, SB_EVENT_OWN_MEMORY, 0, own, 3);
+	sb_builder_meta(s.b, SB_META_RUN, &highest);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->session.peak_rss_bytes, 2000.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
 static void the_memory_log_is_json_with_one_decimal(void **state)
 {
 	struct sb_buf out = { 0 };
@@ -252,6 +299,8 @@ int main(void)
 		cmocka_unit_test(strobes_own_work_is_never_where_the_peak_was),
 		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
 		cmocka_unit_test(a_peak_between_two_samples_is_the_highest_in_the_text_too),
+		cmocka_unit_test(what_strobe_took_at_the_end_is_no_peak_of_the_programs),
+		cmocka_unit_test(the_peak_of_another_process_stays),
 		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),
 	};
 

@@ -32,14 +32,14 @@ static void traffic_row(struct sb_buf *out, const struct sb_series *s, const cha
 				       : "kB/s");
 }
 
-/* Samples may miss a short peak: the highest is what the system says. */
+/* Samples may miss a short peak, and see what strobe took at the end: the highest is what the memory panel has. */
 static void rss_row(struct sb_buf *out, const struct sb_series *process, double peak_bytes)
 {
 	const struct sb_series_column *c = sb_series_column_find(process, "rss_mb");
 
 	if (c)
 		sb_buf_printf(out, "    %-24s %10.1f %10.1f %10.1f  MB\n", "RAM of this run (RSS)",
-			c->stats.min, c->stats.mean, fmax(c->stats.max, peak_bytes / SB_MB));
+			c->stats.min, c->stats.mean, isnan(peak_bytes) ? c->stats.max : peak_bytes / SB_MB);
 }
 
 static void device_text(const struct sb_model *model, const struct sb_device *d, struct sb_buf *out)
