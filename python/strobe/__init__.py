@@ -8,18 +8,12 @@
 A fault in strobe never breaks the program it watches; while nothing records,
 every call costs next to nothing.
 """
-import importlib as _importlib
 import os as _os
 
 from ._core import (Loop, Section, Span, attrs, event, frames, frames_dropped, recording, run_dir, section, span,
                     thread_name, version as __version__)
-from ._arguments import add_arguments, profiled_iterations, start_from_arguments
-from ._history import memory_history
-from ._profile import profile
 from ._record import (alloc, block_record, blocks, cache, counter, duration, free, gauge, generation, iterations,
                       model, output, skip, snapshot, step_record, steps, streaming)
-from ._mlflow import log_to
-from ._report import Report, report
 from ._session import ConfigError, gpu_counters, gpu_trace, gpu_trace_keep, session, start, stop, tag
 
 __all__ = [
@@ -37,10 +31,18 @@ if _os.environ.get("STROBE_STAGE_LOG"):
     _stage_log.from_environment()
 
 
+_LATER = {"Report": "_report", "add_arguments": "_arguments", "log_to": "_mlflow", "memory_history": "_history", "profile": "_profile",
+          "profiled_iterations": "_arguments", "report": "_report", "start_from_arguments": "_arguments"}
+
+
 def __getattr__(name):
-    """strobe.nn and strobe.compat are loaded when they are first named."""
+    """What most programs do not use is loaded when it is first named: so strobe.nn and strobe.compat."""
+    from importlib import import_module
     if name in ("nn", "compat"):
-        return _importlib.import_module("." + name, __name__)
+        return import_module("." + name, __name__)
+    if name in _LATER:
+        globals()[name] = found = getattr(import_module("." + _LATER[name], __name__), name)
+        return found
     raise AttributeError("module 'strobe' has no attribute %r" % name)
 
 

@@ -3,7 +3,7 @@ import math
 import os
 import sys
 
-from . import _growth, _held, _sampling
+from . import _held, _sampling
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
@@ -45,6 +45,7 @@ class generation:
 
     def __exit__(self, kind, error, trace):
         result = self._zone.__exit__(kind, error, trace)
+        from . import _growth
         _growth.after_generation()
         return result
 

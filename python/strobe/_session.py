@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 
-from . import _config, _display, _faults, _flops, _torch, _tracks
+from . import _config, _display, _faults, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 
@@ -75,7 +75,9 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
 def _sample():
     from . import _growth, _sampling
     _growth.forget()
-    _flops.forget()
+    flops = sys.modules.get(__package__ + "._flops")
+    if flops is not None:
+        flops.forget()
     _sampling.forget()
     _sampling.start()
 
@@ -246,7 +248,9 @@ def _say_missing():
     history = sys.modules.get(__package__ + "._history")
     if history is not None:
         history.finish()
-    _flops.say()
+    flops = sys.modules.get(__package__ + "._flops")
+    if flops is not None:
+        flops.say()
     for say in (_faults.say, _torch.say_untimed):
         try:
             say(native)

@@ -1,7 +1,6 @@
 """What strobe needs from torch, taken only when the program itself has imported
 torch and initialised CUDA: the current stream's address, and dynamo's promise
 to leave sections alone."""
-import functools
 import os
 import sys
 
@@ -78,6 +77,7 @@ def _loaded_driver():
 def _yield_to_profiler(profiler, yield_to):
     """CUPTI serves one: a GPU trace of ours ends where torch.profiler starts. Were it
     refused once, it would see no kernel for the rest of the process."""
+    import functools
     prepare = getattr(profiler, "_prepare_profiler", None)
     if prepare is None or hasattr(prepare, "__wrapped__"):
         return

@@ -49,6 +49,17 @@ def test_every_module_is_there_compiled_and_copying_does_not_make_it_stale():
         assert head[8:] == importlib.util.source_hash(source), path
 
 
+def test_what_few_programs_use_is_loaded_when_it_is_named():
+    code = """import sys, strobe
+later = ["strobe._" + name for name in ("arguments", "caches", "computed", "flops", "growth", "history", "kinds", "mlflow", "profile", "report", "residency")]
+print([name for name in later if name in sys.modules])
+print(all(callable(getattr(strobe, name)) for name in strobe.__all__ if name not in ("ConfigError",)))
+print(strobe.profile.__module__, strobe.Report.__module__, vars(strobe)["report"] is strobe.report)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.splitlines() == ["[]", "True", "strobe._profile strobe._report True"]
+
+
 def test_importing_strobe_imports_nothing_heavy():
     code = "import sys, strobe; print(sorted(set(sys.modules) & {'torch', 'numpy', 'yaml', 'asyncio', 'subprocess'}))"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
