@@ -84,6 +84,8 @@ def note(module, args, kwargs):
     module = uncompiled(module)
     torch = sys.modules["torch"]
     kind, component = _kinds.kind_of(module), _components.name(module)
+    if kind is None:
+        return None
     key = (kind, component, _signature(torch, args), _signature(torch, kwargs))
     known = _shapes.get(key)
     if known is None:

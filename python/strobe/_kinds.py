@@ -5,6 +5,7 @@ import weakref
 PARTS_MOST = 20000  # of a model with more, each one is a kind of its own
 DTYPES_MOST = 64    # parts whose dtype is looked at, beside a configuration
 MODELS_MOST = 1000  # that are remembered at once
+KINDS_MOST = 128    # then no new model is looked at
 PLAIN = (bool, int, float, str, tuple, type(None))
 
 _kinds = {}         # what a kind looks like -> Kind
@@ -17,9 +18,12 @@ class Kind:
 
 
 def kind_of(module):
+    """None: there are too many kinds already."""
     known = _of.get(id(module))
     if known is not None and known[0]() is module:
         return known[1]
+    if len(_kinds) >= KINDS_MOST:
+        return None
     if len(_of) >= MODELS_MOST:
         _of.clear()
     kind = _kinds.setdefault(_looks(module), Kind())

@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import types
 
 import pytest
 
@@ -447,49 +446,6 @@ def test_what_a_pipeline_asks_for_is_read_ever_less_often(monkeypatch):
     for count[0] in range(1, 41):
         diffusers._tell_asked(pipeline)
     assert told == [1, 2, 3, 4, 5, 6, 7, 8, 16, 32]
-
-
-def test_pipelines_that_are_made_anew_are_read_as_often_as_half_a_percent_of_the_time_allows(monkeypatch):
-    from strobe import _share
-    from strobe.auto.frameworks import diffusers
-
-    class Pipeline:
-        components = {}
-    told, now = [], [1000.0]
-    monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[0]))
-    monkeypatch.setattr(diffusers, "_telling", _share.Share(200))
-    monkeypatch.setattr(diffusers, "_pipelines", 0)
-    monkeypatch.setattr(diffusers.asked, "tell_versions", lambda: None)
-
-    def tell(components):
-        told.append(number)
-        now[0] += 0.002
-    monkeypatch.setattr(diffusers.asked, "tell", tell)
-    for number in range(1, 41):
-        diffusers._tell_asked(Pipeline())
-        now[0] += 0.1
-    assert told == [*range(1, 9), 12, 16, 20, 24, 28, 32, 36, 40]
-
-
-def test_a_pipeline_made_anew_of_the_same_classes_is_known():
-    from strobe.auto.frameworks import diffusers
-
-    class Pipeline:
-        def __init__(self, part):
-            self.part = part
-    assert [diffusers._is_known(Pipeline(part)) for part in (1, 2, "other", 3)] == [False, True, False, True]
-
-
-def test_parts_of_a_component_are_named_when_one_is_asked_for(torch):
-    from strobe.auto import modules
-    whole = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    modules.name_component_with_parts(whole, "transformer")
-    assert id(whole[0]) not in modules._component_of
-    assert modules.component_name(whole) == "transformer" and id(whole[0]) not in modules._component_of
-    assert modules.component_name(whole[0]) == "transformer" and modules.component_name(torch.nn.ReLU()) == "ReLU"
-    keys = {id(one) for one in whole.modules()}
-    del whole
-    assert not keys & set(modules._component_of) and not modules._closed
 
 
 def test_a_pipeline_that_was_called_before_looks_for_no_new_class(monkeypatch):

@@ -83,3 +83,15 @@ def test_a_model_of_a_kind_with_one_that_is_gone_is_counted_itself(torch):
     shape, = _flops._shapes.values()
     _flops.forget()
     assert shape.kind.model() is living and shape.calls == 2
+
+
+def test_models_that_are_all_unlike_are_not_remembered_for_ever(torch):
+    from strobe import _kinds
+    _flops.forget()
+    for number in range(3 * _kinds.KINDS_MOST):
+        model = torch.nn.ReLU()
+        model.number = number
+        _flops.note(model, (torch.zeros(1),), {})
+    counts = len(_kinds._kinds), len(_kinds._of), len(_flops._shapes)
+    _flops.forget()
+    assert counts[0] == _kinds.KINDS_MOST and counts[1] <= 1 and counts[2] == _flops.SHAPES_MOST

@@ -1,0 +1,45 @@
+"""Pipelines that are made anew for each video: what strobe finds out once, and how often it looks again."""
+import types
+
+
+def test_pipelines_that_are_made_anew_are_read_as_often_as_half_a_percent_of_the_time_allows(monkeypatch):
+    from strobe import _share
+    from strobe.auto.frameworks import diffusers
+
+    class Pipeline:
+        components = {}
+    told, now = [], [1000.0]
+    monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[0]))
+    monkeypatch.setattr(diffusers, "_telling", _share.Share(200))
+    monkeypatch.setattr(diffusers, "_pipelines", 0)
+    monkeypatch.setattr(diffusers.asked, "tell_versions", lambda: None)
+
+    def tell(components):
+        told.append(number)
+        now[0] += 0.002
+    monkeypatch.setattr(diffusers.asked, "tell", tell)
+    for number in range(1, 41):
+        diffusers._tell_asked(Pipeline())
+        now[0] += 0.1
+    assert told == [*range(1, 9), 12, 16, 20, 24, 28, 32, 36, 40]
+
+
+def test_a_pipeline_made_anew_of_the_same_classes_is_known():
+    from strobe.auto.frameworks import diffusers
+
+    class Pipeline:
+        def __init__(self, part):
+            self.part = part
+    assert [diffusers._is_known(Pipeline(part)) for part in (1, 2, "other", 3)] == [False, True, False, True]
+
+
+def test_parts_of_a_component_are_named_when_one_is_asked_for(torch):
+    from strobe import _components
+    whole = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    _components.set_name_with_parts(whole, "transformer")
+    assert id(whole[0]) not in _components._name_of
+    assert _components.name(whole) == "transformer" and id(whole[0]) not in _components._name_of
+    assert _components.name(whole[0]) == "transformer" and _components.name(torch.nn.ReLU()) == "ReLU"
+    keys = {id(one) for one in whole.modules()}
+    del whole
+    assert not keys & set(_components._name_of) and not _components._closed
