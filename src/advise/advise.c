@@ -209,6 +209,22 @@ static void place_all(struct sb_advisor *a)
 	}
 }
 
+/* A finding that measures and blames nothing says so. Last: rules ask which findings have a cause. */
+static void say_no_cause(struct sb_model *model)
+{
+	for (size_t i = 0; i < model->advice.count; i++) {
+		struct sb_advice *f = &model->advice.all[i];
+
+		if (f->cause)
+			continue;
+		f->cause_open = true;
+		f->cause =
+			sb_rule_is_direction(f->id)
+				? "none by itself: it says where the time goes, and no other finding says why"
+				: "none by itself: what was measured is the issue";
+	}
+}
+
 int sb_advise(struct sb_model *model)
 {
 	struct sb_advisor a = {
@@ -233,6 +249,7 @@ int sb_advise(struct sb_model *model)
 	sb_bound_judge(model);
 	sb_bound_leave_alone(model);
 	sb_next_find(model);
+	say_no_cause(model);
 	if (a.failed || model->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for advice");
 	return 0;

@@ -40,7 +40,8 @@ static const struct folding {
 	{ "disk_collapse", { IDLE, "slow_steps" } },
 	{ "hidden_sync", { IDLE, "unattributed", "stage_dominates", "copies" } },
 	{ "allocator_thrash", { IDLE, "unattributed" } },
-	{ "python_between_steps", { IDLE, "unattributed", "slow_steps", "stage_dominates" } },
+	{ "python_between_steps", { IDLE, "unattributed", "stage_dominates" } },
+	{ "between_generations", { "unattributed" } },
 	{ "slow_export", { IDLE, "unattributed", "stage_dominates" } },
 	{ "input_starved", { IDLE, "unattributed", "stage_dominates", "data_loading" } },
 	{ "repeated_work", { IDLE, "stage_dominates", "copies", "unattributed" } },
@@ -74,9 +75,14 @@ bool sb_rule_is_symptom(const char *id)
 	return is_one_of(symptoms, sizeof symptoms / sizeof *symptoms, id);
 }
 
+bool sb_rule_is_direction(const char *id)
+{
+	return is_one_of(directions, sizeof directions / sizeof *directions, id);
+}
+
 static bool is_foldable(const char *id)
 {
-	return sb_rule_is_symptom(id) || is_one_of(directions, sizeof directions / sizeof *directions, id);
+	return sb_rule_is_symptom(id) || sb_rule_is_direction(id);
 }
 
 bool sb_rule_is_startup(const char *id)
@@ -150,6 +156,16 @@ static double explained_s(const struct sb_advisor *a, const struct sb_advice *sy
 	return sum_s;
 }
 
+/* A line in one stage does not make another one long: where the finding has taken its place, that is not said. */
+static bool is_of_another_stage(
+	const struct sb_model *model, const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	const char *stage = cause->stage ? cause->stage : cause->where.stage;
+
+	return !strcmp(symptom->id, "stage_dominates") && symptom->stage &&
+	       (!stage || !is_inside(model, stage, symptom->stage));
+}
+
 static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
 {
 	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
@@ -162,6 +178,10 @@ static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const st
 	ids[cause->explain_count++] = symptom->id;
 	cause->explains = ids;
 	part = cause->rank_s / (symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s);
+	if (!strcmp(symptom->id, "slow_steps")) { /* whether it was there in these very steps is not known */
+		cause->evidence = sb_say(a, "%s; it may be why %s", cause->evidence, symptom->issue);
+		return;
+	}
 	cause->evidence = part >= NEARLY_ALL ? sb_say(a, "%s; it is why %s", cause->evidence, symptom->issue)
 					     : sb_say(a, "%s; it is %.*f %% of this: %s", cause->evidence,
 						       part < 0.0995 ? 1 : 0, 100 * part, symptom->issue);
@@ -175,7 +195,7 @@ static void fold(struct sb_advisor *a, const struct sb_advice *symptom)
 	for (size_t i = 0; i < a->found.count; i++)
 		if (accounts_for(a->model, &all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
 			most = &all[i];
-	if (most)
+	if (most && !is_of_another_stage(a->model, most, symptom))
 		name_symptom(a, most, symptom);
 }
 

@@ -10,6 +10,8 @@ struct sb_advisor;
  * says that no cause was found, and what to record to find it. */
 void sb_fold_symptoms(struct sb_advisor *a);
 bool sb_rule_is_symptom(const char *id);
+/* True if it only says where the time goes. */
+bool sb_rule_is_direction(const char *id);
 /* True if its time is spent before the first generation. */
 bool sb_rule_is_startup(const char *id);
 

@@ -116,7 +116,10 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 		hot.total_s += l->total_s;
 		hot.generation_s += l->generation_s;
 		hot.step_s += l->step_s;
+		hot.among_s += l->among_s;
 		hot.outside_s += l->outside_s;
+		hot.warm_count += l->warm_count;
+		hot.outside_count += l->outside_count;
 		hot.sample_count += l->sample_count;
 		hot.from_s = fmin(hot.from_s, l->from_s);
 		hot.to_s = fmax(hot.to_s, l->to_s);

@@ -20,8 +20,8 @@ enum sb_doing sb_hot_doing(const struct sb_line *line);
 /* Lines of one function that match, added up. */
 struct sb_hot {
 	const struct sb_line *line; /* the largest of them; NULL: none matches */
-	double total_s, generation_s, step_s, outside_s, from_s, to_s;
-	uint64_t sample_count;
+	double total_s, generation_s, step_s, among_s, outside_s, from_s, to_s; /* as of a line */
+	uint64_t sample_count, warm_count, outside_count;
 };
 /* The function whose matching lines took most time. */
 struct sb_hot sb_hot_find(

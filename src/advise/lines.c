@@ -25,6 +25,27 @@ static bool is_sampled_enough(const struct sb_model *model, const struct sb_hot 
 	return hot->line && (double)hot->sample_count >= least;
 }
 
+/* Parts of the same time: what was sampled in the warm generations beside what these took; what lies outside of them
+ * by itself. */
+static const char *seen_words(struct sb_advisor *a, const struct sb_hot *hot)
+{
+	const char *inside = sb_say(a, "%s in %llu samples, of %s of generations%s",
+		sb_say_seconds(a, hot->generation_s), (unsigned long long)hot->warm_count,
+		sb_say_seconds(a, sb_weigh_work_s(a->model)),
+		sb_weigh_leaves_first_out(a->model) ? " after the first" : "");
+	const char *outside = sb_say(a, "%s in %llu samples outside of the generations, beside %s of them",
+		sb_say_seconds(a, hot->outside_s), (unsigned long long)hot->outside_count,
+		sb_say_seconds(a, sb_weigh_work_s(a->model)));
+
+	if (hot->generation_s > 0 && hot->outside_s > 0)
+		return sb_say(a, "%s; %s", inside, outside);
+	if (hot->outside_s > 0)
+		return outside;
+	return hot->generation_s > 0 ? inside
+				     : sb_say(a, "%s in %llu samples", sb_say_seconds(a, hot->total_s),
+					       (unsigned long long)hot->sample_count);
+}
+
 /* A finding on the hottest lines of one kind. gain_s NAN: their time. */
 static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot, double gain_s,
 	enum sb_confidence sure, const char *issue)
@@ -34,10 +55,8 @@ static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot
 
 	if (!is_sampled_enough(a->model, hot) || !(percent > a->limit))
 		return NULL;
-	f = sb_advisor_find(a, percent, gain_s, issue,
-		sb_say(a, "%s in %llu samples of %s of generations", sb_say_seconds(a, hot->total_s),
-			(unsigned long long)hot->sample_count, sb_say_seconds(a, sb_weigh_work_s(a->model))));
-	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_BOUNDED, sure);
+	f = sb_advisor_find(a, percent, gain_s, issue, seen_words(a, hot));
+	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_ESTIMATED, sure);
 	sb_hot_place(f, hot);
 	sb_weigh_priority(a, f);
 	return f;
@@ -155,7 +174,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
 		doing == SB_DOES_ALLOCATE || doing == SB_DOES_COPY)
 		return false;
-	if (doing == SB_DOES_WRITE && !(l->step_s > 0))
+	if (doing == SB_DOES_WRITE && !(l->step_s > 0) && !(l->among_s > 0))
 		return false;
 	return doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model);
 }
@@ -175,7 +194,7 @@ static bool knows_calls(const struct sb_model *model)
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
-	double spent_s = fmax(hot.generation_s, hot.step_s), left_s;
+	double spent_s = hot.generation_s, left_s;
 	int64_t collections;
 	struct sb_advice *f;
 
@@ -187,7 +206,11 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			sb_weigh_percent(a->model, spent_s)));
 
-	if (f && sb_hot_doing(hot.line) == SB_DOES_WRITE)
+	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
+		f->suggestion =
+			"Leave fsync() to the end of the run: it waits for the disk each time, and the "
+			"step waits for it.";
+	else if (f && sb_hot_doing(hot.line) == SB_DOES_WRITE)
 		f->suggestion = "Write in a thread of its own, after the generation, or not at all: a step "
 				"waits for it.";
 	if (f && sb_hot_doing(hot.line) == SB_DOES_SLEEP)
@@ -197,27 +220,54 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 
 /* ---- what goes out and what comes in -------------------------------------- */
 
+static bool is_export_stage(const struct sb_line *l)
+{
+	return l->stage && sb_role_work(l->stage, 0) == STROBE_ROLE_EXPORT;
+}
+
 static bool is_export(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
-	bool stage = l->stage && sb_role_work(l->stage, 0) == STROBE_ROLE_EXPORT;
+	bool stage = is_export_stage(l);
 
-	if (!counts(l) || l->step_s > 0 ||
+	if (!counts(l) || l->step_s > 0 || (!stage && l->among_s > 0) ||
 		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))
 		return false;
 	return stage || (doing == SB_DOES_WRITE && (l->generation_s > 0 || l->outside_s > 0));
 }
 
+/* Pictures and videos; a line that writes otherwise may write a log. */
+static bool writes_frames(const struct sb_line *l)
+{
+	static const char *const words[] = { "compress(", ".save(", "imwrite(", "export_to", "write_video(",
+		"append_data(", "mimsave(", "mimwrite(" };
+	static const char *const inner[] = { "PngImagePlugin.", "ImageFile.", "Image.save", "imageio" };
+
+	for (size_t i = 0; l->text && i < sizeof words / sizeof *words; i++)
+		if (strstr(l->text, words[i]))
+			return true;
+	for (size_t i = 0; l->inner && i < sizeof inner / sizeof *inner; i++)
+		if (strstr(l->inner, inner[i]))
+			return true;
+	return is_export_stage(l);
+}
+
 void sb_rule_slow_export(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_export);
+	const char *what = hot.line && writes_frames(hot.line) ? "writing the results" : "writing to files";
+	double spent_s = hot.generation_s + hot.outside_s;
+	struct sb_advice *f = find_hot(a, &hot, spent_s, SB_LIKELY,
+		hot.outside_s > hot.generation_s ? sb_say(a, "%s takes %s between the generations", what,
+							   sb_say_seconds(a, hot.outside_s))
+						 : sb_say(a, "%s takes %.0f %% of the generations", what,
+							   sb_weigh_percent(a->model, hot.generation_s)));
 
-	find_hot(a, &hot, hot.total_s, SB_LIKELY,
-		hot.outside_s > hot.generation_s
-			? sb_say(a, "writing the results takes %s between the generations",
-				  sb_say_seconds(a, hot.outside_s))
-			: sb_say(a, "writing the result takes %.0f %% of the generations",
-				  sb_weigh_percent(a->model, hot.total_s)));
+	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
+		f->suggestion = "Leave fsync() to the end of the run: it waits for the disk each time.";
+	else if (f && !writes_frames(hot.line))
+		f->suggestion = "Write in a thread of its own while the next generation runs, less often, or "
+				"not at all.";
 }
 
 static double first_begin_s(const struct sb_model *model)
@@ -235,9 +285,10 @@ static bool is_input(const struct sb_model *model, const struct sb_line *l)
 void sb_rule_input_starved(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_input);
-	struct sb_advice *f = find_hot(a, &hot, hot.total_s, SB_LIKELY,
+	double spent_s = hot.generation_s + hot.outside_s;
+	struct sb_advice *f = find_hot(a, &hot, spent_s, SB_LIKELY,
 		sb_say(a, "the generations wait for their input: %.0f %% beside their own time",
-			hot.total_s / sb_weigh_work_s(a->model) * 100));
+			spent_s / sb_weigh_work_s(a->model) * 100));
 
 	if (f)
 		f->stage = f->where.stage;

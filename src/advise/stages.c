@@ -1,4 +1,6 @@
 /* Rules about stages: where the time goes, compiling, loading, moving weights. */
+#include "advise/between.h"
+#include "advise/hot.h"
 #include "advise/rule.h"
 
 #include "base/filename.h"
@@ -183,6 +185,34 @@ static bool rows_are_left_out(const struct sb_model *model)
 	return false;
 }
 
+/* What no stage covers between two generations and after them: the generations do not show it. */
+static void find_unattributed_between(struct sb_advisor *a)
+{
+	double lost_s = sb_between_s(a->model), of_s = sb_between_of_s(a->model),
+	       percent = lost_s / of_s * 100;
+	const struct sb_line *line = sb_between_line(a->model);
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, NAN,
+		sb_say(a,
+			"%.1f %% of the time from the first generation to the last is in none of them and in "
+			"no stage",
+			percent),
+		sb_say(a, "%s of %s are unattributed, between the generations", sb_say_seconds(a, lost_s),
+			sb_say_seconds(a, of_s)));
+	if (!f)
+		return;
+	f->rank_s = lost_s * TENTH;
+	f->whole_s = lost_s;
+	if (!line)
+		return;
+	sb_finding_cause(f, sb_say(a, "most was sampled in %s", sb_hot_words(a, line)), SB_GAIN_ESTIMATED,
+		SB_POSSIBLE);
+	sb_finding_line(f, line->file, line->line);
+}
+
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -193,7 +223,11 @@ void sb_rule_unattributed(struct sb_advisor *a)
 	double wall_s = inside ? sum->generation_s : stages->wall_s, percent = lost_s / wall_s * 100;
 	struct sb_advice *f;
 
-	if (!stages->on_main || !(percent > a->limit))
+	if (!stages->on_main)
+		return;
+	if (inside)
+		find_unattributed_between(a);
+	if (!(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a, "%.1f %% of the %s belongs to no stage", percent,

@@ -24,7 +24,9 @@ static const struct sb_rule rules[] = {
 		  "kernels." },
 		sb_rule_stage_dominates },
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
-		  "more than this share of the wall time belongs to no stage",
+		  "more than this share of the generations, or of the time from the first to the last, "
+		  "belongs to "
+		  "no stage; without generations, of the wall time",
 		  "Put sections around what runs there." },
 		sb_rule_unattributed },
 	{ { "slow_steps", "diffusion", MEDIUM, HOURS, false, "slow_step_ratio", "ratio", 1.5, "steps",
@@ -272,9 +274,17 @@ static const struct sb_rule rules[] = {
 		  "of the generations",
 		  "Move it out of the loop, into a thread, or onto the GPU: the model waits meanwhile." },
 		sb_rule_python_between_steps },
+	{ { "between_generations", "cause", HIGH, HOURS, false, "between_generations_percent", "percent", 10,
+		  "sampled Python stacks and generations",
+		  "lines of one function, outside of all generations and after the first began, take more "
+		  "than "
+		  "this share of the generations' time",
+		  "Do it once before the loop, in a thread while the next generation runs, or with a library "
+		  "in place of a loop in Python: the pipeline waits meanwhile." },
+		sb_rule_between_generations },
 	{ { "slow_export", "cause", HIGH, HOURS, false, "export_percent", "percent", 10,
 		  "sampled Python stacks",
-		  "encoding and writing the result takes more than this share of the generations",
+		  "encoding or writing files takes more than this share of the generations",
 		  "Write in a thread or process of its own while the next video is made; use a faster format "
 		  "(H.264 by "
 		  "NVENC, PNG level 1, raw frames through a pipe)." },
@@ -295,8 +305,10 @@ static const struct sb_rule rules[] = {
 		sb_rule_garbage_collection },
 	/* ---- work that need not be ---- */
 	{ { "repeated_work", "cause", HIGH, HOURS, false, "repeated_percent", "percent", 5,
-		  "a text encode stage inside steps, or sampled Python stacks",
-		  "the same encoding or upload in every step takes more than this share of the generations",
+		  "a text encode or VAE stage, and sampled Python stacks",
+		  "text encoding, the VAE or an upload, called again in the steps or between them, takes "
+		  "more "
+		  "than this share of the generations",
 		  "Do it once, before the steps, and keep the result." },
 		sb_rule_repeated_work },
 	{ { "cfg_wasted", "cause", HIGH, HOURS, false, "cfg_percent", "percent", 5,

@@ -7,7 +7,26 @@
 
 #include <string.h>
 
-/* ---- the same text, encoded again ----------------------------------------- */
+/* ---- the text or the frames, encoded or decoded again ----------------------- */
+
+#define AGAIN_LEAST 3 /* calls in a generation */
+#define MOSTLY 0.5
+#define ALL_OF_IT 0.99
+
+/* What is called in steps or between them, and is needed once: the text is known before the first step, and the frames
+ * after the last. */
+static const struct once {
+	enum strobe_role work;
+	const char *again, *suggestion;
+} onces[] = {
+	{ STROBE_ROLE_TEXT_ENCODE, "the text is encoded again in the steps or between them",
+		"Encode it once, before the steps, and keep the result." },
+	{ STROBE_ROLE_VAE_DECODE, "the VAE decodes in the steps, not only after them",
+		"Decode once, after the last step; for a preview every tenth step will do, or a small model "
+		"(TAESD), or the latents as colours." },
+	{ STROBE_ROLE_VAE_ENCODE, "the VAE encodes in the steps, not only before them",
+		"Encode it once, before the steps, and keep the result." },
+};
 
 static bool has_step_above(const struct sb_stages_panel *stages, const struct sb_stage *s)
 {
@@ -17,54 +36,96 @@ static bool has_step_above(const struct sb_stages_panel *stages, const struct sb
 	return false;
 }
 
-/* The text is known before the first step: encoding it inside steps gives the same result each time. */
-static const struct sb_stage *encoded_in_steps(const struct sb_model *model)
+static bool is_line_of(const struct sb_line *l, enum strobe_role work)
+{
+	return l->stage && sb_role_work(l->stage, 0) == work;
+}
+
+/* The share of such a stage's time that lies in steps or between two of them, as sampled. */
+static double among_steps(const struct sb_model *model, const struct sb_stage *s, enum strobe_role work)
+{
+	double among_s = 0, all_s = 0;
+
+	if (has_step_above(&model->stages, s))
+		return 1;
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+
+		among_s += is_line_of(l, work) ? l->among_s : 0;
+		all_s += is_line_of(l, work) ? l->generation_s : 0;
+	}
+	return all_s > 0 ? among_s / all_s : 0;
+}
+
+/* Blocks of frames are decoded as they come, which is what they are for. */
+static bool is_by_blocks(const struct sb_model *model, const struct once *once)
+{
+	return once->work != STROBE_ROLE_TEXT_ENCODE &&
+	       (model->diffusion.blocks > 0 || !(model->diffusion.steps > 0));
+}
+
+static const struct sb_stage *called_again(const struct sb_model *model, const struct once *once)
 {
 	const struct sb_stages_panel *stages = &model->stages;
 	const struct sb_stage *most = NULL;
 
-	for (size_t i = 0; i < stages->stage_count; i++) {
+	for (size_t i = 0; i < stages->stage_count && !is_by_blocks(model, once); i++) {
 		const struct sb_stage *s = &stages->stages[i];
+		double calls = (double)sb_stage_calls(s);
 
-		if (sb_role_work(s->name, 0) == STROBE_ROLE_TEXT_ENCODE && has_step_above(stages, s) &&
-			sb_stage_calls(s) > 2 * model->generations.total &&
-			(!most || s->covered_s > most->covered_s))
+		if (sb_role_work(s->name, 0) != once->work || !s->in_generation ||
+			calls < AGAIN_LEAST * (double)model->generations.total ||
+			(once->work != STROBE_ROLE_TEXT_ENCODE &&
+				calls < MOSTLY * (double)model->diffusion.steps))
+			continue;
+		if (among_steps(model, s, once->work) >= MOSTLY && (!most || s->covered_s > most->covered_s))
 			most = s;
 	}
 	return most;
 }
 
-/* The largest line inside a stage. */
-static const struct sb_line *line_in(const struct sb_model *model, const char *stage)
+/* The largest line of the program that such a stage was called from; where none was seen, of a library inside it. */
+static const struct sb_line *line_of(const struct sb_model *model, enum strobe_role work)
 {
-	for (size_t i = 0; i < model->lines.count; i++)
-		if (model->lines.all[i].stage && strcmp(model->lines.all[i].stage, stage) == 0)
-			return &model->lines.all[i];
-	return NULL;
+	const struct sb_line *inside = NULL, *own = NULL;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+
+		if (!is_line_of(l, work))
+			continue;
+		if (!l->library && !strstr(l->file, "-packages/") && l->among_s > (own ? own->among_s : 0))
+			own = l;
+		inside = inside ? inside : l;
+	}
+	return own ? own : inside;
 }
 
-static void find_encoding(struct sb_advisor *a)
+static void find_again(struct sb_advisor *a, const struct once *once)
 {
-	const struct sb_stage *s = encoded_in_steps(a->model);
-	double once = (double)a->model->generations.total / (s ? (double)sb_stage_calls(s) : 1), gain_s;
-	const struct sb_line *line = s ? line_in(a->model, s->name) : NULL;
+	const struct sb_stage *s = called_again(a->model, once);
+	double all = s ? (double)sb_stage_calls(s) : 1, share = s ? among_steps(a->model, s, once->work) : 0;
+	double needed = share > ALL_OF_IT ? (double)a->model->generations.total / all : 1 - share;
+	const struct sb_line *line = s ? line_of(a->model, once->work) : NULL;
+	double gain_s = s ? s->covered_s * fmax(0, 1 - needed) * sb_weigh_warm_share(a->model) : 0;
 	struct sb_advice *f;
 
-	gain_s = s ? s->covered_s * fmax(0, 1 - once) : 0;
-	if (!s || !(gain_s / sb_weigh_work_s(a->model) * 100 > a->limit))
+	if (!s || !(sb_weigh_percent(a->model, gain_s) > a->limit))
 		return;
-	f = sb_advisor_find(a, gain_s / sb_weigh_work_s(a->model) * 100, gain_s,
-		sb_say(a, "'%s' runs in every step: %.0f %% of %s", s->name,
-			sb_weigh_percent(a->model, s->covered_s), sb_weigh_words(a->model)),
-		sb_say(a, "%lld calls in %lld generations, %s in all", (long long)sb_stage_calls(s),
-			(long long)a->model->generations.total, sb_say_seconds(a, s->covered_s)));
+	f = sb_advisor_find(a, sb_weigh_percent(a->model, gain_s), gain_s,
+		sb_say(a, "'%s' runs again and again in the steps: %.0f %% of %s", s->name,
+			sb_weigh_percent(a->model, gain_s), sb_weigh_words(a->model)),
+		sb_say(a, "%lld calls in %lld generations with %lld steps, %s in all",
+			(long long)sb_stage_calls(s), (long long)a->model->generations.total,
+			(long long)a->model->diffusion.steps, sb_say_seconds(a, s->covered_s)));
 	sb_finding_cause(f,
-		line ? sb_say(a, "the text is encoded again in each step: %s", sb_hot_words(a, line))
-		     : sb_say(a, "the text is encoded again in each step, by '%s'", s->name),
+		line ? sb_say(a, "%s: %s", once->again, sb_hot_words(a, line))
+		     : sb_say(a, "%s, by '%s'", once->again, s->name),
 		SB_GAIN_MEASURED, SB_LIKELY);
 	if (!f)
 		return;
 	f->stage = s->name;
+	f->suggestion = once->suggestion;
 	if (line)
 		sb_finding_line(f, line->file, line->line);
 	sb_weigh_priority(a, f);
@@ -101,7 +162,8 @@ static void find_upload(struct sb_advisor *a)
 
 void sb_rule_repeated_work(struct sb_advisor *a)
 {
-	find_encoding(a);
+	for (size_t i = 0; i < sizeof onces / sizeof *onces; i++)
+		find_again(a, &onces[i]);
 	find_upload(a);
 }
 

@@ -21,6 +21,11 @@ double sb_weigh_work_s(const struct sb_model *model)
 	return model->summary.generation_s > 0 ? model->summary.generation_s : model->stages.wall_s;
 }
 
+bool sb_weigh_leaves_first_out(const struct sb_model *model)
+{
+	return !model->generations.whole_run && model->generations.count >= SB_WARM_LEAST;
+}
+
 const char *sb_weigh_words(const struct sb_model *model)
 {
 	if (!model->generations.whole_run)
@@ -33,12 +38,11 @@ double sb_weigh_percent(const struct sb_model *model, double seconds)
 	return fmin(100, seconds / sb_weigh_work_s(model) * 100);
 }
 
-/* Of the generations, those whose time sb_weigh_work_s adds up. */
-static double warm_share(const struct sb_model *model)
+double sb_weigh_warm_share(const struct sb_model *model)
 {
 	double count = (double)model->generations.count;
 
-	return !model->generations.whole_run && count >= SB_WARM_LEAST ? (count - 1) / count : 1;
+	return sb_weigh_leaves_first_out(model) ? (count - 1) / count : 1;
 }
 
 double sb_weigh_traced_steps(const struct sb_model *model)
@@ -121,7 +125,7 @@ bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)
 	for (size_t i = 0; i < s->kernel_share_count; i++)
 		kernels += (double)s->kernels[i].count;
 	*out_step = (struct sb_weigh_step){ .traced_count = traced,
-		.warm_count = (double)steps->all.count * warm_share(model),
+		.warm_count = (double)steps->all.count * sb_weigh_warm_share(model),
 		.took_s = steady_s(steps),
 		.busy_s = s->gpu_busy_s / traced,
 		.kernel_count = kernels / traced,

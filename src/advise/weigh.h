@@ -7,6 +7,10 @@
 /* Time of the warm generations (all but the first, of three or more); where none is marked, of the run after its
  * start-up. */
 double sb_weigh_work_s(const struct sb_model *model);
+/* True if that is without the first generation, which is cold. */
+bool sb_weigh_leaves_first_out(const struct sb_model *model);
+/* Of the generations, the share whose time sb_weigh_work_s adds up. */
+double sb_weigh_warm_share(const struct sb_model *model);
 /* What that time is, in words: "the generations", "the run", "the time after the start-up". */
 const char *sb_weigh_words(const struct sb_model *model);
 /* What of that some seconds are, in percent. Several threads may spend more together: a share is never above 100. */

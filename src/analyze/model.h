@@ -155,7 +155,8 @@ struct sb_advice {
 	const char *id, *category;
 	const char *priority; /* "high", "medium", "low" */
 	const char *issue, *suggestion, *evidence;
-	const char *cause; /* names the thing; of a symptom "cause not found: …"; NULL: the issue says it */
+	const char *cause; /* names the thing; of a symptom "cause not found: …" */
+	bool cause_open; /* it names no thing: the issue is all that is known */
 	const char *effort; /* "< 1 day", "2-3 days", "1-2 weeks" */
 	double saves_s; /* NAN: not computable */
 	const char *basis; /* of saves_s: "measured", "bounded", "estimated"; NULL with NAN */

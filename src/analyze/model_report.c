@@ -217,32 +217,30 @@ static const struct sb_field where_rows[] = {
 static SB_FIELDS(where, sb_advice_where, "FindingPlace", "Where a finding is to be seen.");
 
 SB_FIELD_WHEN(has_threshold, sb_advice, it->threshold_key)
-SB_FIELD_WHEN(has_place, sb_advice,
-	it->where.stage || it->where.file || it->where.module || it->where.kernel || it->where.panel ||
-		it->where.to_s > 0)
-
 static const struct sb_field advice_rows[] = {
 	SB_FIELD(sb_advice, id, "id", SB_ALWAYS, "of the finding, see docs/advice.md"),
 	SB_FIELD(sb_advice, category, "category", SB_ALWAYS, "what it is about"),
 	SB_FIELD_NAMED(sb_advice, priority, "priority", SB_ALWAYS, priorities, "by what it could save"),
 	SB_FIELD(sb_advice, issue, "issue", SB_ALWAYS, "what is wrong"),
-	SB_FIELD(sb_advice, cause, "cause", SB_KNOWN,
+	SB_FIELD(sb_advice, cause, "cause", SB_ALWAYS,
 		"names what does it: a function, file:line, module, setting or kernel; of a symptom \"cause "
 		"not "
-		"found: …\""),
-	SB_FIELD_STRUCT(sb_advice, where, "where", SB_KNOWN, where, "where to look", .when = has_place),
+		"found: …\", of a measurement \"none by itself: …\""),
+	SB_FIELD_STRUCT(
+		sb_advice, where, "where", SB_ALWAYS, where, "where to look; empty: nowhere in particular"),
 	SB_FIELD(sb_advice, suggestion, "suggestion", SB_ALWAYS, "what to do"),
 	SB_FIELD(sb_advice, evidence, "evidence", SB_ALWAYS, "what was seen, with its numbers and units"),
 	SB_FIELD_NAMED(sb_advice, effort, "effort", SB_ALWAYS, efforts, "how much work it is"),
 	SB_FIELD(sb_advice, saves_s, "gain_s", SB_KNOWN,
-		"seconds of this run it could save, where that can be computed"),
+		"seconds of this run it could save; absent together with gain_basis where that cannot be "
+		"computed"),
 	SB_FIELD_NAMED(sb_advice, basis, "gain_basis", SB_KNOWN, bases,
 		"measured: taken from this run; bounded: at most that; estimated: by a factor or from a "
 		"sample"),
 	SB_FIELD_NAMED(
-		sb_advice, confidence, "confidence", SB_KNOWN, confidences, "that the cause is the cause"),
-	SB_FIELD_ARRAY(sb_advice, explains, explain_count, "explains", SB_KNOWN,
-		"ids of the symptoms it accounts for; they are folded under it"),
+		sb_advice, confidence, "confidence", SB_ALWAYS, confidences, "that the cause is the cause"),
+	SB_FIELD_ARRAY(sb_advice, explains, explain_count, "explains", SB_ALWAYS,
+		"ids of the symptoms it accounts for; they are folded under it; empty: none"),
 	SB_FIELD(sb_advice, startup, "startup", SB_SET, "it costs the start, not the warm generations"),
 	SB_FIELD(sb_advice, stage, "subject", SB_KNOWN, "the stage it is about"),
 	SB_FIELD(sb_advice, value, "measured_value", SB_KNOWN, "what was compared with the threshold",

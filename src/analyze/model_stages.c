@@ -336,6 +336,10 @@ static const struct sb_field sb_line_fields_rows[] = {
 	SB_FIELD(sb_line, generation_s, "generation_s", SB_ALWAYS,
 		"of that inside generations; of three or more without the first, which is cold"),
 	SB_FIELD(sb_line, step_s, "step_s", SB_ALWAYS, "of that inside the steps of these generations"),
+	SB_FIELD(sb_line, among_s, "among_steps_s", SB_SET,
+		"inside these generations, from the first step's begin to the last one's: in a step or "
+		"between "
+		"two"),
 	SB_FIELD(sb_line, outside_s, "outside_s", SB_SET, "outside all generations, after the first began"),
 	SB_FIELD(sb_line, sample_count, "sample_count", SB_ALWAYS, "how often it was seen"),
 };

@@ -300,9 +300,13 @@ struct sb_lines_panel {
 		const char *stage; /* the innermost; NULL: none */
 		bool between; /* that stage is a generation or a step itself: none of its parts */
 		bool main; /* on the main thread */
+		bool library; /* no frame of the stack is the program's: function and file are a library's */
 		double total_s; /* what its samples weigh */
 		double generation_s, step_s; /* of that inside warm generations, inside their steps */
+		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began */
+		double outside_from_s, outside_to_s; /* when; INFINITY and 0: never */
+		uint64_t warm_count, outside_count; /* samples of generation_s, of outside_s */
 		double from_s, to_s;
 		uint64_t sample_count;
 	} * all; /* the largest in generations and between them first */

@@ -236,6 +236,25 @@ def generation_s(report):
     return report.get("summary", {}).get("generation_s")
 
 
+def loop_s(report):
+    """From the first generation to the last, with what lies between them."""
+    made = report.get("generations", {}).get("items", [])
+    return made[-1]["start_s"] + made[-1]["wall_s"] - made[0]["start_s"] if made else None
+
+
+def time_of(problem, report):
+    return loop_s(report) if "between_generations" in problem["ids"] else generation_s(report)
+
+
+ALWAYS = ("id", "priority", "issue", "cause", "where", "suggestion", "evidence", "effort", "confidence", "explains")
+
+
+def lacking(report):
+    """Keys that a finding has to have and has not; gain_s and gain_basis come together or not at all."""
+    made = ["%s: %s" % (f["id"], key) for f in report["recommendations"] for key in ALWAYS if not isinstance(f.get(key), (str, dict, list))]
+    return made + ["%s: gain_basis" % f["id"] for f in report["recommendations"] if ("gain_s" in f) != ("gain_basis" in f)]
+
+
 def row(problem, reports, measured):
     made = {"name": problem["name"], "healthy": problem["healthy"], "ids": problem["ids"], "needs": problem["needs"]}
     for variant, report in reports.items():
@@ -243,7 +262,7 @@ def row(problem, reports, measured):
             made[variant] = {"failed": report["failed"]}
             continue
         found = naming(problem, report)
-        made[variant] = {"generation_s": generation_s(report), "said": [short(f) for f in said(report)[:5]],
+        made[variant] = {"generation_s": time_of(problem, report), "lacking": lacking(report), "said": [short(f) for f in said(report)[:5]],
                          "named": found is not None, "gain_s": found.get("gain_s") if found else None}
     plain, fixed = (made.get(v, {}).get("generation_s") for v in ("plain", "fixed"))
     made["measured_s"] = measured.get(problem["name"], plain - fixed if plain is not None and fixed is not None else None)
@@ -352,6 +371,10 @@ def write(rows, path):
 
 
 def good_enough(rows, least):
+    lacks = [(r["name"], one["lacking"]) for r in rows for one in r.values() if isinstance(one, dict) and one.get("lacking")]
+    if lacks:
+        print("findings without a key:", lacks)
+        return False
     sick = [r["plain"] for r in rows if not r["healthy"] and "plain" in r]
     well = [r["plain"] for r in rows if r["healthy"] and "plain" in r]
     mended = [(r["ids"], r["fixed"]) for r in rows if "fixed" in r]

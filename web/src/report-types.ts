@@ -1208,6 +1208,7 @@ export type HotLine = {
   total_s: number; // what its samples weigh: the time since the sample before
   generation_s: number; // of that inside generations; of three or more without the first, which is cold
   step_s: number; // of that inside the steps of these generations
+  among_steps_s?: number; // inside these generations, from the first step's begin to the last one's: in a step or between two
   outside_s?: number; // outside all generations, after the first began
   sample_count: number; // how often it was seen
 };
@@ -1308,15 +1309,15 @@ export type Recommendation = {
   category: string; // what it is about
   priority: "high" | "medium" | "low"; // by what it could save
   issue: string; // what is wrong
-  cause?: string; // names what does it: a function, file:line, module, setting or kernel; of a symptom "cause not found: …"
-  where?: FindingPlace; // where to look
+  cause: string; // names what does it: a function, file:line, module, setting or kernel; of a symptom "cause not found: …", of a measurement "none by itself: …"
+  where: FindingPlace; // where to look; empty: nowhere in particular
   suggestion: string; // what to do
   evidence: string; // what was seen, with its numbers and units
   effort: "< 1 day" | "2-3 days" | "1-2 weeks"; // how much work it is
-  gain_s?: number; // seconds of this run it could save, where that can be computed
+  gain_s?: number; // seconds of this run it could save; absent together with gain_basis where that cannot be computed
   gain_basis?: "measured" | "bounded" | "estimated"; // measured: taken from this run; bounded: at most that; estimated: by a factor or from a sample
-  confidence?: "certain" | "likely" | "possible"; // that the cause is the cause
-  explains?: string[]; // ids of the symptoms it accounts for; they are folded under it
+  confidence: "certain" | "likely" | "possible"; // that the cause is the cause
+  explains: string[]; // ids of the symptoms it accounts for; they are folded under it; empty: none
   startup?: true; // it costs the start, not the warm generations
   subject?: string; // the stage it is about
   measured_value?: number; // what was compared with the threshold

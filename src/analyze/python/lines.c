@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { FRAMES = 16, SAMPLES_MAX = 1 << 16, LISTED = 48 };
-enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8 };
+enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8, AMONG_STEPS = 16 };
 
 struct sample {
 	struct sb_moment at;
@@ -24,7 +24,7 @@ struct sample {
 	uint32_t own; /* the frame that is blamed */
 };
 
-struct generation {
+struct generation { /* or a step */
 	uint32_t track;
 	int64_t begin_ns, end_ns;
 };
@@ -39,6 +39,8 @@ struct sampled {
 	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
 	struct generation *generations;
 	uint32_t generation_count, generation_capacity;
+	struct generation *steps;
+	uint32_t step_count, step_capacity;
 	struct sb_map file_of; /* name -> index of files */
 	const char **files;
 	uint32_t file_count, file_capacity;
@@ -135,6 +137,15 @@ static void see_generation(struct sampled *s, const struct sb_zone *z)
 	s->generations[s->generation_count++] = (struct generation){ z->track, z->begin_ns, z->end_ns };
 }
 
+static void see_step(struct sampled *s, const struct sb_zone *z)
+{
+	if (!SB_MAKE_ROOM(s->steps, s->step_count, s->step_capacity)) {
+		s->no_memory = true;
+		return;
+	}
+	s->steps[s->step_count++] = (struct generation){ z->track, z->begin_ns, z->end_ns };
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sampled *s = self;
@@ -149,6 +160,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		mark |= z->begin_ns <= s->first_ns ? IN_FIRST : 0;
 		see_generation(s, z);
 	}
+	if (mark == IN_STEP)
+		see_step(s, z);
 	first = sb_moments_from(&s->moments, z->track, z->begin_ns);
 	between = holds_steps(s, z);
 	for (uint32_t i = first; sb_moments_claim(&s->moments, z, &i);) {
@@ -170,16 +183,16 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* How many generations stand before the moment, in the order of by_begin. */
-static uint32_t generations_until(const struct sampled *s, const struct sb_moment *at)
+/* How many of them stand before the moment, in the order of by_begin. */
+static uint32_t count_until(const struct generation *all, uint32_t count, const struct sb_moment *at)
 {
 	const struct generation wanted = { at->track, at->t_ns, at->t_ns };
-	uint32_t low = 0, high = s->generation_count;
+	uint32_t low = 0, high = count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (by_begin(&s->generations[middle], &wanted) <= 0)
+		if (by_begin(&all[middle], &wanted) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -199,7 +212,8 @@ static int64_t inside_ns(const struct sampled *s, const struct sample *at)
 {
 	int64_t from_ns = at->at.t_ns - at->weight_ns, until_ns = at->at.t_ns, sum_ns = 0;
 
-	for (uint32_t i = generations_until(s, &at->at); i > 0 && until_ns > from_ns; i--) {
+	for (uint32_t i = count_until(s->generations, s->generation_count, &at->at);
+		i > 0 && until_ns > from_ns; i--) {
 		const struct generation *g = &s->generations[i - 1];
 		int64_t begin_ns = g->begin_ns > from_ns ? g->begin_ns : from_ns;
 		int64_t end_ns = g->end_ns < until_ns ? g->end_ns : until_ns;
@@ -213,24 +227,71 @@ static int64_t inside_ns(const struct sampled *s, const struct sample *at)
 	return sum_ns;
 }
 
+/* True in a step, and where its generation has steps before and after it: a step's callback may be in none. */
+static bool is_among_steps(const struct sampled *s, const struct sample *at)
+{
+	uint32_t g = count_until(s->generations, s->generation_count, &at->at),
+		 next = count_until(s->steps, s->step_count, &at->at);
+	const struct generation *in = g ? &s->generations[g - 1] : NULL;
+	const struct generation *before = next ? &s->steps[next - 1] : NULL,
+				*after = next < s->step_count ? &s->steps[next] : NULL;
+
+	if (at->flags & IN_STEP)
+		return true;
+	return in && before && after && before->track == at->at.track && after->track == at->at.track &&
+	       before->begin_ns >= in->begin_ns && after->begin_ns < in->end_ns;
+}
+
+static void sort(struct generation *all, uint32_t count)
+{
+	if (count)
+		qsort(all, count, sizeof *all, by_begin);
+}
+
 static void weigh(struct sampled *s)
 {
-	if (s->generation_count)
-		qsort(s->generations, s->generation_count, sizeof *s->generations, by_begin);
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->all[i].flags & IN_GENERATION)
-			s->all[i].inside_ns = inside_ns(s, &s->all[i]);
+	sort(s->generations, s->generation_count);
+	sort(s->steps, s->step_count);
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (!(s->all[i].flags & IN_GENERATION))
+			continue;
+		s->all[i].inside_ns = inside_ns(s, &s->all[i]);
+		s->all[i].flags |= is_among_steps(s, &s->all[i]) ? AMONG_STEPS : 0;
+	}
 }
 
 /* ---- lines -------------------------------------------------------------- */
+
+static bool is_installed(const struct sampled *s, const struct sample *at, uint32_t frame)
+{
+	return strstr(file_of(s, at->names[frame]), "-packages/") != NULL;
+}
+
+/* The program's frame that called into an installed package: between two generations, and in a callback, which a package
+ * called in turn. Elsewhere the package's own line says more. */
+static uint32_t find_caller(const struct sampled *s, const struct sample *at)
+{
+	uint32_t i = at->own, outer;
+
+	while (i < at->frame_count &&
+		(is_installed(s, at, i) || sb_source_is_library(file_of(s, at->names[i]))))
+		i++;
+	for (outer = i; outer < at->frame_count && !is_installed(s, at, outer);)
+		outer++;
+	if (i < at->frame_count && (!(at->flags & IN_GENERATION) || outer < at->frame_count))
+		return i;
+	return at->own;
+}
 
 /* The innermost frame of the program's own code; the leaf where there is none. */
 static void find_own(const struct sampled *s, struct sample *at)
 {
 	for (at->own = 0; at->own < at->frame_count; at->own++)
 		if (!sb_source_is_library(file_of(s, at->names[at->own])))
-			return;
-	at->own = 0;
+			break;
+	at->own = at->own < at->frame_count ? at->own : 0;
+	if (is_installed(s, at, at->own))
+		at->own = find_caller(s, at);
 }
 
 static int compare_u32(uint32_t a, uint32_t b)
@@ -256,14 +317,20 @@ static bool is_cold(const struct sampled *s, const struct sample *at)
 
 static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
 {
-	bool warm = !is_cold(s, at);
+	bool warm = !is_cold(s, at), outside = !(at->flags & IN_GENERATION) && at->at.t_ns > s->first_ns;
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
 	double inside_s = (double)at->inside_ns / 1e9;
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
 	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
-	line->outside_s += !(at->flags & IN_GENERATION) && at->at.t_ns > s->first_ns ? weight_s : 0;
+	line->among_s += warm && at->flags & AMONG_STEPS ? inside_s : 0;
+	line->warm_count += warm && at->flags & IN_GENERATION;
+	line->outside_s += outside ? weight_s : 0;
+	line->outside_count += outside;
+	line->outside_from_s = outside ? fmin(line->outside_from_s, fmax(0, t_s - weight_s))
+				       : line->outside_from_s;
+	line->outside_to_s = outside ? fmax(line->outside_to_s, t_s) : line->outside_to_s;
 	line->between = at->flags & BETWEEN;
 	line->sample_count++;
 	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
@@ -276,11 +343,13 @@ static void describe(struct sampled *s, struct sb_run *run, const struct sample 
 	line->function = sb_model_text(s->model, run->names[at->names[at->own]].text);
 	line->file = file_of(s, at->names[at->own]);
 	line->line = at->lines[at->own];
+	line->library = sb_source_is_library(line->file);
 	line->inner = at->own ? sb_model_text(s->model, run->names[at->names[0]].text) : NULL;
 	line->inner_file = at->own ? file_of(s, at->names[0]) : NULL;
 	line->stage = at->path == UINT32_MAX
 			      ? NULL
 			      : sb_model_text(s->model, run->names[sb_run_path(run, at->path)->name].text);
+	line->outside_from_s = INFINITY;
 	line->main = at->at.track < run->track_count && run->tracks[at->at.track].main;
 }
 
@@ -372,6 +441,7 @@ static void done(void *self)
 	sb_map_done(&s->file_of);
 	free(s->files);
 	free(s->generations);
+	free(s->steps);
 	free(s->all);
 	free(s);
 }

@@ -73,7 +73,7 @@ static void whole(const struct sb_advice *f, size_t number, struct sb_buf *out)
 		f->id);
 	sb_markdown_name(out, f->issue, WORDS_MOST);
 	sb_buf_puts(out, f->startup ? " (at the start)\n" : "\n");
-	if (f->cause)
+	if (f->cause && !f->cause_open)
 		point(out, strncmp(f->cause, "cause not found", 15) ? "Cause: " : "", f->cause);
 	point(out, "Evidence: ", f->evidence);
 	place(&f->where, out);

@@ -63,7 +63,7 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 	sb_text_colour(out, options, "");
 	sb_buf_printf(out, " [%s]\n", f->id);
 	sb_text_wrap(out, f->issue, 5, width);
-	if (f->cause)
+	if (f->cause && !f->cause_open)
 		part_text(
 			out, strncmp(f->cause, "cause not found", 15) == 0 ? "" : "Cause: ", f->cause, width);
 	part_text(out, "Seen: ", f->evidence, width);

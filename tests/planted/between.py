@@ -1,0 +1,90 @@
+"""Problems of the loop around the generations, without torch: what a program does between two of them, and again for every part
+of one. fixed=True is the same without the problem."""
+import json
+import os
+import tempfile
+import time
+
+import strobe
+
+from plain import FRAMES, SIDE, VIDEOS, compute, video
+from problem import planted
+
+
+def sharpen(frame, width):
+    """A filter over pixels, in Python."""
+    made = bytearray(len(frame))
+    for i in range(width, len(frame) - width):
+        made[i] = (2 * frame[i] - frame[i - 1]) & 255  # planted: frames_are_filtered_in_python
+    return made
+
+
+@planted("between_generations", marks="frames_are_filtered_in_python")
+def frames_are_filtered_in_python(fixed):
+    """After the generation has ended, in no stage."""
+    frame = os.urandom(SIDE * SIDE * 3)
+    for _ in range(VIDEOS):
+        video()
+        for _ in range(1 if fixed else 24):
+            sharpen(frame, 3)
+
+
+@planted("between_generations")
+def prompts_are_read_again(fixed):
+    """The whole list for each prompt of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "prompts.json")
+        with open(path, "w") as out:
+            json.dump([{"prompt": "a cat walks on the beach %d" % i, "tags": list(range(20))} for i in range(12000)], out)
+        prompts = None
+        for _ in range(VIDEOS):
+            if prompts is None or not fixed:
+                with open(path) as source:
+                    prompts = json.load(source)  # planted
+            video()
+
+
+@planted("between_generations")
+def waits_for_a_file_to_settle(fixed):
+    """A sleep in a loop that polls: the file has been there all the while."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "done")
+        for _ in range(VIDEOS):
+            video()
+            with open(path, "w") as out:
+                out.write("done")
+            for _ in range(0 if fixed else 5):
+                time.sleep(0.05)  # planted
+                if os.path.getsize(path) == 0:
+                    break
+
+
+@planted("repeated_work", stage="text_encode")
+def prompt_encoded_for_every_chunk(fixed):
+    """A long video in chunks of frames, one prompt."""
+    def encode():
+        with strobe.section("text_encode"):
+            return compute(0.03)  # planted
+
+    for _ in range(VIDEOS):
+        with strobe.generation(frames=FRAMES * 6):
+            text = encode() if fixed else None
+            for _ in range(6):
+                text = text if fixed else encode()
+                for _ in strobe.steps(range(3)):
+                    with strobe.section("transformer"):
+                        compute(0.01)
+            with strobe.section("vae_decode"):
+                compute(0.02)
+
+
+@planted(healthy=True)
+def healthy_batch(fixed):
+    """A list of prompts, each with a line of log and a small file: what has to be between two generations."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "log"), "w") as log:
+            for number in range(VIDEOS * 2):
+                video()
+                log.write("video %d\n" % number)
+                with open(os.path.join(folder, "%d.json" % number), "w") as out:
+                    json.dump({"number": number, "frames": FRAMES}, out)

@@ -1,0 +1,217 @@
+/* What lies between two generations, and between two steps: named by its line, and called what it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#include <string.h>
+
+enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
+#define APART (1500 * MS) /* from one video's begin to the next one's */
+#define STEP (250 * MS) /* from one step's begin to the next one's */
+
+/* Videos of a second, half a second apart; after each step a stage of 100 ms in none, where it has a name. */
+static void put_videos(struct synthetic *s, uint64_t step_ns, const char *between_steps)
+{
+	synthetic_open(s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * APART, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++) {
+			uint64_t at = i * APART + k * STEP;
+
+			synthetic_begin(s, at, "step", STROBE_ROLE_STEP);
+			synthetic_stage(s, at, at + step_ns - 10 * MS, "transformer", 0);
+			synthetic_end(s, at + step_ns);
+			if (between_steps)
+				synthetic_stage(s, at + 110 * MS, at + 210 * MS, between_steps, 0);
+		}
+		synthetic_end(s, i * APART + SECOND);
+	}
+}
+
+/* Samples of 50 ms: `inner` in a library, called from a line of the program, `per` of them from `at` on, in each video. */
+static void see(struct synthetic *s, const char *inner, const char *file, const char *own, uint32_t line,
+	uint64_t at, uint64_t per)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	uint32_t names[3] = { sb_builder_name(s->b, inner, NULL), sb_builder_name(s->b, own, NULL),
+		sb_builder_name(s->b, "pipeline_wan.__call__", NULL) };
+	const uint32_t lines[] = { 9, line, 600 };
+
+	sb_builder_code_file(s->b, names[0], file);
+	sb_builder_code_file(s->b, names[1], "/srv/main.py");
+	sb_builder_code_file(s->b, names[2], "/x/site-packages/diffusers/pipeline_wan.py");
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		for (uint64_t k = 0; k < per; k++)
+			sb_builder_stack_sample(s->b, i * APART + at + (k + 1) * 50 * MS, &sample, names,
+				lines, at < SECOND ? 3 : 2);
+}
+
+static void see_generations(struct synthetic *s)
+{
+	see(s, "linear.forward", "/x/site-packages/torch/nn/linear.py", "main.run", 7, 0, 1);
+}
+
+static void work_between_the_generations_is_named_with_its_line(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, STEP, NULL);
+	see_generations(&s);
+	see(&s, "fromnumeric.sort", "/x/site-packages/numpy/fromnumeric.py", "main.grade", 41, SECOND, 9);
+	m = synthetic_model(&s, VIDEOS * APART);
+	f = finding(m, "between_generations");
+	assert_non_null(f);
+	assert_string_equal(f->cause, "grade (main.py:41), in fromnumeric.sort");
+	assert_string_equal(f->where.file, "/srv/main.py");
+	assert_int_equal(f->where.line, 41);
+	assert_near(f->saves_s, 2.25, 1e-6);
+	assert_string_equal(f->basis, "estimated");
+	assert_string_equal(f->priority, "high");
+	assert_non_null(strstr(f->issue, "between the generations"));
+	assert_int_equal(f->explain_count, 1);
+	assert_string_equal(f->explains[0], "unattributed");
+	assert_null(finding(m, "unattributed"));
+	synthetic_done(&s);
+}
+
+static void the_gap_between_the_generations_is_said_though_nothing_was_sampled(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, STEP, NULL);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "unattributed");
+	assert_non_null(f);
+	assert_near(f->value, 100 * 2.0 / 7, 1e-6); /* four gaps of half a second in seven seconds */
+	assert_non_null(strstr(f->cause, "cause not found"));
+	synthetic_done(&s);
+}
+
+/* A service waits for its next request. */
+static void a_program_that_waits_for_requests_is_told_nothing(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, STEP, NULL);
+	see_generations(&s);
+	see(&s, "queue.Queue.get", "/usr/lib/python3.11/queue.py", "main.serve", 12, SECOND, 9);
+	m = synthetic_model(&s, VIDEOS * APART);
+	assert_null(finding(m, "between_generations"));
+	assert_null(finding(m, "unattributed"));
+	synthetic_done(&s);
+}
+
+/* What an interpreter does on its way out is no function of the program's. */
+static void the_end_of_the_interpreter_is_not_blamed(void **state)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	struct synthetic s;
+	uint32_t name;
+
+	put_videos(&s, STEP, NULL);
+	see_generations(&s);
+	name = sb_builder_name(s.b, "library._del_library", NULL);
+	sb_builder_code_file(s.b, name, "/x/site-packages/torch/library.py");
+	for (uint64_t k = 0; k < 40; k++)
+		sb_builder_stack_sample(s.b, VIDEOS * APART + (k + 1) * 50 * MS, &sample, &name,
+			(const uint32_t[]){ 674 }, 1);
+	assert_null(finding(synthetic_model(&s, VIDEOS * APART + 2 * SECOND), "between_generations"));
+	synthetic_done(&s);
+}
+
+/* A preview: the callback decodes after each step, in no step. */
+static void a_vae_between_the_steps_is_repeated_work_of_the_callback(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 100 * MS, "vae_decode");
+	see(&s, "vae.WanResidualBlock.forward", "/x/site-packages/diffusers/vae.py", "main.on_step", 24,
+		110 * MS, 1);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "repeated_work");
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "the VAE decodes in the steps"));
+	if (!strstr(f->cause, "on_step (main.py:24)"))
+		fail_msg("%s", f->cause);
+	assert_int_equal(f->where.line, 24);
+	assert_string_equal(f->stage, "vae_decode");
+	synthetic_done(&s);
+}
+
+/* Frame by frame, after the last step: as often, and no step waits for it. */
+static void a_vae_after_the_steps_is_no_repeated_work(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * APART, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_step(
+				&s, i * APART + k * 50 * MS, i * APART + (k + 1) * 50 * MS, (int64_t)k, 0);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_stage(&s, i * APART + 200 * MS + k * 200 * MS,
+				i * APART + 400 * MS + k * 200 * MS, "vae_decode", 0);
+		synthetic_end(&s, i * APART + SECOND);
+	}
+	see(&s, "vae.forward", "/x/site-packages/diffusers/vae.py", "main.decode", 24, 210 * MS, 10);
+	assert_null(finding(synthetic_model(&s, VIDEOS * APART), "repeated_work"));
+	synthetic_done(&s);
+}
+
+/* Outside of every step, and still between two: no export of the result. */
+static void what_is_written_between_the_steps_is_no_export(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 100 * MS, NULL);
+	see(&s, "subprocess.run", "/usr/lib/python3.11/subprocess.py", "main.on_step", 38, 110 * MS, 2);
+	m = synthetic_model(&s, VIDEOS * APART);
+	assert_null(finding(m, "slow_export"));
+	f = finding(m, "python_between_steps");
+	assert_non_null(f);
+	assert_string_equal(f->evidence, "0.40 s in 8 samples, of 4.00 s of generations after the first");
+	synthetic_done(&s);
+}
+
+static void every_finding_has_a_cause_a_confidence_and_a_basis_of_its_gain(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 100 * MS, "vae_decode");
+	see_generations(&s);
+	m = synthetic_model(&s, VIDEOS * APART);
+	assert_true(m->advice.count > 0);
+	for (size_t i = 0; i < m->advice.count; i++) {
+		assert_non_null(m->advice.all[i].cause);
+		assert_non_null(m->advice.all[i].confidence);
+		assert_int_equal(isnan(m->advice.all[i].saves_s), !m->advice.all[i].basis);
+	}
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
+		cmocka_unit_test(the_gap_between_the_generations_is_said_though_nothing_was_sampled),
+		cmocka_unit_test(a_program_that_waits_for_requests_is_told_nothing),
+		cmocka_unit_test(the_end_of_the_interpreter_is_not_blamed),
+		cmocka_unit_test(a_vae_between_the_steps_is_repeated_work_of_the_callback),
+		cmocka_unit_test(a_vae_after_the_steps_is_no_repeated_work),
+		cmocka_unit_test(what_is_written_between_the_steps_is_no_export),
+		cmocka_unit_test(every_finding_has_a_cause_a_confidence_and_a_basis_of_its_gain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
