@@ -161,7 +161,7 @@ static struct spent add_up(const struct sb_model *model, const struct sb_line *l
 
 		if (!is_between_generations(model, l) || !is_same(l, largest, by_line))
 			continue;
-		if (l->outside_s > sum.line->outside_s)
+		if (l->line && l->outside_s > sum.line->outside_s)
 			sum.line = l;
 		sum.total_s += l->outside_s;
 		sum.sample_count += l->outside_count;

@@ -156,7 +156,7 @@ static double explained_s(const struct sb_advisor *a, const struct sb_advice *sy
 	return sum_s;
 }
 
-/* A line in one stage does not make another one long: where the finding has taken its place, that is not said. */
+/* A line in one stage does not make another one long: the finding takes its place without a word of it. */
 static bool is_of_another_stage(
 	const struct sb_model *model, const struct sb_advice *cause, const struct sb_advice *symptom)
 {

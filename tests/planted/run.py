@@ -243,7 +243,7 @@ def loop_s(report):
 
 
 def time_of(problem, report):
-    return loop_s(report) if "between_generations" in problem["ids"] else generation_s(report)
+    return loop_s(report) if {"between_generations", "input_starved"} & set(problem["ids"]) else generation_s(report)
 
 
 ALWAYS = ("id", "priority", "issue", "cause", "where", "suggestion", "evidence", "effort", "confidence", "explains")
