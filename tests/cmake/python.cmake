@@ -15,7 +15,7 @@ else()
       endif()
       add_test(NAME ${group}/${name} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider
         --confcutdir ${CMAKE_SOURCE_DIR}/tests ${source})
-      set_tests_properties(${group}/${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 5
+      set_tests_properties(${group}/${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 5
         ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;STROBE_TOOL=${CMAKE_BINARY_DIR}/strobe;PYTHONDONTWRITEBYTECODE=1")
     endforeach()
   endif()
