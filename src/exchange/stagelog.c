@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "exchange/textlog.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,32 +98,6 @@ static void adopt_same_code(struct sb_textlog *log, uint32_t total)
 	}
 }
 
-/* "[2a]" and "[2b]" are parts of a "[2]" around them that is as long or longer. */
-static void adopt_lettered(struct sb_textlog *log, uint32_t node, uint32_t first)
-{
-	const struct sb_stagelog_line *line = log->nodes[node].line;
-	size_t size = strlen(line->code);
-	int64_t sum_ns = 0;
-
-	if (strspn(line->code, "0123456789") != size)
-		return;
-	for (int adopting = 0; adopting < 2; adopting++) {
-		for (uint32_t i = first; i < log->count; i++) {
-			const char *code = log->nodes[i].line->code;
-
-			if (i == node || !sb_stagelog_is_pending(log, i) || strncmp(code, line->code, size) ||
-				!islower((unsigned char)code[size]))
-				continue;
-			if (adopting)
-				sb_textlog_set_parent(log, node, i);
-			else
-				sum_ns += log->nodes[i].line->duration_ns;
-		}
-		if (sum_ns > line->duration_ns && !sb_stagelog_nearly(sum_ns, line->duration_ns))
-			return;
-	}
-}
-
 /* ---- coded lines ---- */
 
 static void take_frames(struct sb_textlog *log, const struct sb_stagelog_line *line)
@@ -165,7 +138,6 @@ static int take_coded(struct sb_textlog *log, const struct sb_stagelog_line *lin
 	take_frames(log, line);
 	if (open != NONE) {
 		sb_stagelog_close(log, open, line);
-		adopt_lettered(log, open, open + 1);
 		return 0;
 	}
 	if (repeats_code(log, line, before))

@@ -3,6 +3,7 @@
 #include "exchange/stagelog.h"
 #include "exchange/textlog.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,7 +140,33 @@ static void merge_attrs(struct sb_stagelog_line *to, const struct sb_stagelog_li
 	}
 }
 
-/* The time of a stage that a START or a heading opened. */
+/* "[2a]" and "[2b]" are parts of a "[2]" around them that is as long or longer. */
+static void adopt_lettered(struct sb_textlog *log, uint32_t node, uint32_t first)
+{
+	const struct sb_stagelog_line *line = log->nodes[node].line;
+	size_t size = strlen(line->code);
+	int64_t sum_ns = 0;
+
+	if (strspn(line->code, "0123456789") != size)
+		return;
+	for (int adopting = 0; adopting < 2; adopting++) {
+		for (uint32_t i = first; i < log->count; i++) {
+			const char *code = log->nodes[i].line->code;
+
+			if (i == node || !sb_stagelog_is_pending(log, i) || strncmp(code, line->code, size) ||
+				!islower((unsigned char)code[size]))
+				continue;
+			if (adopting)
+				sb_textlog_set_parent(log, node, i);
+			else
+				sum_ns += log->nodes[i].line->duration_ns;
+		}
+		if (sum_ns > line->duration_ns && !sb_stagelog_nearly(sum_ns, line->duration_ns))
+			return;
+	}
+}
+
+/* The time of a stage that a START or a heading opened, and its parts. */
 void sb_stagelog_close(struct sb_textlog *log, uint32_t open, const struct sb_stagelog_line *line)
 {
 	struct sb_textlog_node *n = &log->nodes[open];
@@ -154,6 +181,7 @@ void sb_stagelog_close(struct sb_textlog *log, uint32_t open, const struct sb_st
 	merge_attrs(n->line, line);
 	n->ended = true;
 	n->closed_ns = log->now_ns;
+	adopt_lettered(log, open, open + 1);
 }
 
 /* "Denoising total:" of a list at the end, where "[3] Denoising" stands above: it says once more how long that took.

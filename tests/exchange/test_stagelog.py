@@ -427,6 +427,9 @@ def test_a_time_is_shown_with_the_digits_that_it_was_printed_with(strobe):
     # groups of codes, in their order
     ("[3a] Load: 2.00s\n[3b] RAFT: 8.00s\n[4a] Encode: 3.00s\n[4b] Denoise: 12.00s\n"
      "Flow total: 10.00s\nDiffusion total: 15.00s\nTOTAL TIME: 25.00s\n", 25),
+    # a heading and its lettered parts, its total in the list alone, with time that no part has
+    ("[1] Load: 2.00s\n[2] Flow\n[2a] RAFT: 3.00s\n[2b] Fill: 1.00s\n[3] Decode: 4.00s\nLoad total: 2.00s\nFlow total: 4.10s\n"
+     "RAFT total: 3.00s\nTOTAL TIME: 10.10s\n", 10.1),
     # a heading, its lettered parts, its total
     ("[1] Load model: 2.00s\n[2] Denoise\n[2a] first half: 4.00s\n[2b] second half: 6.00s\n[2] Denoise total: 10.00s\n"
      "Load model total: 2.00s\nDenoise total: 10.00s\nTOTAL TIME: 12.00s\n", 12),
