@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ANALYSES_MAX 64
-#define VISITORS_MAX 31 /* of one pass: run/zones.c has a bit for each */
+#define VISITORS_MAX 63 /* of one pass: run/zones.c has a bit for each */
 #define POINTS_DEFAULT 10000u
 #define POINTS_MOST 1000000u
 

@@ -49,7 +49,7 @@ static void prepare(struct sb_engine *e)
 {
 	for (size_t i = 0; i < e->visitor_count; i++) {
 		const struct sb_visitor *v = &e->visitors[i];
-		uint32_t bit = 1u << i;
+		uint64_t bit = 1ull << i;
 
 		e->takers[i] = (struct sb_zone_taker){ v->zone, v->self };
 		e->long_mask |= v->only_long ? bit : 0;
@@ -115,8 +115,8 @@ int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t c
 		.search_left = SEARCH_MAX };
 	int err = 0;
 
-	if (count > 31)
-		return sb_fail(STROBE_EINVAL, "more than 31 visitors in one pass");
+	if (count > 63)
+		return sb_fail(STROBE_EINVAL, "more than 63 visitors in one pass");
 	run->index->pass = (struct sb_pass){ .folded_until_ns = INT64_MIN, .last_ns = INT64_MIN };
 	run->index->writers.count = 0;
 	run->index->attributed_ns = 0;

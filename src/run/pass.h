@@ -47,14 +47,14 @@ struct sb_engine {
 	const struct sb_visitor *visitors;
 	size_t visitor_count;
 	/* bit i: visitor i */
-	uint32_t every_mask, begin_mask, any_name_mask, long_mask, attrs_mask;
+	uint64_t every_mask, begin_mask, any_name_mask, long_mask, attrs_mask;
 	struct sb_zone_taker { /* what is called for each zone, close together */
 		void (*zone)(void *self, const struct sb_zone *zone);
 		void *self;
-	} takers[32];
-	uint32_t role_mask[32];
-	uint32_t kind_mask[SB_EVENT_KINDS];
-	uint32_t *name_mask; /* per run name; bit 31: asked already */
+	} takers[64];
+	uint64_t role_mask[32];
+	uint64_t kind_mask[SB_EVENT_KINDS];
+	uint64_t *name_mask; /* per run name; bit 63: asked already */
 	uint32_t name_room;
 	bool cut, first_pass, no_memory;
 	uint64_t search_left; /* frames that ends with a name may still look at, beyond the nearest */

@@ -39,13 +39,13 @@ static bool inside_cut(const struct sb_engine *e, const struct sb_event *ev)
 
 void sb_event_give(struct sb_engine *e, struct sb_event *ev)
 {
-	uint32_t mask = e->kind_mask[ev->kind];
+	uint64_t mask = e->kind_mask[ev->kind];
 
 	if (e->cut && !inside_cut(e, ev))
 		return;
 	e->index->pass.events++;
 	for (; mask; mask &= mask - 1) {
-		const struct sb_visitor *v = &e->visitors[__builtin_ctz(mask)];
+		const struct sb_visitor *v = &e->visitors[__builtin_ctzll(mask)];
 
 		v->event(v->self, ev);
 	}

@@ -58,9 +58,10 @@ void sb_stack_free(struct sb_stack *s)
 
 /* ---- handing out --------------------------------------------------------- */
 
-static uint32_t ask_name(struct sb_engine *e, uint32_t name)
+static uint64_t ask_name(struct sb_engine *e, uint32_t name)
 {
-	uint32_t before = e->name_room, mask = 1u << 31;
+	uint64_t mask = 1ull << 63;
+	uint32_t before = e->name_room;
 
 	if (!e->any_name_mask || !sb_engine_room(e, &e->name_mask, &e->name_room, name, sizeof *e->name_mask))
 		return 0;
@@ -71,19 +72,19 @@ static uint32_t ask_name(struct sb_engine *e, uint32_t name)
 	for (size_t i = 0; i < e->visitor_count; i++)
 		if (e->visitors[i].zone && e->visitors[i].wants_name &&
 			e->visitors[i].wants_name(e->visitors[i].self, &e->run->names[name]))
-			mask |= 1u << i;
+			mask |= 1ull << i;
 	e->name_mask[name] = mask;
 	return mask;
 }
 
-SB_PASS_INLINE uint32_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
+SB_PASS_INLINE uint64_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
 {
-	uint32_t mask = e->every_mask | e->role_mask[z->role & 31];
+	uint64_t mask = e->every_mask | e->role_mask[z->role & 31];
 
 	if (e->any_name_mask)
 		mask |= (z->name < e->name_room && e->name_mask[z->name] ? e->name_mask[z->name]
 									 : ask_name(e, z->name)) &
-			~(1u << 31);
+			~(1ull << 63);
 	if (z->end_ns - z->begin_ns < SB_LONG_ZONE_NS && z->role != STROBE_ROLE_GENERATION)
 		mask &= ~e->long_mask;
 	return z->attr_count ? mask : mask & ~e->attrs_mask;
@@ -107,7 +108,7 @@ static bool clip(struct sb_engine *e, struct sb_zone *z)
 
 SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 {
-	uint32_t mask;
+	uint64_t mask;
 
 	if (z->end_ns < z->begin_ns)
 		z->end_ns = z->begin_ns;
@@ -117,7 +118,7 @@ SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 		z->child_ns = z->end_ns - z->begin_ns;
 	e->index->pass.zones++;
 	for (mask = wanted_by(e, z); mask; mask &= mask - 1) {
-		const struct sb_zone_taker *taker = &e->takers[__builtin_ctz(mask)];
+		const struct sb_zone_taker *taker = &e->takers[__builtin_ctzll(mask)];
 
 		taker->zone(taker->self, z);
 	}
@@ -159,8 +160,8 @@ static void tell_begin(
 		.depth = s->depth - 1,
 		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) };
 
-	for (uint32_t mask = e->begin_mask; mask; mask &= mask - 1)
-		e->visitors[__builtin_ctz(mask)].zone_begin(e->visitors[__builtin_ctz(mask)].self, &z);
+	for (uint64_t mask = e->begin_mask; mask; mask &= mask - 1)
+		e->visitors[__builtin_ctzll(mask)].zone_begin(e->visitors[__builtin_ctzll(mask)].self, &z);
 }
 
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns)
