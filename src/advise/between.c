@@ -28,6 +28,8 @@ static bool is_strobe(const struct sb_line *l)
 {
 	const char *folder = l->inner_file ? strstr(l->inner_file, "/strobe/") : NULL;
 
+	if (l->inner_file && !strcmp(l->inner_file, "<strobe>"))
+		return true;
 	return folder && !strstr(folder, "-packages/");
 }
 

@@ -126,6 +126,17 @@ static void the_end_of_the_interpreter_is_not_blamed(void **state)
 	synthetic_done(&s);
 }
 
+static void what_strobe_does_itself_is_not_blamed(void **state)
+{
+	struct synthetic s;
+
+	put_videos(&s, STEP, NULL);
+	see_generations(&s);
+	see(&s, "strobe", "<strobe>", "main.run", 7, SECOND, 9);
+	assert_null(finding(synthetic_model(&s, VIDEOS * APART), "between_generations"));
+	synthetic_done(&s);
+}
+
 /* A preview: the callback decodes after each step, in no step. */
 static void a_vae_between_the_steps_is_repeated_work_of_the_callback(void **state)
 {
@@ -207,6 +218,7 @@ int main(void)
 		cmocka_unit_test(the_gap_between_the_generations_is_said_though_nothing_was_sampled),
 		cmocka_unit_test(a_program_that_waits_for_requests_is_told_nothing),
 		cmocka_unit_test(the_end_of_the_interpreter_is_not_blamed),
+		cmocka_unit_test(what_strobe_does_itself_is_not_blamed),
 		cmocka_unit_test(a_vae_between_the_steps_is_repeated_work_of_the_callback),
 		cmocka_unit_test(a_vae_after_the_steps_is_no_repeated_work),
 		cmocka_unit_test(what_is_written_between_the_steps_is_no_export),
