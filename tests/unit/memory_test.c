@@ -222,8 +222,8 @@ static void what_strobe_took_at_the_end_is_no_peak_of_the_programs(void **state)
 
 	synthetic_open(&s);
 	rss = sb_builder_schema(s.b, "process", -1, process, 1);
-	for (uint64_t t = 0; t <= 10; t++) /* with a second process of 50 MB beside it */
-		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ t < 8 ? 580 : 700 }, 1);
+	for (uint64_t t = 0; t <= 10; t++) /* with a second process of 28 MB beside it */
+		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ t < 8 ? 580 : 688 }, 1);
 	sb_builder_event(s.b, 10 * SECOND, SB_EVENT_OWN_MEMORY, 0, own, 3);
 	sb_builder_meta(s.b, SB_META_RUN, &highest);
 	m = synthetic_model(&s, 10 * SECOND);
@@ -251,6 +251,27 @@ static void the_peak_of_another_process_stays(void **state)
 	sb_builder_meta(s.b, SB_META_RUN, &highest);
 	m = synthetic_model(&s, 10 * SECOND);
 	assert_near(m->session.peak_rss_bytes, 2000.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
+/* It ran on after the one that counted was over, and needed more than both had before. */
+static void the_peak_of_a_process_that_runs_on_stays(void **state)
+{
+	static const char *const process[] = { "rss_mb" };
+	struct strobe_attr own[] = { { "before_bytes", STROBE_TYPE_INT, { .i = 552 * MIB } },
+		{ "after_bytes", STROBE_TYPE_INT, { .i = 660 * MIB } },
+		{ "duration_s", STROBE_TYPE_FLOAT, { .f = 0.5 } } };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t rss;
+
+	synthetic_open(&s);
+	rss = sb_builder_schema(s.b, "process", -1, process, 1);
+	for (uint64_t t = 0; t <= 10; t++)
+		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ t < 6 ? 580 : 3000 }, 1);
+	sb_builder_event(s.b, 3 * SECOND, SB_EVENT_OWN_MEMORY, 0, own, 3);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->memory.rss_peak_bytes, (3000.0 - 108.0) * MIB, 1);
 	synthetic_done(&s);
 }
 
@@ -301,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_peak_between_two_samples_is_the_highest_in_the_text_too),
 		cmocka_unit_test(what_strobe_took_at_the_end_is_no_peak_of_the_programs),
 		cmocka_unit_test(the_peak_of_another_process_stays),
+		cmocka_unit_test(the_peak_of_a_process_that_runs_on_stays),
 		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),
 	};
 

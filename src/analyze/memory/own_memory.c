@@ -14,6 +14,7 @@
 struct own {
 	struct sb_run *run;
 	double before_bytes, after_bytes; /* the largest process's */
+	double own_bytes; /* by how much all countings together made it higher */
 	double begin_s; /* of the first counting */
 };
 
@@ -29,11 +30,13 @@ static double attr(const struct sb_event *e, const char *key)
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct own *o = self;
+	double own_bytes = attr(e, "after_bytes") - attr(e, "before_bytes");
 
 	if (strcmp(o->run->names[e->name].text, SB_EVENT_OWN_MEMORY) != 0)
 		return;
 	o->before_bytes = fmax(o->before_bytes, attr(e, "before_bytes"));
 	o->after_bytes = fmax(o->after_bytes, attr(e, "after_bytes"));
+	o->own_bytes += own_bytes > 0 ? own_bytes : 0;
 	o->begin_s = fmin(o->begin_s, (double)e->t_ns / 1e9 - attr(e, "duration_s"));
 }
 
@@ -44,7 +47,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	(void)model;
 	if (!o)
 		return sb_fail(STROBE_ENOMEM, "no memory for strobe's own share of '%s'", run->path);
-	*o = (struct own){ run, NAN, NAN, NAN };
+	*o = (struct own){ run, NAN, NAN, 0, NAN };
 	v->self = o;
 	v->kinds = 1u << SB_EVENT_EVENT;
 	v->event = see_event;
@@ -79,7 +82,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return 0;
 	if (model->session.peak_rss_bytes <= o->after_bytes * END_RATIO)
 		lower(&model->session.peak_rss_bytes, o->before_bytes);
+	/* Other processes may run on, and need more than all did before: no more is taken off than was counted with. */
 	sampled = fmax(sampled_before(model, o->begin_s), o->before_bytes);
+	sampled = fmax(sampled, model->memory.rss_peak_bytes - o->own_bytes);
 	lower(&model->memory.rss_peak_bytes, sampled);
 	lower(&model->cpu.rss_mb.max, sampled / SB_MB);
 	return 0;
