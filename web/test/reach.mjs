@@ -1,9 +1,7 @@
 // Who reads it another way: by keyboard, in the dark, on paper.
 import { assert, open, ready, test, writePage } from './harness.mjs';
+import { basePath } from './base.mjs';
 import { fixture } from './fixture.mjs';
-
-const base = fixture();
-const basePath = writePage('base', base);
 
 test('the theme follows the system and the button', async (browser) => {
   const { page, close } = await open(browser, basePath, { colorScheme: 'dark' });

@@ -1,16 +1,8 @@
 // Opening the page, and what no name and no network may do to it.
 import { assert, open, ready, settled, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
+import { basePath, box, gutter } from './base.mjs';
 import { fixture } from './fixture.mjs';
-
-const base = fixture();
-const basePath = writePage('base', base);
-const gutter = 132;
-
-async function box(page, id = '#timeline-first') {
-  await page.locator(`${id} canvas`).scrollIntoViewIfNeeded();
-  return page.locator(`${id} canvas`).boundingBox();
-}
 
 const hostile = ['<script>window.owned=1</script>', '<img src=x onerror="window.owned=1">', '\u202eesrever', '🎬🎞️ emoji', "'\"><svg/onload=window.owned=1>", 'x'.repeat(10_000), '</script><script>window.owned=1</script>', 'line\u2028sep', '\u0000\u0007bell', '{{constructor}}', '__proto__'];
 

@@ -1,10 +1,8 @@
 // The first screen: what it holds, and what it says of runs that have little.
 import { assert, open, ready, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
+import { base, basePath } from './base.mjs';
 import { fixture, small } from './fixture.mjs';
-
-const base = fixture();
-const basePath = writePage('base', base);
 
 const lowest = (page) => page.locator('.card.right .fill > *').evaluateAll((all) => Math.max(...all.map((e) => e.getBoundingClientRect().bottom)));
 

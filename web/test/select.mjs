@@ -1,16 +1,8 @@
 // What leads to a place on the timeline: a click, a finding, a search, a gap, a video.
 import { assert, open, range, ready, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
-import { fixture, small } from './fixture.mjs';
-
-const base = fixture();
-const basePath = writePage('base', base);
-const gutter = 132;
-
-async function box(page, id = '#timeline-first') {
-  await page.locator(`${id} canvas`).scrollIntoViewIfNeeded();
-  return page.locator(`${id} canvas`).boundingBox();
-}
+import { base, basePath, box, gutter } from './base.mjs';
+import { small } from './fixture.mjs';
 
 test('all timelines and charts share one axis', async (browser) => {
   const { page, close } = await open(browser, basePath);

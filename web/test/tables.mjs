@@ -1,16 +1,8 @@
 // The tables and panels below the first screen.
 import { assert, open, ready, settled, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
+import { base, basePath, box, gutter } from './base.mjs';
 import { fixture, small } from './fixture.mjs';
-
-const base = fixture();
-const basePath = writePage('base', base);
-const gutter = 132;
-
-async function box(page, id = '#timeline-first') {
-  await page.locator(`${id} canvas`).scrollIntoViewIfNeeded();
-  return page.locator(`${id} canvas`).boundingBox();
-}
 
 test('tables sort by a click and by keyboard', async (browser) => {
   const { page, close } = await open(browser, basePath);
