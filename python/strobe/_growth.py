@@ -15,7 +15,7 @@ RISEN_BYTES = 48 << 20   # over the marks of a trend
 RISEN_FILES = 12
 SEARCHES_MOST = 3        # of one kind
 
-_searching = Share(100)  # a search goes through all of Python's objects
+_searching = {}  # kind -> its Share: a search goes through all of Python's objects, and one for files must not stop one for memory
 
 _left = []
 _searched = False
@@ -67,7 +67,7 @@ def read(host, files):
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
                 trend.start()  # modules come, and stay: no leak
-            elif risen and _searching.allows():
+            elif risen and _share(kind).allows():
                 trend.searches += 1
                 trend.start()
                 _search(kind, risen)
@@ -129,23 +129,29 @@ def _read_pinned(cuda):
     return pinned
 
 
+def _share(kind):
+    return _searching.setdefault(kind, Share(100))
+
+
 def _search(kind, risen):
     from . import _holders
-    with _searching:
+    with _share(kind):
         _name_holder(_holders, kind, risen)
 
 
 def _name_holder(_holders, kind, risen):
     facts = {"of": "host" if kind == "pinned" else kind, "risen": risen}
     if kind == "files":
-        holder = _holders.of_files(risen // 2)
         target = _holders.open_files()
+        if target and target.startswith("/dev/"):
+            return  # a driver's, which opens them once
+        holder = _holders.of_files(risen // 2)
         if target:
             facts["target"] = target
     else:
-        holder = _holders.largest(risen // 2)
+        holder = _holders.largest(risen // 2, kind == "device")
     if holder is not None:
-        facts.update(_holders.describe(holder, kind == "files"))
+        facts.update(_holders.describe(holder, kind))
     if len(facts) > 2:
         native.event("memory_holder", **facts)
 
@@ -165,7 +171,7 @@ def after_generation():
             return
         _left.append((_device_bytes(), _host_bytes()))
         del _left[:-GENERATIONS]
-        if len(_left) == GENERATIONS and (_grows(0) or _grows(1)) and _searching.allows():
+        if len(_left) == GENERATIONS and (_grows(0) or _grows(1)) and _share("generations").allows():
             _found(0 if _grows(0) else 1)
     except Exception:
         _faults.count("looking at the memory after a generation")
@@ -177,7 +183,7 @@ def forget():
     _left.clear()
     _trends.clear()
     _searched = False
-    _searching.forget()
+    _searching.clear()
     _residency.forget()
     _caches.forget()
 
@@ -203,10 +209,10 @@ def _found(which):
     from . import _holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
-    with _searching:
-        holder = _holders.largest(grown // 2)
+    with _share("generations"):
+        holder = _holders.largest(grown // 2, which == 0)
         if holder is not None:
-            facts.update(_holders.describe(holder))
+            facts.update(_holders.describe(holder, facts["of"]))
     native.event("memory_grows", **facts)
 
 

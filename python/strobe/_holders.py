@@ -14,13 +14,14 @@ OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take
 ITEMS_LEAST = 4
 _CONTAINERS = (list, dict, deque, set)
 _LIGHT = (str, int, float, bool, type(None), type, types.BuiltinFunctionType, types.ModuleType)
-_array_kinds = {}  # a class -> whether its instances are arrays, within one search
+_array_kinds = {}  # a class -> which arrays its instances are ("torch", "numpy") or None, within one search
 _ASKING = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "f_locals"}
 
 
-def largest(least_bytes):
-    """The container that holds more than this, judged by its newest items; None: there is none."""
-    return _most(_held, least_bytes)
+def largest(least_bytes, on_device=False):
+    """The container that holds more than this of a device's or of the host's memory, judged by its newest items; None: there
+    is none."""
+    return _most(functools.partial(_held, on_device), least_bytes)
 
 
 def of_files(least_count):
@@ -62,16 +63,16 @@ def _newest(holder):
     return [holder[i] for i in range(-ITEMS_LEAST, 0)]
 
 
-def _held(holder, least=0):
+def _held(on_device, holder, least=0):
     """Bytes, where the newest items are alike: what piles up is of one kind, a function's variables are not. 0 as soon as one
     item shows that it cannot be more than least: most containers hold nothing of size."""
     newest = next(reversed(holder.values())) if isinstance(holder, dict) else next(iter(holder)) if isinstance(holder, set) else holder[-1]
-    if len(holder) * _size(newest, 2) <= least:
+    if len(holder) * _size(newest, on_device, 2) <= least:
         return 0
     items = _newest(holder)
     if len({type(item) for item in items}) > 1:
         return 0
-    sizes = [_size(item, 2) for item in items]
+    sizes = [_size(item, on_device, 2) for item in items]
     return len(holder) * min(sizes) if min(sizes) * 4 >= max(sizes) else 0
 
 
@@ -79,26 +80,26 @@ def _files(holder, least=0):
     return len(holder) if all(hasattr(item, "fileno") and not isinstance(item, type) for item in _newest(holder)) else 0
 
 
-def _size(value, depth):
-    """Bytes, as far as can be seen without running code of the program's."""
+def _size(value, on_device, depth):
+    """Bytes of a device's or of the host's memory, as far as can be seen without running code of the program's."""
     kind = type(value)
     if kind in _LIGHT or kind is types.FunctionType and value.__closure__ is None and value.__defaults__ is None:
         return 0
     if kind in (bytes, bytearray):
-        return len(value)
-    if _is_array(kind):
-        return value.nbytes
+        return 0 if on_device else len(value)
+    array = _array_kind(kind)
+    if array:
+        return value.nbytes if (array == "torch" and value.device.type != "cpu") == on_device else 0
     if depth == 0:
         return 0
-    return sum(_size(inner, depth - 1) for inner in _inside(value, kind))
+    return sum(_size(inner, on_device, depth - 1) for inner in _inside(value, kind))
 
 
-def _is_array(kind):
-    found = _array_kinds.get(kind)
-    if found is None:
-        arrays = getattr(sys.modules.get("torch"), "Tensor", None), getattr(sys.modules.get("numpy"), "ndarray", None)
-        found = _array_kinds[kind] = any(array in kind.__mro__ for array in arrays)
-    return found
+def _array_kind(kind):
+    if kind not in _array_kinds:
+        arrays = {"torch": getattr(sys.modules.get("torch"), "Tensor", None), "numpy": getattr(sys.modules.get("numpy"), "ndarray", None)}
+        _array_kinds[kind] = next((name for name, array in arrays.items() if array in kind.__mro__), None)
+    return _array_kinds[kind]
 
 
 def _inside(value, kind):
@@ -129,7 +130,8 @@ def _content(cell):
 
 # ---- in words ----
 
-def describe(holder, files=False):
+def describe(holder, kind="host"):
+    """kind: "device", "host" or "files"."""
     name, file, code, instance = _name_of(holder)
     of = ""
     if instance is not None and _is_library(file):  # a queue: who puts things into it is the program's
@@ -142,7 +144,7 @@ def describe(holder, files=False):
         line, text = _line_of(name, file, code, attribute=instance is not None)
     place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
     words = "the %s `%s`%s%s holds %d %s" % (type(holder).__name__, name or "?", of, place, len(holder),
-                                         "open files" if files else "objects, %d MB" % (_held(holder) >> 20))
+                                         "open files" if kind == "files" else "objects, %d MB" % (_held(kind == "device", holder) >> 20))
     return {"holder": words, "file": file, "line": line}
 
 

@@ -247,7 +247,9 @@ static const char *what_to_do(const struct sb_line *line)
 {
 	switch (sb_hot_doing(line)) {
 	case SB_DOES_SLEEP:
-		return "Take the sleep out; wait for what it waits for (an event, a queue), not for time.";
+		return "If the program has nothing to do meanwhile, nothing is lost. Else take the sleep "
+		       "out; "
+		       "wait for what it waits for (an event, a queue), not for time.";
 	case SB_DOES_COLLECT: return "Take gc.collect() out; reference counting frees tensors without it.";
 	case SB_DOES_ALLOCATE:
 		return "Take empty_cache() out: the next generation asks for the same memory again.";
@@ -259,6 +261,7 @@ void sb_rule_between_generations(struct sb_advisor *a)
 {
 	struct spent spent = next_largest(a->model, NULL, 0);
 	bool last = is_after_all(a->model, &spent);
+	bool sleeps = spent.line && sb_hot_doing(spent.line) == SB_DOES_SLEEP;
 	double cost_s = last ? spent.total_s : fmin(spent.total_s, at_most_s(a->model));
 	double percent = cost_s / sb_weigh_work_s(a->model) * 100;
 	const char *todo;
@@ -273,8 +276,8 @@ void sb_rule_between_generations(struct sb_advisor *a)
 		sb_say(a, "%s in %llu samples outside of all generations, after the first began%s",
 			sb_say_seconds(a, spent.total_s), (unsigned long long)spent.sample_count,
 			others(a, &spent)));
-	sb_finding_cause(f, sb_hot_words(a, spent.line), SB_GAIN_ESTIMATED,
-		sb_hot_doing(spent.line) == SB_DOES_SLEEP ? SB_POSSIBLE : SB_LIKELY);
+	sb_finding_cause(f, sb_hot_words(a, spent.line), sleeps ? SB_GAIN_BOUNDED : SB_GAIN_ESTIMATED,
+		sleeps ? SB_POSSIBLE : SB_LIKELY);
 	if (!f)
 		return;
 	sb_finding_line(f, spent.line->file, spent.line->line);
@@ -284,4 +287,6 @@ void sb_rule_between_generations(struct sb_advisor *a)
 	todo = what_to_do(spent.line);
 	f->suggestion = todo ? todo : f->suggestion;
 	sb_weigh_priority(a, f);
+	if (sleeps) /* a service that polls for its next request sleeps too */
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }

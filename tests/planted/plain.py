@@ -281,6 +281,14 @@ def healthy_service(fixed):
 
 
 @planted(healthy=True)
+def healthy_service_that_polls(fixed):
+    """Nobody can see whether a sleep waits for the next request."""
+    for _ in range(VIDEOS * 2):
+        video()
+        time.sleep(0.1)
+
+
+@planted(healthy=True)
 def healthy_export(fixed):
     with tempfile.TemporaryFile() as out:
         def export(frames):

@@ -105,6 +105,34 @@ def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):
     assert len(buffers) == 8
 
 
+def test_a_search_for_files_stops_none_for_memory(record, monkeypatch):
+    """Drivers open their devices just before the program begins to leak."""
+    searched = []
+
+    def search(kind, risen):
+        searched.append(kind)
+        with _growth._share(kind):
+            sum(range(200_000))  # takes time: nothing of this kind for a hundred times as long
+    monkeypatch.setattr(_growth, "_search", search)
+    _growth.forget()
+    for number in range(1, 40):
+        _growth.read(1 << 30, number)
+    assert searched == ["files"]
+    for number in range(1, 40):
+        _growth.read((1 << 30) + (number << 24), 40)
+    assert searched == ["files", "host"]
+    _growth.forget()
+
+
+def test_devices_that_a_driver_opens_are_no_leak(monkeypatch):
+    events = []
+    monkeypatch.setattr(_growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append(facts))}))
+    for target, told in ("/dev/*", 0), ("/data/*.png", 1):
+        monkeypatch.setattr(_holders, "open_files", lambda: target)
+        _growth._name_holder(_holders, "files", 24)
+        assert len(events) == told
+
+
 class Torch:
     """As much of torch as a reading asks for."""
     class cuda:
@@ -245,7 +273,7 @@ def test_open_files_are_found():
     readers = [open(__file__) for _ in range(9)]
     try:
         assert _holders.of_files(8) is readers
-        assert _holders.describe(readers, files=True)["holder"].endswith("holds 9 open files")
+        assert _holders.describe(readers, "files")["holder"].endswith("holds 9 open files")
         assert _holders.open_files().endswith("/*.py")
     finally:
         for reader in readers:
@@ -313,3 +341,19 @@ def test_the_variables_that_a_function_asked_for_stay_its_own():
         return mine
 
     assert asks() == {"first": 1}
+
+
+# ---- whose memory it is ----
+
+class Tensor:
+    def __init__(self, device):
+        self.device, self.nbytes = type("Device", (), {"type": device}), 16 << 20
+
+
+def test_tensors_on_a_device_hold_no_memory_of_the_host(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"Tensor": Tensor}))
+    on_device, on_host = [Tensor("cuda") for _ in range(20)], [Tensor("cpu") for _ in range(10)]
+    assert _holders.largest(100 << 20) is on_host
+    assert _holders.largest(100 << 20, True) is on_device
+    assert "`on_device` holds 20 objects, 320 MB" in _holders.describe(on_device, "device")["holder"]
+    assert "`on_host` holds 10 objects, 160 MB" in _holders.describe(on_host, "host")["holder"]
