@@ -1,19 +1,12 @@
-/* CUPTI's subscription and buffers, and its records into the recording. When a trace
- * begins and ends is trace.c's business. */
+/* CUPTI's subscription and its buffers. What becomes of a record is activity_records.c's business, when a trace
+ * begins and ends trace.c's. */
 #include "gpu/activity.h"
 
 #include "base/error.h"
-#include "format/gpu_shape.h"
-#include "gpu/copy_name.h"
-#include "gpu/held.h"
-#include "gpu/kernel_name.h"
-#include "gpu/kernel_shape.h"
 #include "gpu/launch.h"
 #include "gpu/ring.h"
-#include "gpu/stamps.h"
 #include "gpu/torch_profiler.h"
 #include "gpu/waits.h"
-#include "record/clock.h"
 #include "record/put.h"
 
 #include <stdatomic.h>
@@ -38,14 +31,7 @@ static void *subscriber;
 static struct sb_ring empty_ring, filled_ring; /* made once, kept */
 static uint8_t *memory;
 static _Atomic uint32_t handed_out; /* buffers that CUPTI holds */
-static _Atomic uint64_t cut_ticks; /* 0: none yet */
-static struct sb_stamps stamps;
-static struct sb_activity_counts counts;
-static uint64_t unwritten;
-static bool launches_seen; /* the callbacks tell when each was made */
-static uint32_t newest; /* correlation number among the records */
-static bool holding; /* records are held, not written */
-static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
+static bool taken_over; /* another client has the buffers */
 
 static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
 	CUPTI_KIND_MEMCPY2 };
@@ -96,184 +82,15 @@ static bool make_buffers(void)
 	return true;
 }
 
-/* ---- records ----------------------------------------------------------- */
-
-struct activity {
-	enum sb_gpu_kind kind;
-	uint32_t name, flags, device, stream, correlation;
-	uint64_t start, end, bytes;
-	const struct sb_gpu_shape *shape; /* of a kernel; else NULL */
-};
-
-static bool after_cut(const struct sb_launch *launch, uint64_t start)
-{
-	uint64_t cut = atomic_load(&cut_ticks);
-
-	return cut && (launch->ticks ? launch->ticks : start) > cut;
-}
-
-/* Of work that had not begun when the trace ended: launched after the cut, or after the callbacks that see launches
- * were switched off for it. It is none of the trace's, and none of its losses. */
-static bool follows_cut(const struct sb_launch *launch)
-{
-	uint64_t cut = atomic_load(&cut_ticks);
-
-	return cut && (launch->ticks ? launch->ticks > cut : launches_seen);
-}
-
-static void hold(const struct sb_launch *launch, uint64_t aux, const uint64_t *payload, uint32_t words)
-{
-	struct sb_held record = { launch->ticks ? launch->ticks : payload[0], aux, { 0 }, words, false };
-
-	memcpy(record.payload, payload, sizeof record.payload);
-	sb_held_put(&record);
-}
-
-/* A name where there is one, else both words. Returns the payload's words. */
-static uint32_t put_shape(const struct sb_gpu_shape *shape, uint64_t payload[2])
-{
-	uint32_t name;
-
-	if (!shape->grid[0])
-		return 4;
-	sb_gpu_shape_pack(shape, payload);
-	name = sb_kernel_shape(payload);
-	if (!name)
-		return 6;
-	payload[0] = name;
-	payload[1] = 0;
-	return 5;
-}
-
-static void write_or_hold(
-	const struct sb_launch *launch, uint64_t aux, const uint64_t payload[6], uint32_t words)
-{
-	if (holding)
-		hold(launch, aux, payload, words);
-	else if (!sb_put(SB_STREAM_DEVICE, SB_GPU, aux, payload, words))
-		unwritten++;
-}
-
-static void put(const struct activity *a)
-{
-	struct sb_launch launch = sb_launch_of(a->correlation);
-	uint64_t payload[6] = { 0 }, aux;
-	uint32_t words = 5;
-
-	if (a->correlation > newest)
-		newest = a->correlation;
-	if (!a->start || a->end < a->start) {
-		counts.dropped += !follows_cut(&launch);
-		return;
-	}
-	payload[0] = sb_stamps_ticks(&stamps, a->start);
-	payload[1] = sb_stamps_ticks(&stamps, a->end) - payload[0];
-	if (payload[0] < begin_ticks || after_cut(&launch, payload[0]))
-		return;
-	payload[2] = launch.ticks;
-	payload[3] = (uint64_t)a->stream << 32 | launch.tid;
-	if (a->shape)
-		words = put_shape(a->shape, payload + 4);
-	else
-		payload[4] = a->bytes;
-	counts.unattributed += !launch.ticks;
-	counts.kernels += a->kind == SB_GPU_KERNEL;
-	counts.memsets += a->kind == SB_GPU_MEMSET;
-	counts.copies += a->kind != SB_GPU_KERNEL && a->kind != SB_GPU_MEMSET;
-	aux = (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
-	      (uint64_t)a->flags << 32;
-	write_or_hold(&launch, aux, payload, words);
-}
-
-/* For kernels whose names say nothing. */
-static uint32_t shape_flags(const struct cupti_kernel *k)
-{
-	int32_t shared = k->static_shared_bytes + k->dynamic_shared_bytes;
-
-	if (shared >= SB_GPU_TILED_BYTES)
-		return SB_GPU_TILED;
-	return !shared && k->grid[1] == 1 && k->grid[2] == 1 ? SB_GPU_FLAT : 0;
-}
-
-static uint32_t positive(int32_t value)
-{
-	return value > 0 ? (uint32_t)value : 0;
-}
-
-static struct sb_gpu_shape shape_of(const struct cupti_kernel *k)
-{
-	return (struct sb_gpu_shape){ .grid = { positive(k->grid[0]), positive(k->grid[1]),
-					      positive(k->grid[2]) },
-		.block = { positive(k->block[0]), positive(k->block[1]), positive(k->block[2]) },
-		.registers = k->registers_per_thread,
-		.shared_bytes = positive(k->static_shared_bytes) + positive(k->dynamic_shared_bytes) };
-}
-
-static void put_kernel(const struct cupti_kernel *k)
-{
-	struct sb_gpu_shape shape = shape_of(k);
-
-	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name),
-		(k->graph_node ? SB_GPU_GRAPH : 0) | shape_flags(k), k->device, k->stream, k->correlation,
-		k->start, k->end, 0, &shape });
-}
-
-static void put_copy(const struct cupti_memcpy *c)
-{
-	enum sb_gpu_kind kind = sb_copy_kind(c->copy_kind);
-	uint32_t flags = sb_copy_flags(c->source_kind, c->target_kind);
-
-	put(&(struct activity){ kind, sb_copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0),
-		c->device, c->stream, c->correlation, c->start, c->end, c->bytes, NULL });
-}
-
-static void put_peer_copy(const struct cupti_memcpy2 *c)
-{
-	put(&(struct activity){ SB_GPU_COPY_OTHER, sb_name_intern("Memcpy PtoP (Device -> Device)", NULL), 0,
-		c->device, c->stream, c->correlation, c->start, c->end, c->bytes, NULL });
-}
-
-static void put_memset(const struct cupti_memset *m)
-{
-	put(&(struct activity){ SB_GPU_MEMSET, sb_name_intern("Memset (Device)", NULL),
-		m->graph_node ? SB_GPU_GRAPH : 0, m->device, m->stream, m->correlation, m->start, m->end,
-		m->bytes, NULL });
-}
-
-static void put_record(const struct cupti_record *r)
-{
-	switch (r->kind) {
-	case CUPTI_KIND_CONCURRENT_KERNEL: put_kernel((const void *)r); break;
-	case CUPTI_KIND_MEMCPY: put_copy((const void *)r); break;
-	case CUPTI_KIND_MEMCPY2: put_peer_copy((const void *)r); break;
-	case CUPTI_KIND_MEMSET: put_memset((const void *)r); break;
-	default: break;
-	}
-}
-
-/* Named as torch.profiler names it. */
-static void put_wait(const struct sb_wait *w)
-{
-	static const char *const names[] = { [SB_WAIT_STREAM] = "Stream Sync",
-		[SB_WAIT_EVENT] = "Event Sync",
-		[SB_WAIT_DEVICE] = "Context Sync" };
-	struct sb_launch call = { w->begin_ticks, w->tid };
-	uint64_t payload[6] = { w->begin_ticks, w->end_ticks - w->begin_ticks, w->begin_ticks,
-		(uint64_t)w->stream << 32 | w->tid };
-	uint64_t aux = (uint64_t)sb_name_intern(names[w->kind], NULL) | (uint64_t)SB_GPU_SYNC << 20 |
-		       (uint64_t)(w->device & 255) << 24;
-
-	if (!after_cut(&call, w->begin_ticks))
-		write_or_hold(&call, aux, payload, 4);
-}
+/* ---- what has been delivered --------------------------------------------- */
 
 static void read_waits(void)
 {
 	struct sb_wait w;
 
 	while (sb_waits_take(&w))
-		put_wait(&w);
-	counts.dropped += sb_waits_dropped();
+		sb_activity_records_put_wait(&w);
+	sb_activity_records_lost(sb_waits_dropped());
 }
 
 /* CUPTI wants its buffers back zeroed: done here, off the program's threads. */
@@ -286,24 +103,30 @@ static void read_filled(void)
 		const struct cupti_record *record = NULL;
 
 		while (cupti->next_record(f.buffer, f.bytes, &record) == CUPTI_OK)
-			put_record(record);
+			sb_activity_records_put(record);
 		dropped = 0;
 		if (!cupti->dropped(f.context, f.stream, &dropped))
-			counts.dropped += dropped;
+			sb_activity_records_lost(dropped);
 		memset(f.buffer, 0, f.bytes);
 		sb_ring_push(&empty_ring, &f.buffer);
 	}
+}
+
+/* Asks CUPTI for what is complete, with CUPTI_FLUSH_FORCED for all, and writes it. */
+static void deliver(uint32_t flags)
+{
+	cupti->flush_all(flags);
+	sb_activity_records_stamp(cupti);
+	read_filled();
+	read_waits();
 }
 
 uint64_t sb_activity_drain(void)
 {
 	if (!cupti)
 		return 0;
-	cupti->flush_all(0);
-	sb_stamps_take(&stamps, cupti);
-	read_filled();
-	read_waits();
-	return unwritten;
+	deliver(0);
+	return sb_activity_records_unwritten();
 }
 
 /* ---- start and stop ---------------------------------------------------- */
@@ -410,19 +233,15 @@ int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char
 	int err, result;
 
 	cupti = with;
-	holding = hold_records;
 	if (!make_buffers() || !sb_launches_init() || !sb_waits_init(with)) {
 		cupti = NULL;
 		return sb_fail(STROBE_ENOMEM, "no memory for GPU records");
 	}
-	stamps.count = 0;
-	memset(&counts, 0, sizeof counts);
-	unwritten = newest = 0;
-	atomic_store(&cut_ticks, 0);
-	begin_ticks = sb_clock_ticks();
+	taken_over = false;
+	sb_activity_records_begin(hold_records);
 	err = subscribe();
 	if (!err) {
-		sb_stamps_take(&stamps, cupti);
+		sb_activity_records_stamp(cupti);
 		set_zeroed(1);
 		result = cupti->register_callbacks(requested, completed);
 		err = result ? refuse("CUPTI refuses buffers", result) : enable_kinds();
@@ -438,17 +257,16 @@ int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char
 	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before"
 			    : !launches_wanted() ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0"
 						 : NULL;
-	launches_seen = !*out_unattributed;
-	if (launches_seen)
+	if (!*out_unattributed) {
+		sb_activity_records_launches();
 		enable_callbacks(1);
+	}
 	return 0;
 }
 
 void sb_activity_cut(void)
 {
-	uint64_t none = 0;
-
-	atomic_compare_exchange_strong(&cut_ticks, &none, sb_clock_ticks());
+	sb_activity_records_cut();
 }
 
 static uint64_t monotonic_ns(void)
@@ -467,7 +285,7 @@ static void collect_last(void)
 	uint32_t last = sb_launch_last();
 
 	sb_activity_drain();
-	while (last && newest < last && monotonic_ns() < deadline) {
+	while (last && !sb_activity_records_reached(last) && monotonic_ns() < deadline) {
 		nanosleep(&pause, NULL);
 		sb_activity_drain();
 	}
@@ -476,6 +294,7 @@ static void collect_last(void)
 void sb_activity_stop(void)
 {
 	uint32_t held;
+	uint64_t lost;
 
 	if (!cupti)
 		return;
@@ -483,28 +302,30 @@ void sb_activity_stop(void)
 	enable_callbacks(0);
 	collect_last();
 	held = atomic_load(&handed_out);
-	cupti->flush_all(CUPTI_FLUSH_FORCED);
-	sb_stamps_take(&stamps, cupti);
-	read_filled();
-	read_waits();
+	deliver(CUPTI_FLUSH_FORCED);
 	/* Launches are known to be missing and none of our buffers came back: another client
 	 * has registered its own, and what is enabled now is that client's. (A buffer with
 	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
-	counts.taken_over = newest < sb_launch_last() && held && atomic_load(&handed_out) == held;
-	if (!counts.taken_over)
+	taken_over = !sb_activity_records_reached(sb_launch_last()) && held &&
+		     atomic_load(&handed_out) == held;
+	if (!taken_over)
 		disable_kinds(COUNT(kinds));
 	set_zeroed(0);
 	unsubscribe();
 	sb_launches_done();
 	if (memory && !atomic_load(&handed_out))
 		madvise(memory, BUFFERS_MAX * (size_t)BUFFER_BYTES, MADV_DONTNEED);
-	if (counts.dropped)
-		sb_lost(SB_LOST_CUPTI, counts.dropped);
+	lost = sb_activity_records_counts().dropped;
+	if (lost)
+		sb_lost(SB_LOST_CUPTI, lost);
 	cupti = NULL;
 }
 
 struct sb_activity_counts sb_activity_counts(void)
 {
+	struct sb_activity_counts counts = sb_activity_records_counts();
+
+	counts.taken_over = taken_over;
 	return counts;
 }
 

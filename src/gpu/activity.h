@@ -6,6 +6,7 @@
 #ifndef SB_GPU_ACTIVITY_H
 #define SB_GPU_ACTIVITY_H
 
+#include "gpu/activity_records.h"
 #include "gpu/cupti_library.h"
 
 #include <stdbool.h>
@@ -27,12 +28,6 @@ void sb_activity_stop(void);
 
 void sb_activity_forget(void); /* in a forked child */
 
-struct sb_activity_counts {
-	uint64_t kernels, copies, memsets;
-	uint64_t unattributed; /* records whose launch is not known */
-	uint64_t dropped; /* by CUPTI, or incomplete */
-	bool taken_over; /* another client took the buffers while we collected */
-};
-struct sb_activity_counts sb_activity_counts(void);
+struct sb_activity_counts sb_activity_counts(void); /* since the start; valid after the stop too */
 
 #endif

@@ -1,0 +1,42 @@
+/*
+ * Which of CUPTI's records belong to the present trace, what each becomes in the recording, and how many there were.
+ * Used by the thread that drains CUPTI's buffers (activity.c).
+ */
+#ifndef SB_GPU_ACTIVITY_RECORDS_H
+#define SB_GPU_ACTIVITY_RECORDS_H
+
+#include "gpu/cupti_library.h"
+#include "gpu/waits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A new trace begins: its counts are 0. hold_records: records go into gpu/held.h, not into the recording. */
+void sb_activity_records_begin(bool hold_records);
+
+/* From now on the time and thread of each launch are known. */
+void sb_activity_records_launches(void);
+
+/* What was launched after this moment is left out. From any thread; the first call counts. */
+void sb_activity_records_cut(void);
+
+/* Reads both clocks; call it before the records that it is to place in time. */
+void sb_activity_records_stamp(const struct sb_cupti *cupti);
+
+void sb_activity_records_put(const struct cupti_record *record); /* other kinds are skipped */
+void sb_activity_records_put_wait(const struct sb_wait *wait);
+void sb_activity_records_lost(uint64_t records); /* dropped before they came here */
+
+/* Whether a record of this launch or of a later one has come. */
+bool sb_activity_records_reached(uint32_t correlation);
+uint64_t sb_activity_records_unwritten(void); /* records for which the recording had no room */
+
+struct sb_activity_counts {
+	uint64_t kernels, copies, memsets;
+	uint64_t unattributed; /* records whose launch is not known */
+	uint64_t dropped; /* by CUPTI, or incomplete */
+	bool taken_over; /* another client took the buffers while we collected */
+};
+struct sb_activity_counts sb_activity_records_counts(void); /* taken_over is left false */
+
+#endif
