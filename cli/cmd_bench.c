@@ -30,10 +30,12 @@ static const struct command_option options[] = {
 		false },
 	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
-	{ "format", 0, "FORMAT", "text, json, csv or html (text); of a pair text, json, markdown or html",
+	{ "format", 0, "FORMAT",
+		"text, json, csv or html (text); with --compare or --commits text, json, markdown or html",
 		false, false },
 	{ "output", 'o', "FILE",
-		"write there instead of standard output; its ending chooses the format; of a pair "
+		"write there instead of standard output; its ending chooses the format; with --compare or "
+		"--commits "
 		"it may be repeated",
 		false, true },
 	{ "compare", 'c', NULL, "run two commands in turns, 'A' 'B', and print their diff", false, false },
@@ -41,9 +43,11 @@ static const struct command_option options[] = {
 		false },
 	{ "prepare", 0, "SHELL", "with --commits: run in each commit's folder first, e.g. a build", false,
 		false },
-	{ "fail-above", 0, "LIMIT", "of a pair: exit 1 when the total rises more; as in strobe diff", false,
+	{ "fail-above", 0, "LIMIT",
+		"with --compare or --commits: exit 1 when the total rises more; as in strobe diff", false,
 		true },
-	{ "tolerance", 0, "PERCENT", "of a pair: a smaller change counts as none (2%)", false, false },
+	{ "tolerance", 0, "PERCENT", "with --compare or --commits: a smaller change counts as none (2%)",
+		false, false },
 	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
 };
 
@@ -365,7 +369,7 @@ const struct command cmd_bench = {
 	.usage = "[OPTIONS] [--commits BASE NEW] -- COMMAND [ARG...] | --compare 'A' 'B'",
 	.summary = "time a command: warmup, iterations, sweeps, target FPS",
 	.description =
-		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
+		"Runs COMMAND again and again, directly and without a shell, and prints mean, median, std\n"
 		"(of a sample), min, max, p95, clips/s (runs per second) and, where the frames of a run are\n"
 		"known, frames/s. Rows of a sweep or ladder take turns, so that drift affects all equally. "
 		"A\n"
@@ -387,6 +391,10 @@ const struct command cmd_bench = {
 		"  strobe bench --ladder variants.txt -- python gen.py {variant}\n"
 		"  strobe bench --compare 'python gen.py' 'python gen.py --compile' --fail-above 5%\n"
 		"  strobe bench --commits main HEAD --prepare 'make -s' -- ./generate",
+	.exit_status = "0 success, 1 a target or limit was missed, 2 an error, which is described on "
+		       "standard error; where "
+		       "every run failed the command's own, 3 instead of 1 and 2 where bench judges; 130 "
+		       "interrupted.",
 	.options = options,
 	.passes_command = true,
 	.run = run,

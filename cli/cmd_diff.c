@@ -30,8 +30,8 @@ static const struct command_option options[] = {
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
 	{ "top", 0, "N", "stages to show (20)", false, false },
 	{ "output", 'o', "FILE",
-		"write there instead of standard output; its ending chooses the format; several: each its "
-		"own",
+		"write there instead of standard output; its ending chooses the format; may be "
+		"repeated",
 		false, true },
 	RUN_CUT_OPTIONS,
 	{ 0 },
@@ -256,8 +256,9 @@ const struct command cmd_diff = {
 		"the\n"
 		"stages by how much they contribute, memory, throughput, disk, configuration and "
 		"environment.\n"
-		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. A\n"
-		"text with BASELINE: and AFTER: in it, or BEFORE and AFTER, is compared with itself. Where\n"
+		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. "
+		"One\n"
+		"text that has BASELINE: and AFTER: (or BEFORE and AFTER) in it holds both sides. Where\n"
 		"a side has repetitions (generations, calls, or several runs) a rank test tells change from\n"
 		"noise; one value a side counts as changed when it passes the tolerance and 10 ms.\n"
 		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.\n"
@@ -267,6 +268,9 @@ const struct command cmd_diff = {
 		    "  strobe diff best last --fail-above vae_decode=10%,peak_memory=2%\n"
 		    "  strobe diff base.log opt8.log opt6.log --template\n"
 		    "  strobe diff --base a1,a2,a3 --new b1,b2,b3 --format markdown > comment.md",
+	.exit_status = "0 success, 1 a limit of --fail-above or --min-psnr was passed or a metric is "
+		       "missing, 2 an error, which is "
+		       "described on standard error.",
 	.options = options,
 	.run = run,
 };

@@ -142,6 +142,8 @@ const struct command cmd_doctor = {
 		"The exit code is 1 if nothing can be recorded here.",
 	.examples = "  strobe doctor\n  strobe doctor --json | jq '.checks[] | select(.state != \"ok\")'\n  "
 		    "strobe doctor --bundle bug.md",
+	.exit_status = "0 something can be recorded here, 1 nothing can, 2 an error, which is described on "
+		       "standard error.",
 	.options = options,
 	.run = run,
 };

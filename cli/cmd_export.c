@@ -193,13 +193,16 @@ const struct command cmd_export = {
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
 		"https://HOST:PORT/DB[?job=ID]  the same, through TLS (needs libcurl)\n"
 		"\n"
-		"Of a job's folder the trace shows all ranks, by node and rank, on one clock; packed is a\n"
-		"folder with every rank of it.\n"
+		"The trace of a job shows all of its ranks, by node and rank, on one clock. A packed job is\n"
+		"a folder with every rank packed.\n"
 		"The file appears whole or not at all; memory does not grow with the recording.",
 	.examples = "  strobe export --to perfetto last\n"
 		    "  strobe export --to chrome --last 10s -o trace.json "
 		    "strobe-runs/wan_t2v-20260101-120000-4242\n"
 		    "  strobe export --to csv -o - last | head",
+	.exit_status = "0 success, 1 some runs of a folder could not be loaded into the warehouse, 2 an "
+		       "error, which is "
+		       "described on standard error.",
 	.options = options,
 	.run = run,
 };

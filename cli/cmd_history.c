@@ -24,7 +24,7 @@ static const struct command_option options[] = {
 	{ "since", 0, "TIME", "only the last 30d, 12h, 90m", false, false },
 	{ "limit", 'n', "N", "at most N runs (list 20, trend 200)", false, false },
 	{ "keep", 0, "N", "prune: keep the newest N of each name", false, false },
-	{ "older-than", 0, "TIME", "prune: forget runs that started before 90d, 12h... ago", false, false },
+	{ "older-than", 0, "TIME", "prune: remove runs that are older than 90d, 12h...", false, false },
 	{ "gone", 0, NULL, "prune: remove runs whose folder was deleted", false, false },
 	{ "dry-run", 0, NULL, "prune: print how many, delete nothing", false, false },
 	{ "from", 0, "URL", "trend: from the warehouse clickhouse://HOST:PORT/DB, or https://", false,

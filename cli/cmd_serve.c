@@ -22,10 +22,9 @@ static const struct command_option options[] = {
 	{ "port", 'p', "N", "listen on this port (8077; 0: any free one)", false, false },
 	{ "address", 'a', "ADDRESS", "listen here (127.0.0.1); anything beyond loopback needs a token", false,
 		false },
-	{ "token-file", 't', "FILE", "the token every request must bring; or STROBE_SERVE_TOKEN", false,
+	{ "token-file", 't', "FILE", "file with the token that requests need; or STROBE_SERVE_TOKEN", false,
 		false },
-	{ "allow-host", 0, "NAME", "a name browsers may call this machine by, besides localhost", false,
-		true },
+	{ "allow-host", 0, "NAME", "accept this host name in the address, besides localhost", false, true },
 	{ 0 },
 };
 
@@ -153,8 +152,9 @@ const struct command cmd_serve = {
 		"Serves the report pages of a run, or of every run in a folder (default: ./strobe-runs),\n"
 		"also while they are being recorded: pages update by themselves. /metrics gives every\n"
 		"live recording to Prometheus, /healthz says that the server is up.\n\n"
-		"Only you can ask, from this machine. Others, and other machines with --address, need a\n"
-		"token: once as ?token=..., or as 'Authorization: Bearer ...'.",
+		"Only your own user on this machine has access. Other users, and other machines "
+		"(--address),\n"
+		"need a token: once as ?token=..., or as 'Authorization: Bearer ...'.",
 	.examples = "  strobe serve\n"
 		    "  strobe serve strobe-runs/wan_t2v-20261114-180211-4242 --port 0\n"
 		    "  strobe serve --address 0.0.0.0 --token-file ~/.strobe-token --allow-host gpu7",

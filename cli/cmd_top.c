@@ -217,7 +217,7 @@ const struct command cmd_top = {
 		"Reads the recording's files: the program is not slowed down. Keys: q quit, s sort, "
 		"arrows scroll.\n"
 		"RUN is a run folder, a .strobe file or last (the default), last~1...; PID any process of "
-		"a run.\nOf a job it shows the ranks, the one with the most work first.",
+		"a run.\nFor a job it shows the ranks, the one with the most work first.",
 	.examples = "  strobe top                 the last run\n  strobe top 12345           the run that "
 		    "process 12345 records into\n"
 		    "  strobe top --once last~1   one screen as text",

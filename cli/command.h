@@ -27,7 +27,7 @@ struct command {
 	const char *description; /* paragraphs for --help and the man page */
 	void (*list_choices)(struct sb_buf *out); /* lines before the description, from a table; NULL: none */
 	const char *examples; /* lines */
-	const char *exit_status; /* of the man page; NULL: the usual 0, 1, 2 */
+	const char *exit_status; /* of the man page; NULL: 0 and EXIT_USAGE alone */
 	size_t own_option_count; /* options after that are settings; 0: there are none */
 	const struct command_option *options; /* ends with a NULL name */
 	bool passes_command; /* everything after "--" is the user's command */

@@ -155,8 +155,7 @@ static void print_man(const struct command *c)
 		roff_section("EXAMPLES", c->examples, true);
 	roff_section("EXIT STATUS",
 		c->exit_status ? c->exit_status
-			       : "0 success, 1 the check failed (a regression, a missed target), 2 usage or "
-				 "input error.",
+			       : "0 success, 2 an error, which is described on standard error.",
 		false);
 	printf(".SH SEE ALSO\n.BR strobe (1)\n");
 }

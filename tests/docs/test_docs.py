@@ -298,5 +298,10 @@ def test_what_the_pages_name_is_installed(prefix):
             assert named in examples, (page, named)
 
 
+def test_the_specification_names_every_fuzzer():
+    named = set(re.findall(r"`(\w+_fuzz)`", (SOURCE / "docs/format.md").read_text()))
+    assert named == {path.stem for path in (SOURCE / "tests/fuzz").glob("*_fuzz.c")} | {"packed_fuzz"}  # recording_fuzz with another mutator
+
+
 def test_there_are_blocks():
     assert len(BLOCKS) > 40

@@ -115,6 +115,17 @@ static void a_file_without_an_end_reaches_to_its_last_word(void **state)
 	sb_run_close(run);
 }
 
+static void the_specification_says_how_much_of_the_header_is_used(void **state)
+{
+	struct sb_buf page = { 0 };
+	char used[64];
+
+	assert_int_equal(sb_buf_read_file(&page, STROBE_SOURCE_DIR "/docs/format.md", 1 << 20), 0);
+	snprintf(used, sizeof used, "(%zu of them used)", sizeof(struct sb_file_header));
+	assert_non_null(memmem(page.data, page.size, used, strlen(used)));
+	sb_buf_done(&page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +137,7 @@ int main(void)
 		T(records_from_the_future_are_skipped_by_their_length),
 		T(what_is_not_a_recording_is_refused_with_its_name),
 		T(a_file_without_an_end_reaches_to_its_last_word),
+		T(the_specification_says_how_much_of_the_header_is_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
