@@ -5,6 +5,7 @@
 #include "base/infile.h"
 #include "base/newfile.h"
 #include "base/numerals.h"
+#include "base/whole_write.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -95,21 +96,6 @@ const char *sb_buf_text(const struct sb_buf *b)
 	return b->data ? b->data : "";
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
 {
 	struct sb_newfile file;
@@ -118,7 +104,7 @@ int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
 	if (b->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 	err = sb_newfile_open(&file, path, mode);
-	if (!err && write_all(file.fd, b->data, b->size))
+	if (!err && !sb_write_whole(file.fd, b->data, b->size))
 		err = sb_fail_errno("cannot write '%s'", path);
 	closed = sb_newfile_close(&file, !err);
 	return err ? err : closed;

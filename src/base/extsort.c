@@ -6,6 +6,7 @@
 #include "base/tempfile.h"
 #include "base/prefixsort.h"
 #include "base/room.h"
+#include "base/whole_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,20 +192,11 @@ static int sort_load(struct sb_extsort *s)
 
 static int spill(struct sb_extsort *s)
 {
-	const char *from = s->records;
-	size_t left = s->count * s->record_bytes;
+	size_t bytes = s->count * s->record_bytes;
 
-	while (left) {
-		ssize_t n = pwrite(s->fd, from, left, (off_t)s->file_bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return sb_fail_errno("cannot write a temporary file in '%s'", s->folder);
-		from += n;
-		left -= (size_t)n;
-		s->file_bytes += (uint64_t)n;
-	}
+	if (!sb_write_whole_at(s->fd, s->records, bytes, s->file_bytes))
+		return sb_fail_errno("cannot write a temporary file in '%s'", s->folder);
+	s->file_bytes += bytes;
 	return 0;
 }
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/tempfile.h"
+#include "base/whole_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,17 +49,10 @@ void sb_blobs_free(struct sb_blobs *b)
 
 static int flush(struct sb_blobs *b)
 {
-	size_t done = 0;
 	int err = b->fd < 0 ? sb_tempfile_open(b->folder, &b->fd) : 0;
 
-	while (!err && done < b->used) {
-		ssize_t n = pwrite(b->fd, b->buffer + done, b->used - done, (off_t)(b->buffer_offset + done));
-
-		if (n < 0 && errno != EINTR)
-			err = sb_fail_errno("cannot write a temporary file in '%s'", b->folder);
-		else if (n > 0)
-			done += (size_t)n;
-	}
+	if (!err && !sb_write_whole_at(b->fd, b->buffer, b->used, b->buffer_offset))
+		err = sb_fail_errno("cannot write a temporary file in '%s'", b->folder);
 	b->buffer_offset += b->used;
 	b->used = 0;
 	b->unwritten = false;

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/whole_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,19 +32,12 @@ int sb_out_open(struct sb_out *o, const char *path)
 
 static void write_all(struct sb_out *o, const char *bytes, size_t size)
 {
-	while (size && !o->err) {
-		ssize_t n = write(o->fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			o->err = sb_fail_errno("cannot write '%s'", o->path);
-			return;
-		}
-		bytes += n;
-		size -= (size_t)n;
-		o->written_bytes += (uint64_t)n;
-	}
+	if (o->err)
+		return;
+	if (sb_write_whole(o->fd, bytes, size))
+		o->written_bytes += size;
+	else
+		o->err = sb_fail_errno("cannot write '%s'", o->path);
 }
 
 void sb_out_flush(struct sb_out *o)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/room.h"
+#include "base/whole_write.h"
 #include "exchange/export.h"
 #include "format/cursor.h"
 #include "format/gathered.h"
@@ -10,7 +11,6 @@
 #include "format/run_keys.h"
 #include "run/resolve.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,19 +50,7 @@ static void clean_words(const struct copy *c, const struct sb_chunk *chunk, uint
 
 static int write_all(int fd, const void *bytes, size_t size)
 {
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return sb_fail_errno("cannot write the recording to share");
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
+	return sb_write_whole(fd, bytes, size) ? 0 : sb_fail_errno("cannot write the recording to share");
 }
 
 static struct sb_chunk_header header_of(const struct sb_chunk *k)

@@ -64,7 +64,6 @@ int sb_share_unpack(const char *packed, const char *strobe_path, const char *pat
 int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part);
 /* A file behind its size, to where another stands. */
 int sb_share_put_file(const char *from, int to, const char *path);
-bool sb_share_put(int fd, const void *bytes, size_t size);
 /* Passes size bytes from where one file stands to where another does. */
 bool sb_share_pass(int from, int to, uint64_t size);
 

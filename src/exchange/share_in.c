@@ -2,6 +2,7 @@
 #include "exchange/import.h"
 
 #include "base/error.h"
+#include "base/whole_write.h"
 #include "exchange/inflate.h"
 #include "exchange/share.h"
 #include "format/gathered.h"
@@ -142,19 +143,6 @@ static ssize_t read_packed(void *self, char *to, size_t size)
 	return (ssize_t)done;
 }
 
-static int write_all(int fd, const char *bytes, size_t size, const char *path)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n <= 0)
-			return sb_fail_errno("cannot write '%s'", path);
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static bool begins_with(const char *bytes, size_t size, const char *magic)
 {
 	return size >= strlen(magic) && !memcmp(bytes, magic, strlen(magic));
@@ -186,7 +174,7 @@ static int unzip(struct sb_inflate *z, int fd, const char *path, const char *to,
 		total += (uint64_t)n;
 		if (total > UNPACKED_MOST)
 			return sb_fail(STROBE_EFORMAT, "the recording in '%s' is larger than 4 GiB", path);
-		err = write_all(fd, bytes, (size_t)n, to);
+		err = sb_write_whole(fd, bytes, (size_t)n) ? 0 : sb_fail_errno("cannot write '%s'", to);
 	}
 	if (!err && n < 0)
 		return STROBE_EFORMAT;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/filename.h"
+#include "base/whole_write.h"
 #include "run/catalogue.h"
 #include "run/job_parts.h"
 
@@ -32,7 +33,7 @@ static int add_recording(const char *name, const char *recording, int to, const 
 
 	if (!err && (size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
 		err = sb_fail(STROBE_EINVAL, "'%s': the name is too long", path);
-	if (!err && (!sb_share_put(to, &size, sizeof size) || !sb_share_put(to, name, size)))
+	if (!err && (!sb_write_whole(to, &size, sizeof size) || !sb_write_whole(to, name, size)))
 		err = fail_write(path);
 	if (!err)
 		err = sb_share_pack_one(reader, to, path, part);
@@ -68,7 +69,7 @@ int sb_share_job_pack(const char *folder, const char *path)
 	if (err)
 		return err;
 	to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (to < 0 || !sb_share_put(to, SB_SHARE_JOB_MAGIC, strlen(SB_SHARE_JOB_MAGIC)))
+	if (to < 0 || !sb_write_whole(to, SB_SHARE_JOB_MAGIC, strlen(SB_SHARE_JOB_MAGIC)))
 		err = fail_write(path);
 	for (size_t i = 0; !err && i < parts.count; i++)
 		err = add_part(&parts.all[i], to, path);

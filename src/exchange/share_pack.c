@@ -3,6 +3,7 @@
 #include "exchange/share.h"
 
 #include "base/error.h"
+#include "base/whole_write.h"
 #include "format/gathered.h"
 #include "format/packed.h"
 
@@ -26,23 +27,6 @@ static int open_new(const char *path, int *out_fd)
 	return *out_fd < 0 ? fail_write(path) : 0;
 }
 
-bool sb_share_put(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 bool sb_share_pass(int from, int to, uint64_t size)
 {
 	static _Thread_local char bytes[COPY_BYTES];
@@ -52,7 +36,7 @@ bool sb_share_pass(int from, int to, uint64_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || !sb_share_put(to, bytes, (size_t)n))
+		if (n <= 0 || !sb_write_whole(to, bytes, (size_t)n))
 			return false;
 		size -= (uint64_t)n;
 	}
@@ -69,7 +53,7 @@ int sb_share_put_file(const char *from, int to, const char *path)
 
 	if (fd >= 0 && !fstat(fd, &st))
 		size = (uint64_t)st.st_size;
-	if (!size || !sb_share_put(to, &size, sizeof size) || !sb_share_pass(fd, to, size))
+	if (!size || !sb_write_whole(to, &size, sizeof size) || !sb_share_pass(fd, to, size))
 		err = fail_write(path);
 	if (fd >= 0)
 		close(fd);
@@ -97,7 +81,7 @@ int sb_share_pack(const struct sb_run *run, const char *path)
 	err = open_new(path, &fd);
 	if (err)
 		return err;
-	if (!sb_share_put(fd, SB_SHARE_MAGIC, SB_SHARE_MAGIC_BYTES))
+	if (!sb_write_whole(fd, SB_SHARE_MAGIC, SB_SHARE_MAGIC_BYTES))
 		err = fail_write(path);
 	for (uint32_t i = 0; !err && i < run->process_count; i++)
 		err = sb_share_pack_one(run->processes[i].reader, fd, path, part);

@@ -2,8 +2,8 @@
 #include "format/builder_stream.h"
 
 #include "base/error.h"
+#include "base/whole_write.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,21 +16,8 @@ void sb_builder_fail(struct sb_builder *b)
 
 void sb_builder_write_at(struct sb_builder *b, const void *data, size_t size, uint64_t offset)
 {
-	const char *from = data;
-
-	while (size && !b->error) {
-		ssize_t n = pwrite(b->fd, from, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			sb_builder_fail(b);
-			return;
-		}
-		from += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
+	if (!b->error && !sb_write_whole_at(b->fd, data, size, offset))
+		sb_builder_fail(b);
 }
 
 static uint64_t chunk_offset(const struct sb_builder *b, uint32_t index)

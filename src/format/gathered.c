@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/infile.h"
 #include "base/room.h"
+#include "base/whole_write.h"
 #include "format/reader.h"
 #include "format/wire.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,27 +21,11 @@ struct head {
 	uint64_t end; /* what lies behind is not there yet: written last */
 };
 
-static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pwrite(fd, (const char *)from + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 bool sb_gathered_begin(int fd)
 {
 	struct head h = { SB_GATHERED_MAGIC, VERSION, 0, PAGE_BYTES };
 
-	return !ftruncate(fd, PAGE_BYTES) && write_at(fd, &h, sizeof h, 0);
+	return !ftruncate(fd, PAGE_BYTES) && sb_write_whole_at(fd, &h, sizeof h, 0);
 }
 
 static bool read_head(int fd, struct head *out)
@@ -95,7 +79,7 @@ static bool copy_pages(int to, uint64_t at, int from, uint64_t offset, uint64_t 
 
 		memset(buffer, 0, sizeof buffer);
 		sb_read_at(from, buffer, size, offset);
-		if (!is_zero(buffer, size) && !write_at(to, buffer, size, at + offset))
+		if (!is_zero(buffer, size) && !sb_write_whole_at(to, buffer, size, at + offset))
 			return false;
 		offset += size;
 	}
@@ -131,11 +115,11 @@ bool sb_gathered_add(int fd, int recording)
 		return false;
 	end = head.end + bytes_of(&h);
 	if (ftruncate(fd, (off_t)head.end) || ftruncate(fd, (off_t)end) || /* whatever was begun is gone */
-		!write_at(fd, &h, sizeof h, head.end) ||
+		!sb_write_whole_at(fd, &h, sizeof h, head.end) ||
 		!copy_pages(fd, head.end, recording, h.header_bytes, bytes_of(&h)))
 		return false;
 	head.end = end;
-	return write_at(fd, &head, sizeof head, 0);
+	return sb_write_whole_at(fd, &head, sizeof head, 0);
 }
 
 /* ---- reading ------------------------------------------------------------------- */

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/newfile.h"
+#include "base/whole_write.h"
 #include "format/packed_columns.h"
 #include "format/packed_layout.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,19 +31,9 @@ struct packer {
 
 static int write_out(struct packer *k, const void *data, size_t size)
 {
-	const char *from = data;
-
-	while (size) {
-		ssize_t n = pwrite(k->fd, from, size, (off_t)k->offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return sb_fail_errno("cannot write '%s'", k->path);
-		from += n;
-		size -= (size_t)n;
-		k->offset += (uint64_t)n;
-	}
+	if (!sb_write_whole_at(k->fd, data, size, k->offset))
+		return sb_fail_errno("cannot write '%s'", k->path);
+	k->offset += size;
 	return 0;
 }
 

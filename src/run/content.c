@@ -2,6 +2,7 @@
 #include "run/content.h"
 
 #include "base/error.h"
+#include "base/whole_write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -226,13 +227,8 @@ static int copy_bytes(int from, int to)
 	if (!ioctl(to, FICLONE, from))
 		return 0;
 	while ((size = read(from, part, sizeof part)) > 0)
-		for (ssize_t done = 0; done < size;) {
-			ssize_t written = write(to, part + done, (size_t)(size - done));
-
-			if (written < 0)
-				return -1;
-			done += written;
-		}
+		if (!sb_write_whole(to, part, (size_t)size))
+			return -1;
 	return size < 0 ? -1 : 0;
 }
 

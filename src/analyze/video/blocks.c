@@ -63,8 +63,8 @@ static void assign_generations(struct sb_video *v)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->blocks.count; i++) {
-		all[i].generation = sb_generation_at(
-			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
+		all[i].generation = sb_generation_of(
+			v, all[i].track, all[i].begin_ns, all[i].end_ns, all[i].measured);
 		if (all[i].generation != SB_NO_GENERATION || v->outside)
 			all[kept++] = all[i];
 	}

@@ -111,6 +111,12 @@ uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns
 	return found;
 }
 
+uint32_t sb_generation_of(
+	const struct sb_video *v, uint32_t track, int64_t begin_ns, int64_t end_ns, bool measured)
+{
+	return sb_generation_at(v, track, measured ? end_ns : begin_ns);
+}
+
 static void count_frames(struct sb_video *v)
 {
 	struct sb_video_generation *all = v->generations.items;
@@ -145,12 +151,6 @@ static int by_track_and_work(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
-/* A caller's stopwatch may have started before the generation was marked. */
-static int64_t moment_of(int64_t begin_ns, int64_t end_ns, bool measured)
-{
-	return measured ? end_ns : begin_ns;
-}
-
 void sb_generations_look_for_steps(struct sb_video *v)
 {
 	const struct sb_video_step *steps = v->steps.items;
@@ -158,13 +158,11 @@ void sb_generations_look_for_steps(struct sb_video *v)
 	size_t inside = 0, all = v->steps.count + v->blocks.count;
 
 	for (size_t i = 0; i < v->steps.count; i++)
-		inside += sb_generation_at(v, steps[i].track,
-				  moment_of(steps[i].begin_ns, steps[i].end_ns, steps[i].measured)) !=
-			  SB_NO_GENERATION;
+		inside += sb_generation_of(v, steps[i].track, steps[i].begin_ns, steps[i].end_ns,
+				  steps[i].measured) != SB_NO_GENERATION;
 	for (size_t i = 0; i < v->blocks.count; i++)
-		inside += sb_generation_at(v, blocks[i].track,
-				  moment_of(blocks[i].begin_ns, blocks[i].end_ns, blocks[i].measured)) !=
-			  SB_NO_GENERATION;
+		inside += sb_generation_of(v, blocks[i].track, blocks[i].begin_ns, blocks[i].end_ns,
+				  blocks[i].measured) != SB_NO_GENERATION;
 	v->outside = all && !inside;
 	if (inside && inside < all)
 		sb_run_warn(v->run,

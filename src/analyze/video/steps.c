@@ -58,15 +58,14 @@ static void keep_outermost(struct sb_video *v)
 	v->steps.count = kept;
 }
 
-/* A caller's stopwatch may have started before the generation was marked. */
 static void assign_generations(struct sb_video *v)
 {
 	struct sb_video_step *all = v->steps.items;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
-		all[i].generation = sb_generation_at(
-			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
+		all[i].generation = sb_generation_of(
+			v, all[i].track, all[i].begin_ns, all[i].end_ns, all[i].measured);
 		if (all[i].generation != SB_NO_GENERATION || v->outside)
 			all[kept++] = all[i];
 	}
