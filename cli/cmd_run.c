@@ -63,7 +63,7 @@ static const struct command_option own_options[] = {
 		false },
 	{ "memory-history", 0, "N",
 		"which lines held GPU memory at the peak: torch's allocator history, its last N (100000) "
-		"entries",
+		"entries; host: of the host's memory instead; host,N: of both",
 		true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
@@ -175,19 +175,24 @@ static void gather(void *gather)
 	run_gather_finished(gather);
 }
 
-/* For the Python package: how many entries torch's allocator shall keep. */
+/* For the Python package: how many entries torch's allocator shall keep, and whether the host's are kept. */
 static int ask_for_history(const struct args *args)
 {
 	const char *given = args_value(args, "memory-history");
+	bool host = given && !strncmp(given, "host", 4) && (!given[4] || given[4] == ',');
+	const char *number = host ? &given[4] + (given[4] != 0) : given;
 	char *end;
 	long entries;
 
 	if (!args_has(args, "memory-history"))
 		return EXIT_OK;
-	entries = given && *given ? strtol(given, &end, 10) : 100000;
-	if (given && *given && (*end || entries < 1 || entries > 100000000))
-		return complain("--memory-history takes a number of entries, not '%s'", given);
-	if (setenv("STROBE_MEMORY_HISTORY", given && *given ? given : "100000", 1))
+	if (!number || !*number)
+		number = host ? "0" : "100000";
+	entries = strtol(number, &end, 10);
+	if (*end || entries > 100000000 || (entries < 1 && (!host || given[4])))
+		return complain(
+			"--memory-history takes a number of entries, host, or host,NUMBER, not '%s'", given);
+	if (setenv("STROBE_MEMORY_HISTORY", number, 1) || (host && setenv("STROBE_HOST_HISTORY", "1", 1)))
 		return complain("no memory for the environment");
 	return EXIT_OK;
 }

@@ -199,6 +199,31 @@ static bool has_cuda_driver(void)
 	return library != NULL;
 }
 
+/* Before what the program preloads itself: an allocator of its own is still the one that allocates. */
+static void put_allocations(struct variables *v)
+{
+	static const char *const places[] = { "python/strobe/_allocations.so", "../_allocations.so",
+		"../lib/strobe/python/strobe/_allocations.so",
+		"../share/strobe/python/strobe/_allocations.so", NULL };
+	const char *old = getenv("LD_PRELOAD");
+	char library[PATH_MAX], *path;
+
+	if (!getenv("STROBE_HOST_HISTORY"))
+		return;
+	if (!beside_tool(places, "", library, sizeof library)) {
+		sb_keep_missing("allocations of the host",
+			"_allocations.so is not installed beside the strobe command",
+			"build or install the Python package");
+		return;
+	}
+	path = malloc(strlen(library) + (old ? strlen(old) : 0) + 2);
+	if (!path)
+		return;
+	sprintf(path, "%s%s%s", library, old && *old ? ":" : "", old ? old : "");
+	put(v, "LD_PRELOAD", path);
+	free(path);
+}
+
 static void put_injections(struct variables *v, const struct run_attach *a)
 {
 	char library[PATH_MAX];
@@ -229,6 +254,8 @@ char **run_attach_environment(const struct run_attach *a)
 	if (a->settings->enabled && a->python_hook && !put_hook(&v))
 		sb_keep_missing("Python start-up hook", "it is not installed beside the strobe command",
 			"build or install the Python package");
+	if (a->settings->enabled && a->python_hook)
+		put_allocations(&v);
 	if (a->settings->enabled)
 		put_injections(&v, a);
 	return v.list;

@@ -138,6 +138,7 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 extern PyMethodDef record_methods[];
 extern PyMethodDef session_methods[];
 extern PyMethodDef heap_methods[];
+extern PyMethodDef allocation_methods[];
 
 /* ---- readings.c ---- */
 /* Whether the allocator shall be read when a section of this name ends, with so many open around it. With the GIL. */

@@ -60,6 +60,9 @@ def read(host, files):
     """A reading at this moment. Never raises."""
     try:
         _caches.read()
+        history = sys.modules.get(__package__ + "._host_history")
+        if history is not None:
+            history.read()
         device, pinned = _read_devices()
         for kind, value, least in (("device", device, RISEN_BYTES), ("pinned", pinned, RISEN_BYTES), ("host", host, RISEN_BYTES),
                                    ("files", files, RISEN_FILES)):

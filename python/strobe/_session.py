@@ -245,9 +245,10 @@ def _stop_sampling():
 
 def _say_missing():
     """A fault here never keeps a session from closing."""
-    history = sys.modules.get(__package__ + "._history")
-    if history is not None:
-        history.finish()
+    for name in ("_history", "_host_history"):
+        history = sys.modules.get(__package__ + "." + name)
+        if history is not None:
+            history.finish()
     flops = sys.modules.get(__package__ + "._flops")
     if flops is not None:
         flops.say()

@@ -102,16 +102,17 @@ static void raise(struct sb_advisor *a, struct sb_advice *f)
 	f->priority = sb_priority_name(SB_PRIORITY_HIGH);
 }
 
-/* Of GPU memory, with the allocator's history: the line whose blocks are still there and make up the growth. */
+/* With a history of allocations: the line whose blocks are still there and make up the growth. */
 static const struct sb_memory_line *never_freed(const struct sb_model *model, const struct sb_growth *g)
 {
 	const struct sb_memory_line *most = NULL;
 	double growth = g->per_unit * (double)g->unit_count;
 
-	for (size_t i = 0; strcmp(g->of, "vram") == 0 && i < model->memory.line_count; i++) {
+	for (size_t i = 0; i < model->memory.line_count; i++) {
 		const struct sb_memory_line *l = &model->memory.lines[i];
 
-		if (l->file && l->end_bytes >= growth / 2 && l->end_count * 2 >= g->unit_count &&
+		if (strcmp(g->of, l->device < 0 ? "host" : "vram") == 0 && l->file &&
+			l->end_bytes >= growth / 2 && l->end_count * 2 >= g->unit_count &&
 			(!most || l->end_bytes > most->end_bytes))
 			most = l;
 	}

@@ -270,7 +270,7 @@ static const struct sb_field memory_line_rows[] = {
 	SB_FIELD(sb_memory_line, line, "line", SB_ALWAYS, "innermost outside of torch itself",
 		.when = has_line),
 	SB_FIELD(sb_memory_line, function, "function", SB_KNOWN, "that it is in"),
-	SB_FIELD(sb_memory_line, device, "device_index", SB_ALWAYS, "which GPU"),
+	SB_FIELD(sb_memory_line, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD_AS(MB, sb_memory_line, peak_bytes, "peak_mb", SB_ALWAYS, "alive at the peak"),
 	SB_FIELD(sb_memory_line, peak_count, "peak_count", SB_ALWAYS, "allocations that were"),
 	SB_FIELD_AS(MB, sb_memory_line, end_bytes, "end_mb", SB_ALWAYS, "alive when the snapshot was taken"),
@@ -282,8 +282,8 @@ static const struct sb_field memory_line_rows[] = {
 		"some of them have no stack: their size is that of others of this line"),
 	SB_FIELD(sb_memory_line, stack, "stack", SB_KNOWN, "of its largest allocation, innermost first"),
 };
-static SB_FIELDS(
-	memory_line, sb_memory_line, "MemoryLine", "GPU memory that a line of the program allocated.");
+static SB_FIELDS(memory_line, sb_memory_line, "MemoryLine",
+	"Memory of a GPU or of the host that a line of the program allocated.");
 
 static const struct sb_field host_rows[] = {
 	SB_FIELD_AS(

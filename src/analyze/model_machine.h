@@ -123,7 +123,7 @@ struct sb_memory_panel {
 	} * allocators;
 	size_t allocator_count;
 	struct sb_memory_line { /* of the program, and what it allocated */
-		int64_t device;
+		int64_t device; /* -1: the host */
 		const char *file, *function, *stack; /* file NULL: before the history, or not known */
 		int64_t line, peak_count, end_count;
 		double peak_bytes, end_bytes; /* alive at the peak; when the snapshot was taken */

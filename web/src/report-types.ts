@@ -724,12 +724,12 @@ export type Allocator = {
   live_peak_bytes: number; // most at once
 };
 
-// GPU memory that a line of the program allocated.
+// Memory of a GPU or of the host that a line of the program allocated.
 export type MemoryLine = {
   file?: string; // absent: allocated before the history
   line?: number; // innermost outside of torch itself
   function?: string; // that it is in
-  device_index: number; // which GPU
+  device_index?: number; // which GPU; absent: the host
   peak_mb: number; // alive at the peak
   peak_count: number; // allocations that were
   end_mb: number; // alive when the snapshot was taken

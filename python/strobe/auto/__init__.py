@@ -25,6 +25,9 @@ def install():
 def _sampling():
     from .. import _sampling
     _sampling.from_environment()
+    if "STROBE_HOST_HISTORY" in os.environ:
+        from .. import _host_history
+        _host_history.from_environment()
 
 
 def _stages():

@@ -60,6 +60,7 @@ void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model
 void sb_memory_segments_see(struct sb_memory_collected *m, const struct sb_event *e);
 void sb_memory_segments_fill(struct sb_memory_collected *m, struct sb_model *model);
 /* When an event's attribute says something was, on the run's axis: nanoseconds of it, or microseconds of the time of day. */
+int64_t sb_memory_event_device(const struct sb_event *e); /* -1: the host */
 bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, const char *ns_key,
 	const char *unix_us_key, int64_t *out_ns);
 /* The host's peaks; VRAM, RAM, swap and page cache side by side. */

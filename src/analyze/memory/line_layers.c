@@ -1,4 +1,4 @@
-/* What lines of the program held over time: the largest of those that held GPU memory at the peak, as layers. */
+/* What lines of the program held over time: the largest of those that held memory at the peak, as layers. */
 #include "analyze/memory/collected.h"
 
 #include "base/filename.h"
@@ -40,7 +40,7 @@ void sb_memory_layers_see(struct sb_memory_collected *m, const struct sb_event *
 	}
 	*one = (struct moment){ .t_ns = e->t_ns,
 		.set = sb_attr_find(e->attrs, e->attr_count, "set") ? (int64_t)bytes_attr(e, "set") : -1,
-		.device = (int64_t)bytes_attr(e, "device"),
+		.device = sb_memory_event_device(e),
 		.process = e->process,
 		.all = bytes_attr(e, "all") };
 	if (sb_attr_find(e->attrs, e->attr_count, "unix_us") &&

@@ -1,5 +1,5 @@
-/* Lines of the program that held GPU memory at the peak, from a snapshot of torch's allocator. Of several
- * snapshots the one with the highest peak counts, for each device. */
+/* Lines of the program that held memory at the peak: a GPU's, from a snapshot of torch's allocator, or the host's,
+ * from its large allocations. Of several snapshots the one with the highest peak counts, for each device. */
 #include "analyze/memory/collected.h"
 
 #include "format/run_keys.h"
@@ -14,6 +14,7 @@ struct held {
 	int64_t t_ns;
 	int64_t set; /* -1: it has none */
 	uint32_t process;
+	size_t order; /* as they were written: the moments' lines are in it */
 	struct sb_memory_line row;
 };
 
@@ -30,6 +31,13 @@ static int64_t int_attr(const struct sb_event *e, const char *key)
 	const struct sb_run_attr *a = attr(e, key);
 
 	return a && a->type == STROBE_TYPE_INT && a->i > 0 ? a->i : 0;
+}
+
+int64_t sb_memory_event_device(const struct sb_event *e)
+{
+	const struct sb_run_attr *a = attr(e, "device");
+
+	return a && a->type == STROBE_TYPE_INT && a->i == -1 ? -1 : int_attr(e, "device");
 }
 
 static const char *text_attr(struct sb_model *model, const struct sb_event *e, const char *key)
@@ -82,8 +90,8 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 	}
 	/* Those of one snapshot have its number, or the time of its peak. */
 	*h = (struct held){ attr(e, "set") ? int_attr(e, "set") : e->t_ns,
-		attr(e, "set") ? int_attr(e, "set") : -1, e->process,
-		{ .device = int_attr(e, "device"),
+		attr(e, "set") ? int_attr(e, "set") : -1, e->process, m->held.count,
+		{ .device = sb_memory_event_device(e),
 			.file = text_attr(model, e, "file"),
 			.line = int_attr(e, "line"),
 			.function = text_attr(model, e, "function"),
@@ -108,7 +116,9 @@ static int by_snapshot(const void *a, const void *b)
 		return x->process < y->process ? -1 : 1;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
-	return x->row.peak_bytes > y->row.peak_bytes ? -1 : x->row.peak_bytes < y->row.peak_bytes;
+	if (x->row.peak_bytes != y->row.peak_bytes)
+		return x->row.peak_bytes > y->row.peak_bytes ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static bool together(const struct held *a, const struct held *b)

@@ -8,7 +8,7 @@
 
 #define SNAPSHOTS_SHOWN 40
 #define STAGES_SHOWN 20
-#define LINES_SHOWN 20
+#define LINES_SHOWN 20 /* of each device */
 
 /* ---- text --------------------------------------------------------------- */
 
@@ -82,13 +82,23 @@ static void line_name(const struct sb_memory_line *l, struct sb_buf *out)
 
 static void lines_text(const struct sb_memory_panel *m, struct sb_buf *out)
 {
+	size_t shown = 0, left = 0;
+
 	if (m->line_count)
-		sb_buf_printf(out, "  %-4s %11s %7s %11s  %s\n", "GPU", "at peak MB", "count", "at end MB",
-			"allocated by");
-	for (size_t i = 0; i < m->line_count && i < LINES_SHOWN; i++) {
+		sb_buf_printf(out, "  %-4s %11s %7s %11s  %s\n", m->lines[0].device < 0 ? "on" : "GPU",
+			"at peak MB", "count", "at end MB", "allocated by");
+	for (size_t i = 0; i < m->line_count; i++) {
 		const struct sb_memory_line *l = &m->lines[i];
 
-		sb_buf_printf(out, "  %-4lld", (long long)l->device);
+		shown = i && l->device == m->lines[i - 1].device ? shown + 1 : 1;
+		if (shown > LINES_SHOWN) {
+			left++;
+			continue;
+		}
+		if (l->device < 0)
+			sb_buf_puts(out, "  host");
+		else
+			sb_buf_printf(out, "  %-4lld", (long long)l->device);
 		mb(out, 11, l->peak_bytes);
 		sb_buf_printf(out, " %7lld", (long long)l->peak_count);
 		mb(out, 11, l->end_bytes);
@@ -100,8 +110,8 @@ static void lines_text(const struct sb_memory_panel *m, struct sb_buf *out)
 		}
 		sb_buf_putc(out, '\n');
 	}
-	if (m->line_count > LINES_SHOWN)
-		sb_buf_printf(out, "  … and %zu more in the JSON report\n", m->line_count - LINES_SHOWN);
+	if (left)
+		sb_buf_printf(out, "  … and %zu more in the JSON report\n", left);
 }
 
 static const char *growth_words(const char *of)

@@ -115,14 +115,15 @@ static void put_segments(
 		sb_buf_printf(out, "  and %zu more\n", p->count - SEGMENTS_SHOWN);
 }
 
-/* The host's only where there is no GPU's, and none by stage: the page has all. */
+/* The host's parts only where there is no GPU's, and nothing by stage: the page has all. */
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_memory_pictures_panel *p = &model->memory_pictures;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		if (!can_be_shown(&p->all[i]) || p->all[i].by_stage || (p->all[i].device < 0 && shown))
+		if (!can_be_shown(&p->all[i]) || p->all[i].by_stage ||
+			(p->all[i].device < 0 && !p->all[i].by_line && shown))
 			continue;
 		if (!shown++) {
 			sb_text_heading(out, options, "Memory over time");
