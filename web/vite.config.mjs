@@ -46,7 +46,8 @@ function sealed() {
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), sealed()],
-  esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
+  // createElement(tag, props, ...children) is 5 KB shorter in the page than the automatic jsx(tag, { children }).
+  esbuild: { jsx: 'transform', jsxFactory: 'createElement', jsxFragment: 'Fragment', jsxInject: "import { createElement, Fragment } from 'preact'", legalComments: 'none' },
   build: { outDir: out, emptyOutDir: false, target: 'es2022', modulePreload: false, reportCompressedSize: false },
   logLevel: 'warn',
 });
