@@ -153,6 +153,17 @@ static int say_rule(struct sb_aggregate *a, const char *text)
 	return a->straggler_rule ? 0 : no_memory();
 }
 
+/* Why what it does more does not count. */
+static void say_too_little(char *out, size_t size, const struct sb_aggregate_rank *r, const struct rule *rule)
+{
+	if (!(r->behind_s > STRAGGLER_RATIO * rule->median_s))
+		snprintf(out, size, "; a straggler works over %.0f %% more", 100 * STRAGGLER_RATIO);
+	else if (!sb_shows_more_work(r->behind_s))
+		snprintf(out, size, "; that is too short to judge");
+	else
+		snprintf(out, size, "; that is under %.0f %% of the time together", 100 * WORTH_RATIO);
+}
+
 /* Of the rank that works most: which part of the rule it does not meet. */
 static int explain(struct sb_aggregate *a, const struct rule *rule)
 {
@@ -180,9 +191,7 @@ static int explain(struct sb_aggregate *a, const struct rule *rule)
 		break;
 	case DAMAGED: snprintf(text + n, sizeof text - (size_t)n, ", by a damaged recording"); break;
 	case TOO_FEW: snprintf(text, sizeof text, "none: three ranks at least are needed to tell"); break;
-	default:
-		snprintf(text + n, sizeof text - (size_t)n, "; a straggler works over %.0f %% more",
-			100 * STRAGGLER_RATIO);
+	default: say_too_little(text + n, sizeof text - (size_t)n, most, rule);
 	}
 	return say_rule(a, text);
 }

@@ -337,6 +337,26 @@ static void all_ranks_are_compared_by_one_measure(void **state)
 	free(job.straggler_rule);
 }
 
+static void a_rank_with_twice_a_very_short_work_is_too_short_to_judge(void **state)
+{
+	struct sb_aggregate_rank three[3];
+	struct sb_aggregate job;
+
+	few_of(0.001, 0.001);
+	memcpy(three, few, sizeof few);
+	three[2] = few[0];
+	three[2].rank = 2;
+	for (int r = 0; r < 3; r++) {
+		three[r].metrics[SB_METRIC_UNATTRIBUTED] = 0;
+		three[r].metrics[SB_METRIC_WALL] = r == 2 ? 0.002 : 0.001;
+	}
+	job = (struct sb_aggregate){ .ranks = three, .rank_count = 3, .world_size = 3 };
+	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
+	assert_string_equal(job.straggler_rule, "none: rank 2 works most, 1.00 ms (100.0 %) more than the median "
+						"rank; that is too short to judge");
+	free(job.straggler_rule);
+}
+
 static void work_is_never_negative(void **state)
 {
 	struct sb_aggregate job = few_of(1, 1);
@@ -383,6 +403,7 @@ int main(void)
 		cmocka_unit_test(two_ranks_can_tell_where_they_meet_often),
 		cmocka_unit_test(without_collectives_imports_and_strobes_own_work_are_left_out),
 		cmocka_unit_test(all_ranks_are_compared_by_one_measure),
+		cmocka_unit_test(a_rank_with_twice_a_very_short_work_is_too_short_to_judge),
 		cmocka_unit_test(work_is_never_negative),
 		cmocka_unit_test(the_rank_furthest_behind_is_named_first),
 	};
