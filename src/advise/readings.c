@@ -4,6 +4,7 @@
 
 #include "base/memory_units.h"
 #include "base/role.h"
+#include "stats/seconds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -118,18 +119,22 @@ static void read_seldom(struct sb_model *m, const struct sb_stage *s, const stru
 			s->time.mean, (long long)s->count);
 }
 
-/* Many short calls that do not add up to much beside the largest stage. */
+/* Many short calls: together they are worth the work, or do not add up to much beside the largest stage. */
 static void read_often(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
 {
-	if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
-		s->wall_ratio < most->wall_ratio / 3)
-		add(m, "stages", "fast_enough", true,
-			"'%s' takes %.3f s a call, %.1f %% of the time in %lld calls: fast enough for now",
-			s->name, s->time.mean, s->wall_ratio * 100, (long long)s->count);
+	char each[32], all[32];
+
+	sb_text_seconds(each, sizeof each, s->time.mean);
+	sb_text_seconds(all, sizeof all, s->total_s);
 	if (s->count >= 10 * OFTEN && s->time.mean < 0.01 && s->wall_ratio >= 0.1 && !s->child_count)
 		add(m, "stages", "small_calls_add_up", false,
-			"'%s' takes only %.1f us a call, but %lld calls are %.2f s: worth optimising",
-			s->name, s->time.mean * 1e6, (long long)s->count, s->total_s);
+			"'%s' takes only %s a call, but %lld calls are %s: worth optimising", s->name, each,
+			(long long)s->count, all);
+	else if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
+		 s->wall_ratio < most->wall_ratio / 3)
+		add(m, "stages", "fast_enough", true,
+			"'%s' takes %s a call, %.1f %% of the time in %lld calls: fast enough for now", s->name,
+			each, s->wall_ratio * 100, (long long)s->count);
 }
 
 static void read_stages(struct sb_model *m)

@@ -174,7 +174,7 @@ def test_a_summary_table_is_read_bottleneck_seldom_often(strobe):
     report = strobe.report(strobe.write("a.txt", SUMMARY))
     assert report["stage_analysis"]["bottlenecks"][0] == "vae_decode"
     assert readings(report) == {"slow_but_seldom": "'text_encoder_forward' is slow (6.23 s a call) but runs only 2 times: keep its results",
-                                "fast_enough": "'transformer_forward' takes 0.055 s a call, 12.1 % of the time in 150 calls: fast enough for now"}
+                                "fast_enough": "'transformer_forward' takes 54.9 ms a call, 12.1 % of the time in 150 calls: fast enough for now"}
     what = {s["stage"]: s["what"] for s in report["strategies"]}
     assert "in chunks" in what["vae_decode"] and "keep the embeddings" in what["text_encoder_forward"]
 
@@ -226,3 +226,12 @@ def test_a_text_without_a_date_is_not_said_to_have_started(strobe):
     text = strobe("report", path)
     assert "started" not in text and "imported; it does not say when it ran, its file is from 20" in text
     assert strobe.report(path)["session_info"]["file_date"] is True
+
+
+def test_short_calls_are_judged_once_and_their_time_is_said(strobe):
+    """Twenty calls in a hundred of the time: worth the work, so not "fast enough" as well."""
+    events = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": i * 100 + at, "dur": dur}
+              for i in range(600) for name, at, dur in (("step", 0, 90), ("norm", 5, 20), ("act", 40, 5))]
+    found = [r["text"] for r in strobe.report(strobe.write("t.json", json.dumps({"traceEvents": events})))["readings"]]
+    assert found == ["'norm' takes only 20.0 us a call, but 600 calls are 12.0 ms: worth optimising",
+                     "'act' takes 5.00 us a call, 5.0 % of the time in 600 calls: fast enough for now"]
