@@ -29,6 +29,7 @@ interface Props<T> {
 }
 
 const LONG = 32; // letters that one column holds
+const SHORT = 24; // letters: a text column that never has more stays on one line
 
 // Siblings by the order, each followed by what is below it.
 function sortTree<T>(rows: T[], depth: (row: T) => number, order: (a: T, b: T) => number): T[] {
@@ -67,7 +68,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
   const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by!.up ? 1 : -1);
   const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
   const shows = columns.map((c) => columnShow(c.unit ?? c.key, rows.map(c.value)));
-  const long = new Set(columns.filter((c) => c.text && rows.slice(0, 60).some((r) => String(c.value(r) ?? '').length > LONG)).map((c) => c.key));
+  const widths = columns.map((c) => (c.text ? Math.max(...rows.slice(0, 60).map((r) => String(c.value(r) ?? '').length)) : 0));
   const shown = all ? ordered : ordered.slice(0, most);
   const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
   return (
@@ -101,7 +102,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
               onKeyDown={(e) => rowKey(e, row, onPick)}
             >
               {columns.map((c, n) => (
-                <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''} title={exact(c, row, shows[n])}>
+                <td key={c.key} class={c.text ? (widths[n] > LONG ? 'text long' : widths[n] > SHORT ? 'text' : 'text short') : ''} title={exact(c, row, shows[n])}>
                   {c.cell ? c.cell(row, shows[n]) : show(c.value(row), shows[n])}
                 </td>
               ))}
@@ -168,6 +169,7 @@ export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, o
     value: (r) => {
       const v = r[key];
       if (typeof v === 'boolean') return v ? 'yes' : 'no';
+      if (NAMED.includes(key)) return title(String(v));
       return Array.isArray(v) ? v.join(', ') : (v as number | string | undefined);
     },
   }));
@@ -177,6 +179,9 @@ export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, o
 function isPlain(v: unknown): boolean {
   return typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean' || (Array.isArray(v) && v.every((x) => typeof x === 'string'));
 }
+
+// Columns that hold a name of strobe's own: "end_to_end".
+const NAMED = ['scope', 'part', 'method'];
 
 // A setting as its file has it; what is a time there is in seconds.
 const setting = (key: string, v: unknown) => (/_interval$/.test(key) && v !== '' && Number.isFinite(Number(v)) ? `${String(v)}\u00a0s` : String(v));

@@ -52,6 +52,7 @@ const TITLES: Record<string, string> = {
   peak_count: 'blocks then',
   end_count: 'blocks at the end',
   allocated_s: 'last allocated at',
+  denoise_vae: 'denoise and VAE',
 };
 
 // Beginnings that read better as words; the rest of the key follows.

@@ -30,7 +30,7 @@ test('a ladder shows every measurement on one axis, and what each rung gives', a
   assert.deepEqual(dots.map((d) => d.length), [3, 3, 3]);
   assert.ok(dots[0][0] > dots[1][2] && dots[1][0] > dots[2][2], `${dots}`);
   assert.match(plain(await page.locator('#measurements').innerText()), /cache[\s\S]*500 ms, 2\.00× as fast as the one before, 4\.00× as fast as the first/);
-  assert.deepEqual((await page.locator('.rank.axis .ticks span').allInnerTexts()).map(plain), ['0 ms', '500 ms', '1000 ms', '1500 ms', '2000 ms'], 'round times along the axis');
+  assert.deepEqual((await page.locator('.rank.axis .ticks span').allInnerTexts()).map(plain), ['0 s', '0.5 s', '1.0 s', '1.5 s', '2.0 s'], 'round times along the axis');
   assert.ok((await page.locator('#rows th').allInnerTexts()).some((h) => h.trim() === 'total speedup'), 'the head says what it is');
   assert.match(plain(await page.locator('#rows tbody tr').last().innerText()), /2\.00×[\s\S]*4\.00×/, 'a speed-up is a factor, not a share');
   assert.deepEqual(seen.problems, []);

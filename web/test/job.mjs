@@ -27,7 +27,7 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   assert.match(plain(await page.locator('.lead').innerText()), /^rank 517 on node-5 holds the others up: 4\.00 s more work/);
   const nodes = await page.locator('#ranks h4').allInnerTexts();
   assert.deepEqual([nodes.length, nodes[0], nodes[9], nodes[127]], [128, 'node-0', 'node-9', 'node-127'], 'nodes in the order of their numbers');
-  assert.equal(await page.locator('#ranks .rank canvas').count(), RANKS);
+  assert.equal(await page.locator('#ranks .rank b').count(), RANKS);
   await page.locator('.lead a').click();
   await settled(page);
   const late = await page.locator(`#rank-${LATE}`).boundingBox();

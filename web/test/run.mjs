@@ -5,6 +5,7 @@ import './bench.mjs';
 import './calls.mjs';
 import './columns.mjs';
 import './first.mjs';
+import './fits.mjs';
 import './frame.mjs';
 import './gpu.mjs';
 import './hardware.mjs';

@@ -60,7 +60,7 @@ function Stragglers({ d }: { d: AggregateReport }) {
   );
 }
 
-// How long each rank took, and how much of it was work: where the clocks say nothing of when.
+// How long each rank took, and how much of it was work; when it waited is in the timeline.
 function RankBar({ r, most }: { r: AggregateRank; most: number }) {
   return (
     <b title={`${seconds(num(r, 'duration_s'))}, work ${seconds(num(r, 'work_s'))}`}>
@@ -69,32 +69,6 @@ function RankBar({ r, most }: { r: AggregateRank; most: number }) {
       </i>
     </b>
   );
-}
-
-// When a rank worked and when it waited for the others, on the job's clock. One
-// letter a part: '.' away, '?' not known, 'a' no waiting … 'k' nothing but waiting.
-function RankLane({ letters, late, binS, isDark }: { letters: string; late: boolean; binS: number; isDark: boolean }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const pen = canvas.current?.getContext('2d');
-    if (!pen) return;
-    const style = getComputedStyle(document.documentElement);
-    const work = style.getPropertyValue(late ? '--c4' : '--c1').trim();
-    const unknown = style.getPropertyValue('--faint').trim();
-    pen.clearRect(0, 0, letters.length, 1);
-    for (let i = 0; i < letters.length; i++) {
-      if (letters[i] === '.') continue;
-      pen.fillStyle = letters[i] === '?' ? unknown : work;
-      pen.globalAlpha = letters[i] === '?' ? 0.35 : 1 - 0.85 * ((letters.charCodeAt(i) - 97) / 10);
-      pen.fillRect(i, 0, 1, 1);
-    }
-  }, [letters, late, isDark]);
-  const say = (e: MouseEvent) => {
-    const at = Math.min(letters.length - 1, Math.floor((e.offsetX / canvas.current!.clientWidth) * letters.length));
-    const letter = letters[at] ?? '.';
-    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : letter === '?' ? 'its collectives are not known' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
-  };
-  return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
 }
 
 const LANES_MOST = 1024;
@@ -122,40 +96,26 @@ function Attempts({ d }: { d: AggregateReport }) {
 }
 
 function RankLanes({ d }: { d: AggregateReport }) {
-  const isDark = useStore(dark);
   const ranks = d.reports_summary;
   const most = ranks.reduce((top, r) => Math.max(top, num(r, 'duration_s') ?? 0), 1e-9);
   const hosts = new Set(ranks.map((r) => r.host)).size;
-  const byHost = ranks.map((r, i): [AggregateRank, number] => [r, i]);
-  if (hosts > 1) byHost.sort(([a, i], [b, j]) => a.host.localeCompare(b.host, undefined, { numeric: true }) || i - j);
-  const lanes = d.rank_lanes;
+  const byHost = [...ranks];
+  if (hosts > 1) byHost.sort((a, b) => a.host.localeCompare(b.host, undefined, { numeric: true }));
   const show = columnShow('duration_s', ranks.map((r) => num(r, 'duration_s')));
-  const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
     <div class={`ranks ${ranks.length > 64 ? 'many' : ''} ${ranks.every((r) => r.complete && !r.straggler) ? 'bare' : ''}`} role="img" aria-label="time of each rank">
-      {byHost.slice(0, LANES_MOST).map(([r, i], at) => (
+      {byHost.slice(0, LANES_MOST).map((r, at) => (
         <>
-        {hosts > 1 && r.host !== byHost[at - 1]?.[0].host && <h4 key={`h${at}`} dir="auto">{r.host || 'host not known'}</h4>}
+        {hosts > 1 && r.host !== byHost[at - 1]?.host && <h4 key={`h${at}`} dir="auto">{r.host || 'host not known'}</h4>}
         <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
           <RankName r={r} />
-          {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
+          <RankBar r={r} most={most} />
           <span class="quiet">{[show(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
         </>
       ))}
       {ranks.length > LANES_MOST && <p class="quiet">{count(ranks.length - LANES_MOST)} more ranks are in the tables.</p>}
-      {lanes && (
-        <div class="rank axis">
-          <span />
-          <div>
-            {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-              <span key={part}>{part === 0 ? '0' : seconds(part * whole)}</span>
-            ))}
-          </div>
-          <span />
-        </div>
-      )}
-      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; grey: not known; empty: not running. All on one clock. Red: a straggler: the others wait for it.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
+      <p class="quiet">Full colour: working; pale: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red: a straggler, which the others wait for.</p>
     </div>
   );
 }
@@ -191,12 +151,14 @@ function HeatMap({ d }: { d: AggregateReport }) {
   const isDark = useStore(dark);
   if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
+  const every = Math.ceil(columns / 32); // ranks of which one has its number above
+  const grid = { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > CELLS_MOST ? '0' : undefined };
   return (
     <div class="heat" role="img" aria-label="time of each stage on each rank">
       <div class="row head">
         <span />
-        <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > 64 ? '0' : undefined }}>
-          {columns <= CELLS_MOST ? heat.ranks.map((r, i) => <i key={i}>{r}</i>) : heat.ranks.map((r, i) => i % Math.ceil(columns / 16) === 0 && <i key={i} style={{ gridColumn: `${i + 1} / span ${Math.min(Math.ceil(columns / 16), columns - i)}`, textAlign: 'left' }}>{r}</i>)}
+        <div class={columns > 8 ? 'cells many' : 'cells'} style={grid}>
+          {heat.ranks.map((r, i) => i % every === 0 && <i key={i} style={{ gridColumn: `${i + 1} / span ${Math.min(every, columns - i)}`, textAlign: every > 1 ? 'left' : undefined }}>{r}</i>)}
         </div>
       </div>
       {heat.stages.slice(0, 40).map((s) => {
@@ -207,7 +169,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
             {columns > CELLS_MOST ? (
               <HeatCells values={s.total_s} middle={middle} isDark={isDark} words={(i) => cellWords(s.name, heat.ranks[i], s.total_s[i], middle)} />
             ) : (
-            <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > 64 ? '0' : undefined }}>
+            <div class="cells" style={grid}>
               {s.total_s.map((v, i) => (
                 <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={cellWords(s.name, heat.ranks[i], v, middle)}>
                   {v !== null && columns <= 16 ? deviation(v / middle) : ''}

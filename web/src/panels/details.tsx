@@ -223,7 +223,7 @@ export function layersBody(r: Report): ComponentChildren {
     <>
       <Readings report={r} topic="layers" />
       <FieldList fields={m} />
-      {(m.models ?? []).length > 0 && <FieldTable rows={m.models!} caption="Models" />}
+      {(m.models ?? []).length > 0 && <FieldTable rows={m.models!} caption="Models" skip={['parameters']} />}
       {m.layers && (
         <>
           <FieldList fields={m.layers} />

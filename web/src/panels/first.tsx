@@ -18,6 +18,8 @@ const TABLE_AROUND = 72; // px: its title and head
 const TABLE_ROW = 23.5;
 const TABLE_LEAST = 3;
 const TABLE_MOST = 12;
+const SIDE_BY_SIDE = 1000; // px, as in the style; on narrower screens the panel is as tall as what it holds
+const STACKED = 620; // px to share out there
 const ROW_TALL = 28;
 const ROW_TALLEST = 110;
 
@@ -58,7 +60,7 @@ export function FirstTimeline({ data, problem, charts }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [height, setHeight] = useState(0);
   useLayoutEffect(() => {
-    const measure = () => setHeight(host.current?.clientHeight ?? 0);
+    const measure = () => setHeight(innerWidth > SIDE_BY_SIDE ? (host.current?.clientHeight ?? 0) : STACKED);
     const watcher = new ResizeObserver(measure);
     measure();
     watcher.observe(host.current!);

@@ -239,12 +239,20 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
         )}
         <span class="quiet">
           unattributed {printed(report.stage_analysis?.unattributed_s, report.session_info?.time_digit_s)} of {printed(report.stage_analysis?.wall_s, report.session_info?.time_digit_s)}
+          {ofStartup(report)}
           {has('gpu_busy_s') && tracedPart(report)}
         </span>
       </div>
       <Table rows={rows} columns={columns} caption="Stage tree" most={120} depth={flat ? undefined : (s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
     </>
   );
+}
+
+// The bar on the first screen counts it to the start-up.
+function ofStartup(report: Report): string {
+  const { parts = [], unattributed_s = 0 } = report.stage_analysis ?? {};
+  const before = unattributed_s - (parts.find((p) => p.kind === 'unattributed')?.part_s ?? 0);
+  return before > unattributed_s / 100 && parts.some((p) => p.kind === 'startup') ? `, ${seconds(before)} of it in the start-up` : '';
 }
 
 function Extreme({ s, seconds_, words }: { s: StageRow; seconds_: number | undefined; words: string }) {

@@ -230,17 +230,20 @@ function label(c: CanvasRenderingContext2D, name: string, ns: number, x: number,
   if (fits >= 2) c.fillText(text.slice(0, fits) + '…', x, middle);
 }
 
-// Times along the axis: steps of 1, 2 or 5.
+// The unit that the largest time of an axis is said in, and its nanoseconds.
+const AXIS_UNITS: [string, number][] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+
+// Times along the axis: steps of 1, 2 or 5, all in one unit.
 export function ticks(v: Range, width: number): { at: number; text: string }[] {
   const span = v.to - v.from;
   const rough = span / Math.max(2, width / 110);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((m) => m * power >= rough) ?? 10);
   const out = [];
-  const [unit, scale] = step >= 1e9 ? ['s', 1e9] : step >= 1e6 ? (v.to >= 1e10 ? ['s', 1e9] : ['ms', 1e6]) : v.to >= 1e9 ? ['s', 1e9] : step >= 1e3 ? ['µs', 1e3] : ['ns', 1];
+  const [unit, scale] = AXIS_UNITS.find(([, ns]) => v.to >= ns) ?? ['ns', 1];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
   for (let at = Math.ceil(v.from / step) * step; at <= v.to; at += step)
-    out.push({ at, text: `${(at / scale).toFixed(digits)}\u00a0${unit}` });
+    out.push({ at, text: `${at ? (at / scale).toFixed(digits) : 0}\u00a0${unit}` });
   return out;
 }
 
@@ -253,7 +256,7 @@ export function drawTicks(b: Brush, top: number, bottom: number, labelled: boole
     c.moveTo(x, top);
     c.lineTo(x, bottom);
     c.stroke();
-    if (labelled && x < b.left + b.width - 40) {
+    if (labelled && x + 4 + c.measureText(t.text).width < b.left + b.width) {
       c.fillStyle = b.look.faint;
       c.fillText(t.text, x + 4, top + 8);
     }
