@@ -133,8 +133,8 @@ static void read_often(struct sb_model *m, const struct sb_stage *s, const struc
 	else if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
 		 s->wall_ratio < most->wall_ratio / 3)
 		add(m, "stages", "fast_enough", true,
-			"'%s' takes %s a call, %.1f %% of the time in %lld calls: fast enough for now", s->name,
-			each, s->wall_ratio * 100, (long long)s->count);
+			"'%s' takes %s a call, %.1f %% of the time in %lld calls: fast enough for now",
+			s->name, each, s->wall_ratio * 100, (long long)s->count);
 }
 
 static void read_stages(struct sb_model *m)

@@ -352,8 +352,9 @@ static void a_rank_with_twice_a_very_short_work_is_too_short_to_judge(void **sta
 	}
 	job = (struct sb_aggregate){ .ranks = three, .rank_count = 3, .world_size = 3 };
 	assert_int_equal(sb_aggregate_find_stragglers(&job), 0);
-	assert_string_equal(job.straggler_rule, "none: rank 2 works most, 1.00 ms (100.0 %) more than the median "
-						"rank; that is too short to judge");
+	assert_string_equal(job.straggler_rule,
+		"none: rank 2 works most, 1.00 ms (100.0 %) more than the median "
+		"rank; that is too short to judge");
 	free(job.straggler_rule);
 }
 
