@@ -14,8 +14,8 @@ struct run_python {
 	bool uses_strobe; /* a process had strobe loaded, whatever became of it */
 };
 
-/* From the command line alone, also through a script's first line: a program may be
- * gone before anybody can look at it. */
+/* From the command line alone, also through a script's first line: a program may have
+ * ended before its process can be looked at. */
 void run_python_look_at_command(struct run_python *p, char *const *command);
 /* At the processes that run now. */
 void run_python_look_at_processes(struct run_python *p);

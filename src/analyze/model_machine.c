@@ -279,7 +279,7 @@ static const struct sb_field memory_line_rows[] = {
 		"when it allocated last before the peak; absent: before the history"),
 	SB_FIELD(sb_memory_line, stage, "stage", SB_KNOWN, "that was open then"),
 	SB_FIELD(sb_memory_line, by_size, "by_size", SB_SET,
-		"some of them have no stack: their size is that of others of this line"),
+		"some of its allocations have no stack: they were matched to this line by their size"),
 	SB_FIELD(sb_memory_line, stack, "stack", SB_KNOWN, "of its largest allocation, innermost first"),
 };
 static SB_FIELDS(memory_line, sb_memory_line, "MemoryLine",
@@ -306,7 +306,7 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		.range = SB_SIGNED),
 	SB_FIELD(sb_memory_panel, peak_stage, "peak_stage", SB_KNOWN, "in which stage", .when = has_peak),
 	SB_FIELD_NAMED(sb_memory_panel, peak_source, "peak_source", SB_KNOWN, peak_sources,
-		"allocated: the allocator's word; process, device: sampled", .when = has_peak),
+		"allocated: as the allocator says; process, device: sampled", .when = has_peak),
 	SB_FIELD(sb_memory_panel, peak_device, "peak_device_index", SB_ALWAYS, "which GPU", .when = has_peak,
 		.range = SB_SIGNED),
 	SB_FIELD_AS(MB, sb_memory_panel, reserved_peak_bytes, "reserved_peak_mb", SB_KNOWN,
@@ -324,7 +324,8 @@ static const struct sb_field sb_memory_fields_rows[] = {
 	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
 	SB_FIELD_LIST(sb_memory_panel, lines, line_count, "lines", SB_KNOWN, memory_line,
-		"who held GPU memory at the peak, from a snapshot of torch's allocator"),
+		"lines of the program that held GPU memory at the peak, from a snapshot of torch's "
+		"allocator"),
 	SB_FIELD_LIST(sb_memory_panel, growth, growth_count, "growth", SB_KNOWN, sb_growth_fields,
 		"what generations, steps and calls leave behind"),
 	SB_FIELD_PART("host", host, "the machine's own memory"),
@@ -443,7 +444,8 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, launch_ahead_s, "launch_ahead_s", SB_KNOWN,
 		"mean time from launch to start of a kernel"),
 	SB_FIELD(sb_gpu_panel, launch_interval_s, "launch_interval_s", SB_KNOWN,
-		"from one launch to the next of the same thread, median: what Python needs for one"),
+		"median time from one launch to the next of the same thread: what Python needs for one "
+		"launch"),
 	SB_FIELD(sb_gpu_panel, launch_queue_count, "launch_queue_count", SB_KNOWN,
 		"kernels launched and not yet begun, mean over time of one device"),
 	SB_FIELD(sb_gpu_panel, communication_s, "communication_s", SB_ALWAYS, "time of collectives' kernels",

@@ -15,9 +15,8 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 	SB_FIELD(sb_memory_picture, by_line, "by_line", SB_SET,
 		"layers are lines of the program, from the allocator's history; absent: components"),
 	SB_FIELD(sb_memory_picture, by_stage, "by_stage", SB_SET,
-		"layers are stages: memory that rose while one was open and is still there; what is given "
-		"back "
-		"counts as what came last"),
+		"layers are stages: memory that was taken while one was open and is still held; what is "
+		"given back is taken off the newest first"),
 	SB_FIELD(sb_memory_picture, peak, "peak_index", SB_ALWAYS,
 		"the moment at which the layers are highest, from 0"),
 	SB_FIELD_ARRAY(sb_memory_picture, t_s, count, "t_s", SB_ALWAYS,

@@ -31,7 +31,7 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD_AS(
 		WHOLE, sb_out_of_memory_panel, allocated_bytes, "allocated_bytes", SB_KNOWN, "by tensors"),
 	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, slack_bytes, "slack_bytes", SB_KNOWN,
-		"reserved by the allocator and in no use: other sizes, fragments"),
+		"reserved by the allocator and not in use: other sizes, fragments"),
 	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, limit_bytes, "limit_bytes", SB_KNOWN,
 		"that the program gave its allocator; absent: none"),
 	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, fragmented_bytes, "fragmented_bytes", SB_KNOWN,
@@ -45,7 +45,8 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD_LIST(sb_out_of_memory_panel, residents, resident_count, "residents", SB_KNOWN,
 		sb_resident_fields, "what held the memory, largest first"),
 	SB_FIELD_LIST(sb_out_of_memory_panel, would_fit, would_fit_count, "would_fit", SB_KNOWN, would_fit,
-		"what would have given enough, least first; else all that can be freed"),
+		"what would have freed enough memory, the smallest first; if nothing would, all that can be "
+		"freed"),
 };
 SB_FIELDS(sb_out_of_memory_fields, sb_out_of_memory_panel, "OutOfMemory", "Memory ran out.",
 	.present = is_there, SB_FLAG(sb_out_of_memory_panel, present));

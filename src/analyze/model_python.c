@@ -48,7 +48,7 @@ SB_FIELDS(sb_unattributed_fields, sb_unattributed_panel, "Unattributed",
 
 static const struct sb_field collection_rows[] = {
 	SB_FIELD(sb_collection, end_s, "end_s", SB_ALWAYS, "when it ended"),
-	SB_FIELD(sb_collection, duration_s, "duration_s", SB_ALWAYS, "how long the program stood still"),
+	SB_FIELD(sb_collection, duration_s, "duration_s", SB_ALWAYS, "how long the program was stopped"),
 	SB_FIELD(sb_collection, generation, "gc_generation_index", SB_ALWAYS, "0: young objects, 2: all"),
 	SB_FIELD(sb_collection, object_count, "object_count", SB_ALWAYS, "objects that it freed"),
 };

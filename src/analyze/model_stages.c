@@ -92,7 +92,8 @@ static const struct sb_field stage_rows[] = {
 		"what parts of the GPU did in it"),
 	SB_FIELD(sb_stage, wall_ratio, "wall_ratio", SB_ALWAYS,
 		"of the wall time: calls at the same time count once", .when = timed, .range = SB_SHARE),
-	SB_FIELD(sb_stage, self_ratio, "self_ratio", SB_ALWAYS, "the same of self_s", .when = timed,
+	SB_FIELD(sb_stage, self_ratio, "self_ratio", SB_ALWAYS,
+		"self_s as a share of the wall time: calls at the same time count once", .when = timed,
 		.range = SB_SHARE),
 	SB_FIELD(sb_stage, covered_s, "covered_s", SB_ALWAYS,
 		"wall time in which at least one call ran, where that is less than total_s",
@@ -106,7 +107,7 @@ static const struct sb_field stage_rows[] = {
 		.range = SB_SIGNED),
 	SB_FIELD(sb_stage, end_s, "end_s", SB_ALWAYS, "its last end", .when = timed, .range = SB_SIGNED),
 	SB_FIELD(sb_stage, digit_s, "time_digit_s", SB_KNOWN,
-		"what the last digit of its imported time stands for: it is known to half of it"),
+		"the value of the last digit of its imported time: it is exact to half of it"),
 	SB_FIELD(sb_stage, per_frame_s, "per_frame_s", SB_KNOWN, "time per frame, of its attribute frames",
 		.when = timed),
 	SB_FIELD(sb_stage, per_step_s, "per_step_s", SB_KNOWN, "time per step, of its attribute steps",
@@ -119,11 +120,10 @@ static const struct sb_field stage_rows[] = {
 		"it ended before the pipeline began: see summary.startup_end_s"),
 	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time after the start-up"),
 	SB_FIELD_NAMED(sb_stage, bottleneck_level, "bottleneck_level", SB_KNOWN, bottleneck_levels,
-		"major: the largest self time in the generations, or of a stage outside that takes longer "
-		"than all "
-		"of them; other: another of at least a fifth of the wall time, "
-		"without generations of what follows the start-up; model: the stage around the largest that "
-		"has others next to it"),
+		"major: the stage with the largest self time in the generations, or one outside of them that "
+		"takes longer than all of them; other: another with at least a fifth of the wall time "
+		"(without generations: of the time after the start-up); model: the stage around the major "
+		"one that has others next to it"),
 	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages next to it"),
 	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
 		"the program's own; counts are summed up, of others it is the last value",
@@ -153,8 +153,8 @@ static const struct sb_field time_part_rows[] = {
 	SB_FIELD(sb_time_part, stage, "stage_index", SB_KNOWN, "the same as an index of stages"),
 	SB_FIELD(sb_time_part, stage_count, "stage_count", SB_SET, "how many smaller ones"),
 	SB_FIELD(sb_time_part, part_s, "part_s", SB_ALWAYS, "its time; calls at the same time count once"),
-	SB_FIELD(
-		sb_time_part, ratio, "wall_ratio", SB_ALWAYS, "the same of the wall time", .range = SB_SHARE),
+	SB_FIELD(sb_time_part, ratio, "wall_ratio", SB_ALWAYS, "part_s as a share of wall_s",
+		.range = SB_SHARE),
 };
 static SB_FIELDS(time_part, sb_time_part, "TimePart", "A part of the wall time.");
 
@@ -163,7 +163,7 @@ static const struct sb_field sb_stages_fields_rows[] = {
 	SB_FIELD(sb_stages_panel, unattributed_s, "unattributed_s", SB_ALWAYS,
 		"wall time outside every stage of every thread and task"),
 	SB_FIELD(sb_stages_panel, unattributed_ratio, "unattributed_ratio", SB_KNOWN,
-		"the same of the wall time", .range = SB_SHARE),
+		"unattributed_s as a share of wall_s", .range = SB_SHARE),
 	SB_FIELD(sb_stages_panel, overlap_s, "overlap_s", SB_SET,
 		"top-level stages at the same time: their wall times and unattributed_s add up to this much "
 		"more than wall_s"),
@@ -211,11 +211,12 @@ static const struct sb_field sb_iterations_fields_rows[] = {
 		"without the warm-up; of the iterations themselves, not of the time between them"),
 	SB_FIELD(sb_iterations, fps, "fps", SB_KNOWN, "frames a second, where an imported text says it"),
 	SB_FIELD(sb_iterations, aside, "aside", SB_SET,
-		"of an imported benchmark: no part of the run's time, and no stage"),
+		"from an imported benchmark: neither part of the run's time nor a stage"),
 	SB_FIELD(sb_iterations, warmup_count, "warmup_count", SB_ALWAYS, "slow ones at the start"),
 	SB_FIELD(sb_iterations, warmup_s, "warmup_s", SB_ALWAYS, "time of these", .when = has_warmup),
 	SB_FIELD(sb_iterations, marked_warmup_count, "marked_warmup_count", SB_SET,
-		"those inside a zone of warm-up (--profiling-warmup), beside the count and all times"),
+		"iterations inside a warm-up zone (--profiling-warmup); they are not in count nor in any "
+		"time here"),
 	SB_FIELD_STRUCT(sb_iterations, warm, "warm", SB_KNOWN, sb_stats_s_fields, "without the warm-up",
 		.when = has_warmup),
 	SB_FIELD(sb_iterations, outlier_count, "outlier_count", SB_ALWAYS,

@@ -39,7 +39,8 @@ static const struct sb_field split_rows[] = {
 	SB_FIELD(sb_split, part, "part", SB_ALWAYS,
 		"\"denoise\", \"vae_decode\", … \"unattributed\", \"overlap\""),
 	SB_FIELD(sb_split, self_s, "self_s", SB_ALWAYS,
-		"wall time of its stages themselves; overlap: what the others add up to too much, negative",
+		"wall time of its stages without those inside them; of overlap, negative: by how much the "
+		"others add up to too much",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_split, wall_ratio, "wall_ratio", SB_KNOWN, "of the generations' wall time",
 		.range = SB_SIGNED),
@@ -132,8 +133,8 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 	SB_FIELD_LIST(sb_diffusion_panel, by_block_size, by_block_size_count, "by_block_size", SB_KNOWN,
 		step_group, "steps by the size of their block", .when = has_steps),
 	SB_FIELD(sb_diffusion_panel, trace_edge_steps, "trace_edge_step_count", SB_SET,
-		"steps in which strobe began or ended its GPU trace, or traced where that are a few; never "
-		"among slow_steps",
+		"steps in which strobe began or ended its GPU trace (all traced steps if those are few); "
+		"never among slow_steps",
 		.when = has_steps),
 	SB_FIELD(sb_diffusion_panel, slow_step_total, "slow_step_count", SB_ALWAYS,
 		"steps slower than their peers", .when = has_slow),

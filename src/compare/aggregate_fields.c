@@ -65,7 +65,7 @@ static const struct sb_field clock_rows[] = {
 	SB_FIELD(sb_align_rank, uncertainty_s, "uncertainty_s", SB_KNOWN,
 		"the true offset lies within this of offset_s, along its line of drift"),
 	SB_FIELD(sb_align_rank, drift_ratio, "drift_ratio", SB_KNOWN,
-		"how much faster than the first rank's its clock goes", .range = SB_SIGNED),
+		"how much faster its clock runs than the first rank's", .range = SB_SIGNED),
 	SB_FIELD(sb_align_rank, matched_count, "collective_count", SB_ALWAYS,
 		"collectives that it was set by"),
 };

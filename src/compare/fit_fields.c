@@ -64,7 +64,7 @@ static const struct sb_field largest_rows[] = {
 	SB_FIELD(sb_fit_largest, other_value, "largest_height_value", SB_ALWAYS,
 		"of width x height: the height", .when = has_pair),
 	SB_FIELD(sb_fit_largest, open, "open", SB_SET,
-		"more may fit: further than four times what was measured is not given"),
+		"more may fit: nothing is predicted beyond four times what was measured"),
 };
 static SB_FIELDS(largest, sb_fit_largest, "FitLargest", "How far one size may grow.");
 

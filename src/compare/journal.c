@@ -54,7 +54,7 @@ static const struct sb_field step_fields_rows[] = {
 	SB_FIELD(sb_journal_step, generation_s, "generation_s", SB_KNOWN, "median of its generations",
 		.decimals = 9),
 	SB_FIELD(sb_journal_step, digit_s, "time_digit_s", SB_KNOWN,
-		"what the last digit of the run's times stands for"),
+		"the value of the last digit of the run's times"),
 	SB_FIELD(sb_journal_step, fps, "fps", SB_KNOWN, "frames per second end to end"),
 	SB_FIELD_AS(WHOLE, sb_journal_step, gpu_memory_peak_bytes, "gpu_memory_peak_bytes", SB_KNOWN,
 		"peak GPU memory"),

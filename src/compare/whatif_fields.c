@@ -39,7 +39,7 @@ static const struct sb_field sb_whatif_fields_rows[] = {
 	SB_FIELD(sb_whatif, low_s, "low_s", SB_ALWAYS, "at least"),
 	SB_FIELD(sb_whatif, high_s, "high_s", SB_ALWAYS, "at most"),
 	SB_FIELD(sb_whatif, digit_s, "time_digit_s", SB_KNOWN,
-		"what the last digit of the run's times stands for; in low_s and high_s"),
+		"the value of the last digit of the run's times; it is in low_s and high_s"),
 	SB_FIELD(sb_whatif, noise_s, "noise_s", SB_KNOWN,
 		"how far two runs of the same settings may be apart, from the spread of the generations; "
 		"low_s and "

@@ -8,7 +8,7 @@
 
 /* What Kineto calls "cat". */
 enum sb_trace_category {
-	SB_CATEGORY_NONE, /* anybody's own */
+	SB_CATEGORY_NONE, /* none of those below */
 	SB_CATEGORY_ANNOTATION, /* the user's ranges */
 	SB_CATEGORY_OPERATOR, /* the framework's own: arguments are its business */
 	SB_CATEGORY_OVERHEAD, /* the profiler's own cost */

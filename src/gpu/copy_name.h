@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum sb_gpu_kind sb_copy_kind(uint8_t cupti_kind);
-uint32_t sb_copy_flags(uint8_t source, uint8_t target); /* of the host's side: either end may be it */
+uint32_t sb_copy_flags(uint8_t source, uint8_t target); /* of the end that is in the host's memory */
 uint32_t sb_copy_name(enum sb_gpu_kind kind, uint32_t flags); /* as torch.profiler names it */
 
 #endif

@@ -67,7 +67,7 @@ void sb_samples_forget_latest(struct sb_samples *series);
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value);
 /* How many open series a source has: the number of GPUs. */
 uint32_t sb_samples_devices(const char *source, int *out_devices, uint32_t limit);
-/* A source's series are no longer anybody's: their owner may never come back. */
+/* Gives up a source's series: their owner may never come back. */
 void sb_samples_forget(const char *source);
 /* In a forked child: the parent's series are not ours. */
 void sb_samples_forget_all(void);

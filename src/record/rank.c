@@ -17,7 +17,7 @@ struct launcher {
 	const char *launch[3]; /* tell one start of the job from the next; equal on all its machines */
 };
 
-/* RANK alone is anybody's word: it counts only together with WORLD_SIZE. */
+/* RANK alone may mean anything: it counts only together with WORLD_SIZE. */
 static const struct launcher launchers[] = {
 	{ "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE",
 		{ "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID" },

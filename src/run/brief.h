@@ -30,7 +30,7 @@ bool sb_run_brief_read(const char *path, struct sb_run_brief *out_brief);
 struct sb_file_header;
 /* The same of one recording, from its header; bytes and packed are not known. */
 struct sb_run_brief sb_run_brief_of(const struct sb_file_header *head);
-/* Makes it last until then, too. */
+/* Lets it last at least until the end of that recording. */
 void sb_run_brief_extend(struct sb_run_brief *brief, const struct sb_file_header *head);
 /* "live", "ended", or "killed": not closed, and no process records into it. */
 const char *sb_run_brief_state(const struct sb_run_brief *brief);

@@ -23,6 +23,8 @@ void tables_reach(struct tables *tables, const struct sb_fields *fields);
 bool field_is_number(const struct sb_field *field); /* integers too */
 bool field_is_integer(const struct sb_field *field);
 bool field_is_required(const struct sb_field *field);
+bool field_has_name(
+	const struct sb_field *field, size_t i); /* names[i] is one, and none before it is the same */
 
 void schema_write(const struct report *report, struct sb_buf *out);
 void types_write(struct sb_buf *out);

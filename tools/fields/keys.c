@@ -43,14 +43,18 @@ static void put_what(const struct sb_field *f, struct sb_buf *out)
 
 static void put_help(const struct sb_field *f, struct sb_buf *out)
 {
+	bool first = true;
+
 	for (const char *c = f->help; *c; c++) {
 		if (*c == '|' || *c == '<' || *c == '*')
 			sb_buf_putc(out, '\\');
 		sb_buf_putc(out, *c);
 	}
 	for (size_t i = 0; f->names && f->names[i] != SB_NAMES_END; i++)
-		if (f->names[i])
-			sb_buf_printf(out, "%s`%s`", i && f->names[i - 1] ? ", " : ": ", f->names[i]);
+		if (field_has_name(f, i)) {
+			sb_buf_printf(out, "%s`%s`", first ? ": " : ", ", f->names[i]);
+			first = false;
+		}
 }
 
 static void put_table(const struct sb_fields *t, struct sb_buf *out)

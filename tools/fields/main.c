@@ -70,6 +70,15 @@ bool field_is_required(const struct sb_field *f)
 	return f->rule == SB_ALWAYS || f->rule == SB_OR_ZERO;
 }
 
+bool field_has_name(const struct sb_field *f, size_t i)
+{
+	bool again = !f->names[i];
+
+	for (size_t k = 0; !again && k < i; k++)
+		again = f->names[k] == f->names[i];
+	return !again;
+}
+
 /* ---- what a compiler does not see ---- */
 
 static int complain(const struct sb_fields *t, const struct sb_field *f, const char *what)

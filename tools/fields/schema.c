@@ -38,14 +38,9 @@ static void number(const struct sb_field *f, struct sb_json *j)
 static void names(const struct sb_field *f, struct sb_json *j)
 {
 	sb_json_array_begin(j, "enum");
-	for (size_t i = 0; f->names[i] != SB_NAMES_END; i++) {
-		bool again = !f->names[i];
-
-		for (size_t k = 0; !again && k < i; k++)
-			again = f->names[k] == f->names[i];
-		if (!again)
+	for (size_t i = 0; f->names[i] != SB_NAMES_END; i++)
+		if (field_has_name(f, i))
 			sb_json_string(j, NULL, f->names[i]);
-	}
 	sb_json_array_end(j);
 }
 

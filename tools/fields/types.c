@@ -6,11 +6,7 @@ static void put_names(const struct sb_field *f, struct sb_buf *out)
 	bool first = true;
 
 	for (size_t i = 0; f->names[i] != SB_NAMES_END; i++) {
-		bool again = !f->names[i];
-
-		for (size_t k = 0; !again && k < i; k++)
-			again = f->names[k] == f->names[i];
-		if (again)
+		if (!field_has_name(f, i))
 			continue;
 		sb_buf_puts(out, first ? "" : " | ");
 		sb_json_quote(out, f->names[i], __builtin_strlen(f->names[i]));

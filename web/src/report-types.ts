@@ -47,7 +47,7 @@ export type Report = {
   chat?: Chat[]; // models that write tokens: how soon the first, how fast the others
   padding?: Padding[]; // what is computed and never seen, the largest first
   outputs?: Output[]; // what the program wrote as its result
-  strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
+  strategies?: Strategy[]; // settings that could be changed, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
   recording: Recording; // what was recorded, and what it cost
@@ -62,9 +62,9 @@ export type SessionInfo = {
   end_time: string; // ISO 8601 with offset
   duration: string; // for people: "131.40 s"
   duration_s: number; // from the start to the end of the recording
-  time_digit_s?: number; // what the last digit of the imported times stands for: they are known to half of it
+  time_digit_s?: number; // the value of the last digit of the imported times: they are exact to half of it
   import_note?: string; // what was doubtful in a text that was imported
-  file_date?: true; // what was imported has no date: start_time and end_time are reckoned from its file's
+  file_date?: true; // what was imported has no date: start_time and end_time come from the date of its file
   no_times?: true; // what was imported has no times: those of this report are made up
   tags: Free; // the program's own
   generated_at: string; // when this report was made
@@ -116,7 +116,7 @@ export type Process = {
 export type StageAnalysis = {
   wall_s: number; // time of the run, or of the selected part
   unattributed_s: number; // wall time outside every stage of every thread and task
-  unattributed_ratio?: number; // the same of the wall time
+  unattributed_ratio?: number; // unattributed_s as a share of wall_s
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
@@ -163,13 +163,13 @@ export type Stage = {
   gpu_work?: GpuWork; // operations, achieved rate, what bounds it
   gpu_counters?: GpuCounters; // what parts of the GPU did in it
   wall_ratio?: number; // of the wall time: calls at the same time count once
-  self_ratio?: number; // the same of self_s
+  self_ratio?: number; // self_s as a share of the wall time: calls at the same time count once
   covered_s?: number; // wall time in which at least one call ran, where that is less than total_s
   at_once_mean_count?: number; // calls at the same time, on average over covered_s
   unattributed_s?: number; // of a stage with others inside: its self time
   first_s?: number; // its first begin; negative: handed in from before the run
   end_s?: number; // its last end
-  time_digit_s?: number; // what the last digit of its imported time stands for: it is known to half of it
+  time_digit_s?: number; // the value of the last digit of its imported time: it is exact to half of it
   per_frame_s?: number; // time per frame, of its attribute frames
   per_step_s?: number; // time per step, of its attribute steps
   per_iteration_s?: number; // time per iteration, of its attribute iters
@@ -177,7 +177,7 @@ export type Stage = {
   reason?: string; // why it was skipped
   startup?: true; // it ended before the pipeline began: see summary.startup_end_s
   bottleneck?: true; // the largest self time after the start-up
-  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time in the generations, or of a stage outside that takes longer than all of them; other: another of at least a fifth of the wall time, without generations of what follows the start-up; model: the stage around the largest that has others next to it
+  bottleneck_level?: "major" | "other" | "model"; // major: the stage with the largest self time in the generations, or one outside of them that takes longer than all of them; other: another with at least a fifth of the wall time (without generations: of the time after the start-up); model: the stage around the major one that has others next to it
   span?: true; // may overlap the stages next to it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
@@ -245,7 +245,7 @@ export type TimePart = {
   stage_index?: number; // the same as an index of stages
   stage_count?: number; // how many smaller ones
   part_s: number; // its time; calls at the same time count once
-  wall_ratio: number; // the same of the wall time
+  wall_ratio: number; // part_s as a share of wall_s
 };
 
 // Stages that share a name.
@@ -270,10 +270,10 @@ export type Iterations = {
   last_s?: number; // the last one
   per_second: number; // without the warm-up; of the iterations themselves, not of the time between them
   fps?: number; // frames a second, where an imported text says it
-  aside?: true; // of an imported benchmark: no part of the run's time, and no stage
+  aside?: true; // from an imported benchmark: neither part of the run's time nor a stage
   warmup_count: number; // slow ones at the start
   warmup_s?: number; // time of these
-  marked_warmup_count?: number; // those inside a zone of warm-up (--profiling-warmup), beside the count and all times
+  marked_warmup_count?: number; // iterations inside a warm-up zone (--profiling-warmup); they are not in count nor in any time here
   warm?: StatsSeconds; // without the warm-up
   outlier_count: number; // iterations slower than their peers
   outliers?: Outlier[]; // the largest, at most 20
@@ -406,7 +406,7 @@ export type DiffusionAnalysis = {
   warm_step?: StatsSeconds; // without the warm-up
   cached?: CachedSteps; // steps that a cache served
   by_block_size?: StepGroup[]; // steps by the size of their block
-  trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace, or traced where that are a few; never among slow_steps
+  trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace (all traced steps if those are few); never among slow_steps
   slow_step_count?: number; // steps slower than their peers
   slow_step_excess_s?: number; // over their peers, all of them
   slow_steps?: SlowStep[]; // slowest first, at most 20
@@ -428,7 +428,7 @@ export type Rate = {
 // A part of the generations' time; the parts add up to it.
 export type Split = {
   part: string; // "denoise", "vae_decode", … "unattributed", "overlap"
-  self_s: number; // wall time of its stages themselves; overlap: what the others add up to too much, negative
+  self_s: number; // wall time of its stages without those inside them; of overlap, negative: by how much the others add up to too much
   wall_ratio?: number; // of the generations' wall time
 };
 
@@ -660,7 +660,7 @@ export type Memory = {
   peak_mb?: number; // of the GPU with the highest peak
   peak_t_s?: number; // when it was reached
   peak_stage?: string; // in which stage
-  peak_source?: "allocated" | "process" | "device"; // allocated: the allocator's word; process, device: sampled
+  peak_source?: "allocated" | "process" | "device"; // allocated: as the allocator says; process, device: sampled
   peak_device_index?: number; // which GPU
   reserved_peak_mb?: number; // held by the allocator, at most
   device_total_mb?: number; // memory of that GPU
@@ -670,7 +670,7 @@ export type Memory = {
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
   allocators?: Allocator[]; // allocations that the program reported
-  lines?: MemoryLine[]; // who held GPU memory at the peak, from a snapshot of torch's allocator
+  lines?: MemoryLine[]; // lines of the program that held GPU memory at the peak, from a snapshot of torch's allocator
   growth?: MemoryGrowth[]; // what generations, steps and calls leave behind
   host?: HostMemory; // the machine's own memory
   timeline?: Series; // GPU memory, RAM, swap and page cache side by side
@@ -736,7 +736,7 @@ export type MemoryLine = {
   end_count: number; // allocations that were
   allocated_s?: number; // when it allocated last before the peak; absent: before the history
   stage?: string; // that was open then
-  by_size?: true; // some of them have no stack: their size is that of others of this line
+  by_size?: true; // some of its allocations have no stack: they were matched to this line by their size
   stack?: string; // of its largest allocation, innermost first
 };
 
@@ -815,7 +815,7 @@ export type OutOfMemory = {
   free_bytes?: number; // free on the device, or of the program's own limit
   total_bytes?: number; // that it has
   allocated_bytes?: number; // by tensors
-  slack_bytes?: number; // reserved by the allocator and in no use: other sizes, fragments
+  slack_bytes?: number; // reserved by the allocator and not in use: other sizes, fragments
   limit_bytes?: number; // that the program gave its allocator; absent: none
   fragmented_bytes?: number; // of the slack: it lies between blocks in use, and cannot be given back
   piece_count?: number; // pieces of that
@@ -824,7 +824,7 @@ export type OutOfMemory = {
   file?: string; // the line that asked
   line?: number; // in it
   residents?: Resident[]; // what held the memory, largest first
-  would_fit?: WouldFit[]; // what would have given enough, least first; else all that can be freed
+  would_fit?: WouldFit[]; // what would have freed enough memory, the smallest first; if nothing would, all that can be freed
 };
 
 // A part of what memory held.
@@ -864,7 +864,7 @@ export type ResidencyMoment = {
 export type MemoryPicture = {
   device_index?: number; // which GPU; absent: the host
   by_line?: true; // layers are lines of the program, from the allocator's history; absent: components
-  by_stage?: true; // layers are stages: memory that rose while one was open and is still there; what is given back counts as what came last
+  by_stage?: true; // layers are stages: memory that was taken while one was open and is still held; what is given back is taken off the newest first
   peak_index: number; // the moment at which the layers are highest, from 0
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none
@@ -1097,7 +1097,7 @@ export type GpuTrace = {
   copy_ratio?: number; // time of copies over window_s
   overlap_ratio?: number; // of the busy time, while the launching thread was not waiting
   launch_ahead_s?: number; // mean time from launch to start of a kernel
-  launch_interval_s?: number; // from one launch to the next of the same thread, median: what Python needs for one
+  launch_interval_s?: number; // median time from one launch to the next of the same thread: what Python needs for one launch
   launch_queue_count?: number; // kernels launched and not yet begun, mean over time of one device
   communication_s?: number; // time of collectives' kernels
   exposed_communication_s?: number; // the part of it in which nothing was computed
@@ -1253,7 +1253,7 @@ export type GarbageCollections = {
 // One collection of 1 ms or longer.
 export type GarbageCollection = {
   end_s: number; // when it ended
-  duration_s: number; // how long the program stood still
+  duration_s: number; // how long the program was stopped
   gc_generation_index: number; // 0: young objects, 2: all
   object_count: number; // objects that it freed
 };
@@ -1316,8 +1316,8 @@ export type Recommendation = {
   effort: "< 1 day" | "2-3 days" | "1-2 weeks"; // how much work it is
   gain_s?: number; // seconds of this run it could save; absent together with gain_basis where that cannot be computed
   gain_basis?: "measured" | "bounded" | "estimated"; // measured: taken from this run; bounded: at most that; estimated: by a factor or from a sample
-  confidence: "certain" | "likely" | "possible"; // that the cause is the cause
-  explains: string[]; // ids of the symptoms it accounts for; they are folded under it; empty: none
+  confidence: "certain" | "likely" | "possible"; // how sure the cause is
+  explains: string[]; // ids of the symptoms it accounts for, which get no line of their own; empty: none
   startup?: true; // it costs the start, not the warm generations
   subject?: string; // the stage it is about
   measured_value?: number; // what was compared with the threshold
@@ -1464,7 +1464,7 @@ export type Recording = {
   own_cpu_s: number; // CPU time of strobe's own threads
   own_cpu_ratio?: number; // the same of one core; absent for runs under a second
   record_cost_s?: number; // one counter read and one store, measured when the session was opened
-  recording_s?: number; // every word recorded at that cost, folded ones at twice that
+  recording_s?: number; // all words at record_cost_s each, folded ones at twice that
   threads_s?: number; // time of the threads that recorded
   overhead_ratio?: number; // recording_s of threads_s
   own_stages_s?: number; // what strobe did in the program besides recording (counting FLOPs, reading a memory history): its stages "strobe: …", not in overhead_ratio
@@ -1930,7 +1930,7 @@ export type RankClock = {
   offset_s?: number; // what to add to its times to get the first rank's
   residual_s?: number; // how far apart collectives still are, 95 % of them
   uncertainty_s?: number; // the true offset lies within this of offset_s, along its line of drift
-  drift_ratio?: number; // how much faster than the first rank's its clock goes
+  drift_ratio?: number; // how much faster its clock runs than the first rank's
   collective_count: number; // collectives that it was set by
 };
 
@@ -2106,7 +2106,7 @@ export type JournalStep = {
   speedup_ratio?: number; // the baseline / this one: cumulative
   wall_s: number; // of the whole run
   generation_s?: number; // median of its generations
-  time_digit_s?: number; // what the last digit of the run's times stands for
+  time_digit_s?: number; // the value of the last digit of the run's times
   fps?: number; // frames per second end to end
   gpu_memory_peak_bytes?: number; // peak GPU memory
   rss_peak_bytes?: number; // peak memory of the process
@@ -2147,7 +2147,7 @@ export type Whatif = {
   predicted_s: number; // the total then
   low_s: number; // at least
   high_s: number; // at most
-  time_digit_s?: number; // what the last digit of the run's times stands for; in low_s and high_s
+  time_digit_s?: number; // the value of the last digit of the run's times; it is in low_s and high_s
   noise_s?: number; // how far two runs of the same settings may be apart, from the spread of the generations; low_s and high_s hold it
   noise_generation_count?: number; // the generations that tell it
   saved_s: number; // now_s - predicted_s
@@ -2252,7 +2252,7 @@ export type FitLargest = {
   key: string; // the size that grows; the others are as asked for
   largest_value: number; // that fits
   largest_height_value?: number; // of width x height: the height
-  open?: true; // more may fit: further than four times what was measured is not given
+  open?: true; // more may fit: nothing is predicted beyond four times what was measured
 };
 
 // The runs that a server shows.
