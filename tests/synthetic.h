@@ -134,6 +134,18 @@ static inline void synthetic_gpu_sample(struct synthetic *s, uint32_t schema, ui
 	sb_builder_sample(s->b, schema, t_ns, values, 9);
 }
 
+/* A kernel on stream 7 that the main thread launches as it begins. */
+static inline void synthetic_kernel(struct synthetic *s, const char *name, uint64_t t_ns, uint64_t took_ns)
+{
+	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
+				     .kind = SB_GPU_KERNEL,
+				     .start_ns = t_ns,
+				     .duration_ns = took_ns,
+				     .launch_ns = t_ns,
+				     .launch_tid = 1000,
+				     .stream = 7 });
+}
+
 /* strobe traced the GPU from one time to the other. */
 static inline void synthetic_gpu_trace(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns)
 {

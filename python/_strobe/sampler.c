@@ -33,18 +33,6 @@ static struct {
 	uint64_t chance;
 } sampler = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static uint64_t fake_now_ns; /* for tests */
-
-uint64_t sampler_now_ns(void)
-{
-	struct timespec now;
-
-	if (fake_now_ns)
-		return fake_now_ns;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 static void look(void)
 {
 	uint64_t begin_ns = sampler_now_ns();
@@ -303,7 +291,7 @@ static PyObject *sampler_join(PyObject *module, PyObject *unused)
 static PyObject *sampler_clock(PyObject *module, PyObject *now)
 {
 	(void)module;
-	fake_now_ns = PyLong_AsUnsignedLongLong(now);
+	sampler_set_now(PyLong_AsUnsignedLongLong(now));
 	if (PyErr_Occurred())
 		return NULL;
 	Py_RETURN_NONE;

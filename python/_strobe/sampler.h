@@ -6,8 +6,9 @@
 
 #include "extension.h"
 
-/* ns of CLOCK_MONOTONIC, or what a test says. */
-uint64_t sampler_now_ns(void);
+/* ---- sampler_clock.c ---- */
+uint64_t sampler_now_ns(void); /* ns of CLOCK_MONOTONIC, or what a test has set */
+void sampler_set_now(uint64_t now_ns); /* for tests; 0: the clock's again */
 
 /* ---- stacks.c; with the GIL unless noted otherwise ---- */
 /* Every Python thread but `except` (its ident; 0: none), as seen now. */

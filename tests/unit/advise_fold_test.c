@@ -11,13 +11,7 @@
 static void half_idle(struct synthetic *s)
 {
 	for (uint64_t t = 0; t < SECOND; t += 10 * MS)
-		sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, "gemm", NULL),
-					     .kind = SB_GPU_KERNEL,
-					     .start_ns = t,
-					     .duration_ns = 5 * MS,
-					     .launch_ns = t,
-					     .launch_tid = 1000,
-					     .stream = 7 });
+		synthetic_kernel(s, "gemm", t, 5 * MS);
 }
 
 static void a_symptom_is_folded_under_its_cause(void **state)

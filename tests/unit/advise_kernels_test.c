@@ -9,17 +9,6 @@
 
 enum { TID = 1000, VIDEOS = 5, STEPS = 4, TILES = 20 };
 
-static void work(struct synthetic *s, const char *name, uint64_t at, uint64_t took)
-{
-	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
-				     .kind = SB_GPU_KERNEL,
-				     .start_ns = at,
-				     .duration_ns = took,
-				     .launch_ns = at,
-				     .launch_tid = TID,
-				     .stream = 7 });
-}
-
 static void open_on(struct synthetic *s, const char *gpu)
 {
 	uint32_t schema;
@@ -48,7 +37,7 @@ static double saved_in_float64(const char *gpu, bool *out_needs_16_bits)
 		synthetic_end(&s, (i + 1) * SECOND);
 	}
 	for (uint64_t k = 0; k < 3; k++)
-		work(&s, "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16",
+		synthetic_kernel(&s, "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16",
 			SECOND + k * 250 * MS + MS, 200 * MS);
 	synthetic_gpu_trace(&s, SECOND, 1750 * MS);
 	f = finding(synthetic_model(&s, VIDEOS * SECOND), "precision_mismatch");
@@ -92,7 +81,7 @@ static const struct sb_advice *tiles(struct synthetic *s, uint64_t busy_ns)
 		synthetic_end(s, begin + 500 * MS);
 	}
 	for (uint64_t k = 0; k < TILES; k++)
-		work(s, "conv", 100 * MS + k * 18 * MS + MS, busy_ns);
+		synthetic_kernel(s, "conv", 100 * MS + k * 18 * MS + MS, busy_ns);
 	synthetic_gpu_trace(s, 0, 500 * MS);
 	return finding(synthetic_model(s, VIDEOS * SECOND), "tiny_tiles");
 }

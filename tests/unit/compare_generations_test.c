@@ -25,15 +25,6 @@ static struct sb_facts *one_video(const char *label, double enc_s, double dec_s)
 	return f;
 }
 
-static const struct sb_metric_change *metric_of(const struct sb_comparison *c, enum sb_metric metric)
-{
-	for (size_t i = 0; i < c->metric_count; i++)
-		if (c->metrics[i].metric == metric)
-			return &c->metrics[i];
-	fail_msg("no metric %d", (int)metric);
-	return NULL;
-}
-
 /* Two, three or five runs a side: what is compared does not change with their number. */
 static void the_headline_is_one_generation_however_few_runs(void **state)
 {

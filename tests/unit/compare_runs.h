@@ -105,4 +105,13 @@ static inline const struct sb_stage_change *change_of(const struct sb_comparison
 	return NULL;
 }
 
+static inline const struct sb_metric_change *metric_of(const struct sb_comparison *c, enum sb_metric metric)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->metrics[i].metric == metric)
+			return &c->metrics[i];
+	fail_msg("no metric %d", (int)metric);
+	return NULL;
+}
+
 #endif

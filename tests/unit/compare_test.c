@@ -239,15 +239,6 @@ static void stages_of_unlike_runs_are_compared_per_generation(void **state)
 	sb_facts_free(now);
 }
 
-static const struct sb_metric_change *metric_of(const struct sb_comparison *c, enum sb_metric metric)
-{
-	for (size_t i = 0; i < c->metric_count; i++)
-		if (c->metrics[i].metric == metric)
-			return &c->metrics[i];
-	fail_msg("no metric %d", (int)metric);
-	return NULL;
-}
-
 static void totals_of_unlike_runs_become_those_of_one_generation(void **state)
 {
 	struct sb_facts *base = service("base", 60, 0.5, "vae_decode"),

@@ -9,17 +9,6 @@
 
 enum { TID = 1000 };
 
-static void kernel(struct synthetic *s, uint64_t at, uint64_t took)
-{
-	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, "gemm", NULL),
-				     .kind = SB_GPU_KERNEL,
-				     .start_ns = at,
-				     .duration_ns = took,
-				     .launch_ns = at,
-				     .launch_tid = TID,
-				     .stream = 7 });
-}
-
 static void stack(struct synthetic *s, uint64_t t_ns, const char *function, uint32_t line)
 {
 	uint32_t name = sb_builder_name(s->b, function, NULL);
@@ -36,8 +25,8 @@ static struct sb_model *traced(struct synthetic *s, uint64_t seconds)
 	synthetic_open(s);
 	synthetic_stage(s, 0, 4 * SECOND, "video", STROBE_ROLE_GENERATION);
 	for (uint64_t i = 0; i < seconds; i++)
-		kernel(s, i * SECOND, SECOND / 2);
-	kernel(s, seconds * SECOND - MS, MS);
+		synthetic_kernel(s, "gemm", i * SECOND, SECOND / 2);
+	synthetic_kernel(s, "gemm", seconds * SECOND - MS, MS);
 	for (uint64_t i = 0; i < 4; i++) {
 		stack(s, i * SECOND + 250 * MS, "pipe.launch", 10);
 		stack(s, i * SECOND + 750 * MS, i == 1 ? "pipe.save" : "pipe.prepare", 20);
