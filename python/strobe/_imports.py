@@ -5,7 +5,7 @@ import sys
 import threading
 
 _waiting = {}  # module name -> callbacks
-_observers = []  # (begin, end) around every top-level import
+_observers = []  # (begin, end) around every import of a watched package
 _busy = threading.local()
 
 
@@ -20,7 +20,8 @@ def when_imported(name, callback):
 
 
 def observe(begin, end):
-    """begin(name) and end(name) around the import of each watched package."""
+    """begin(name) and end(name) around the import of each watched package, and of its modules where they come alone: packages
+    such as transformers import most of themselves when a name is asked for."""
     _observers.append((begin, end))
     install()
 
@@ -43,11 +44,18 @@ def _quietly(function, *args):
         _faults.count("after import")
 
 
+def _is_observed(name):
+    if not _observers:
+        return False
+    root, dot, _ = name.partition(".")
+    return not (dot and getattr(_busy, "observed", 0)) and root in _Finder.watched_roots
+
+
 class _Finder:
     watched_roots = frozenset()
 
     def find_spec(self, name, path=None, target=None):
-        if name not in _waiting and not (_observers and name in self.watched_roots):
+        if name not in _waiting and not _is_observed(name):
             return None
         if getattr(_busy, "name", None) == name:
             return None
@@ -93,12 +101,14 @@ class _Loader:
             module.__loader__ = self._strobe_real
         except Exception:
             pass
-        observed = [pair for pair in _observers if name in _Finder.watched_roots]
+        observed = _observers[:] if _is_observed(name) else []
         for begin, _ in observed:
             _quietly(begin, name)
+        _busy.observed = getattr(_busy, "observed", 0) + bool(observed)
         try:
             self._strobe_real.exec_module(module)
         finally:
+            _busy.observed -= bool(observed)
             for _, end in reversed(observed):
                 _quietly(end, name)
         for callback in _waiting.pop(name, ()):

@@ -25,7 +25,7 @@ ROWS = [
      "model offload needs a GPU: its hooks are tested with stand-ins only"),
     ("transformers", ["transformers"], ["test_transformers"], "V-JEPA2, Qwen2-VL, SmolVLM, T5",
      "`generate()` as a generation: `vision_encoder`, `prefill`, `decode` with tokens, new tokens, time to the first token, "
-     "tokens/s, input frames (the report's `chat`: prefill and decode apart); processors as `preprocess` with frames; other "
+     "tokens/s, input frames (the report's `chat`: prefill and decode apart), what it does around them as `before_steps` and `between_steps`; processors as `preprocess` with frames; other "
      "models' forwards as stages",
      "times are the CPU's: on a GPU the first token is there when the loop goes on with it"),
     ("loading", ["diffusers", "transformers", "torch", "safetensors"], ["test_variants", "test_torch"], "",

@@ -34,6 +34,15 @@ def test_every_forward_is_prefill_or_decode(chat):
     assert len(named(generation, "decode")) == counted["forwards"] - 1 > 0
 
 
+def test_what_it_does_around_its_tokens_has_a_place(chat):
+    """Between two parts of a generation there is always one phase, and nothing else."""
+    counted, generation = chat
+    parts = [child.name for child in generation.children]
+    assert parts[0] == "before_steps" and parts[-1] == "between_steps"
+    assert len(named(generation, "between_steps")) == counted["forwards"]
+    assert all((one in ("before_steps", "between_steps")) != (two in ("before_steps", "between_steps")) for one, two in zip(parts, parts[1:]))
+
+
 def test_the_vision_encoder_is_a_stage(chat):
     counted, generation = chat
     assert len(named(generation, "vision_encoder")) == counted["vision"]

@@ -1,10 +1,10 @@
-"""transformers: generate() as a generation with vision encoder, prefill and decode; what a
-processor prepares; tokens and the time to the first one."""
+"""transformers: generate() as a generation with vision encoder, prefill and decode, and what it does around them; what
+a processor prepares; tokens and the time to the first one."""
 import time
 
 from ..._native import native
 from ..._components import uncompiled
-from .. import modules, vocabulary, wrapping
+from .. import modules, phases, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, hiding_modules, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
@@ -29,6 +29,7 @@ class Generate(Activity):
         if uncompiled(module) is not self.model:
             with stage(name):
                 return call(module, *args, **kwargs)
+        self.phase = phases.BETWEEN  # what follows: each token is a step
         if self.in_prefill or not self.prefills:
             self.prefills += 1
             with stage("prefill", tokens=guard(_tokens_of, args, kwargs)):
@@ -112,7 +113,13 @@ def _generating(original):
         prompt = guard(_prompt_of, args, kwargs) or ()
         frames = guard(_input_frames, kwargs)
         with vocabulary.generation(type(self).__name__ + ".generate", input_frames=frames), doing(Generate(self, prompt)) as call:
-            result = original(self, *args, **kwargs)
+            guard(call.open_phase, phases.BEFORE)
+            try:
+                result = original(self, *args, **kwargs)
+            except BaseException as error:
+                guard(call.close_phase, type(error))
+                raise
+            guard(call.close_phase)
             guard(call.facts, result, prompt)
             return result
     return generate

@@ -9,16 +9,16 @@ _open = {}
 
 
 class _Installed:
-    """Top-level packages that are not the standard library's."""
+    """Packages that are not the standard library's."""
     _standard = frozenset(getattr(sys, "stdlib_module_names", ())) | frozenset(sys.builtin_module_names)
 
     def __contains__(self, name):
-        return "." not in name and not name.startswith("_") and name not in self._standard \
+        return not name.startswith("_") and name not in self._standard \
             and name not in ("strobe", "sitecustomize", "usercustomize", "__main__")
 
 
 def _begin(name):
-    one = zone("import " + name, ROLE_IMPORT)
+    one = zone("import " + name.partition(".")[0], ROLE_IMPORT)
     one.__enter__()
     _open[name] = one
 
