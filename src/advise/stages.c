@@ -149,8 +149,6 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 	tell_others(a, first);
 }
 
-/* A main thread that only waits for its workers has nothing to attribute. */
-/* Where most of it was, from the samples. */
 /* The first that is the program's: no section can be put around what strobe did itself. NULL: there is none. */
 static const struct sb_place *first_place(const struct sb_place_list *list)
 {
@@ -168,9 +166,9 @@ static void name_place(struct sb_advisor *a, struct sb_advice *f, const struct s
 	if (!p || list->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	at = !p->file ? "" : sb_say(a, " (%s:%u)", sb_filename_of(p->file), p->line);
-	f->cause = sb_say(a, "%.0f %% of the %lld samples there were in '%s'%s%s%s%s", p->ratio * 100,
-		(long long)list->sample_count, p->function, at, p->inside ? ", inside '" : "",
-		p->inside ? p->inside : "", p->inside ? "'" : "");
+	f->cause = sb_say(a, "about %.0f %% of it ran in '%s'%s%s%s%s (%lld samples)", p->ratio * 100,
+		p->function, at, p->inside ? ", inside '" : "", p->inside ? p->inside : "",
+		p->inside ? "'" : "", (long long)list->sample_count);
 	f->suggestion = sb_say(
 		a, "Put a section around '%s'%s: what ran there is listed with it.", p->function, at);
 	sb_finding_line(f, p->file, p->file ? p->line : 0);
@@ -213,6 +211,19 @@ static void find_unattributed_between(struct sb_advisor *a)
 	sb_finding_line(f, line->file, line->line);
 }
 
+/* A stage that takes longer by itself is what to look at first. */
+static bool is_less_than_a_stage(const struct sb_model *model, double lost_s, bool inside)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (!is_frame(s) && !s->setup && s->in_generation == inside &&
+			fmin(s->self_s, s->covered_s) > lost_s)
+			return true;
+	}
+	return false;
+}
+
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -237,6 +248,8 @@ void sb_rule_unattributed(struct sb_advisor *a)
 		return;
 	f->rank_s = lost_s * TENTH;
 	f->whole_s = lost_s;
+	if (is_less_than_a_stage(a->model, lost_s, inside))
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 	if (rows_are_left_out(a->model)) {
 		f->cause = "the table was printed in part: its other rows are not here";
 		f->suggestion = "Print all rows (table(row_limit=-1), print_stats() without a number), or "

@@ -26,7 +26,7 @@ static const struct sb_rule rules[] = {
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
 		  "more than this share of the generations, or of the time from the first to the last, "
 		  "belongs to "
-		  "no stage; without generations, of the wall time",
+		  "no stage; without generations, of the wall time; low where one stage takes longer",
 		  "Put sections around what runs there." },
 		sb_rule_unattributed },
 	{ { "slow_steps", "diffusion", MEDIUM, HOURS, false, "slow_step_ratio", "ratio", 1.5, "steps",

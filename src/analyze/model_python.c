@@ -9,7 +9,7 @@ static const struct sb_field place_rows[] = {
 		"the function of a library that it was in most; absent: in itself"),
 	SB_FIELD(sb_place, estimate_s, "estimate_s", SB_ALWAYS,
 		"share_ratio x unattributed_s: a sampled estimate"),
-	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the time of the samples there",
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of unattributed_s, by the samples there",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(place, sb_place, "UnattributedFunction",
@@ -22,6 +22,8 @@ static const struct sb_field places_rows[] = {
 	SB_FIELD(sb_place_list, ratio, "unattributed_ratio", SB_ALWAYS,
 		"of the generations' time, or the run's", .range = SB_SHARE),
 	SB_FIELD(sb_place_list, sample_count, "sample_count", SB_ALWAYS, "samples there"),
+	SB_FIELD(sb_place_list, unsampled_s, "unsampled_s", SB_SET,
+		"of unattributed_s: no sample stands for it, as before Python began and after it ended"),
 	SB_FIELD_LIST(sb_place_list, all, count, "functions", SB_ALWAYS, place, "largest first, at most 8"),
 };
 static SB_FIELDS(places, sb_place_list, "UnattributedFunctions",

@@ -16,12 +16,14 @@ struct sb_place {
 	uint32_t line; /* that most of it was in */
 	const char *inside; /* the function of a library that it was in most; NULL: in itself */
 	double estimate_s; /* its share of the time of the list */
-	double ratio; /* of the samples there */
+	double ratio; /* of that time */
 };
 struct sb_place_list {
 	double unattributed_s,
 		ratio; /* of the generations' time, or the run's; around steps: what that stage takes */
 	int64_t sample_count;
+	double sampled_s; /* what the samples stand for; only an estimate of unattributed_s */
+	double unsampled_s; /* of unattributed_s: no sample stands for it, as before Python began */
 	struct sb_place *all; /* largest first, at most SB_PLACES_MAX */
 	size_t count; /* 0: too little is unattributed, or nothing was sampled there */
 };

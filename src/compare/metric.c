@@ -64,7 +64,9 @@ static void seconds(double value, char *out, size_t size)
 {
 	double v = fabs(value);
 
-	if (v >= 0.9995 || v == 0)
+	if (v == 0)
+		snprintf(out, size, "0 s");
+	else if (v >= 0.9995)
 		snprintf(out, size, "%.2f s", value);
 	else if (v >= 0.0009995)
 		snprintf(out, size, "%.*f ms", v < 0.0099995 ? 2 : 1, value * 1e3);
@@ -79,7 +81,7 @@ void sb_percent_text(double ratio, char *out, size_t size)
 	if (fabs(ratio) >= 0.0005 || isnan(ratio))
 		snprintf(out, size, "%+.1f %%", 100 * ratio);
 	else
-		snprintf(out, size, fabs(ratio) < 1e-9 ? "+0.0 %%" : "< 0.1 %%");
+		snprintf(out, size, fabs(ratio) < 1e-9 ? "0 %%" : "< 0.1 %%");
 }
 
 void sb_change_text(double base, double now, char *out, size_t size)

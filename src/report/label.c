@@ -92,12 +92,32 @@ static bool cut(const char *text, size_t room, bool inside, size_t *out_head, si
 	return true;
 }
 
+/* Of all ways to cut between words the one that keeps the most: a long last word may need more than its half. */
+static void keep_most(const char *text, size_t room, size_t *head, size_t *tail)
+{
+	size_t columns = (size_t)sb_label_columns(text);
+
+	for (size_t at = first_break(text, 1, false); at <= room; at = first_break(text, at + 1, false)) {
+		size_t rest = columns - first_break(text, columns - (room - at), false);
+
+		if (at + rest >= *head + *tail) {
+			*head = at;
+			*tail = rest;
+		}
+	}
+}
+
 void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
 {
 	size_t room = width ? width - 1 : 0, half = room / 2;
 
 	/* "BrushNet" is one word; a name that is a single one is cut before a capital letter */
-	if (cut(text, room, false, out_head, out_tail) || cut(text, room, true, out_head, out_tail))
+	if (cut(text, room, false, out_head, out_tail)) {
+		if (*out_head + *out_tail + 4 < room)
+			keep_most(text, room, out_head, out_tail);
+		return;
+	}
+	if (cut(text, room, true, out_head, out_tail))
 		return;
 	*out_head = half;
 	*out_tail = room - half;

@@ -1227,6 +1227,7 @@ export type UnattributedFunctions = {
   unattributed_s: number; // how much it is
   unattributed_ratio: number; // of the generations' time, or the run's
   sample_count: number; // samples there
+  unsampled_s?: number; // of unattributed_s: no sample stands for it, as before Python began and after it ended
   functions: UnattributedFunction[]; // largest first, at most 8
 };
 
@@ -1237,7 +1238,7 @@ export type UnattributedFunction = {
   line: number; // that most of it was in
   inside?: string; // the function of a library that it was in most; absent: in itself
   estimate_s: number; // share_ratio x unattributed_s: a sampled estimate
-  share_ratio: number; // of the time of the samples there
+  share_ratio: number; // of unattributed_s, by the samples there
 };
 
 // Python's garbage collector.

@@ -207,6 +207,7 @@ void sb_places_list(struct sb_place_samples *p, sb_place_wanted wanted, int whic
 			total_ns += p->all[i].weight_ns;
 		}
 	to->sample_count = (int64_t)count;
+	to->sampled_s = (double)total_ns / 1e9;
 	if (count) {
 		size_t functions = add_up(all, count, true, tallies);
 

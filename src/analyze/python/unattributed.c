@@ -9,6 +9,7 @@
 
 #define WORTH_OF_GENERATIONS 0.05
 #define WORTH_OF_RUN 0.10
+#define UNSAMPLED_LEAST 0.05 /* less is chance */
 
 /* Covered by stages inside generations; by any zone; by a stage that is none around the steps. */
 enum { INSIDE, ANYWHERE, PARTS };
@@ -153,6 +154,21 @@ static void list(struct unattributed *u, int which, struct sb_place_list *to)
 	sb_places_list(&u->places, is_wanted, which, to->unattributed_s, to);
 }
 
+/* A run begins before its Python does, and ends after it: of what ran there nothing is known, and no function gets it. */
+static void leave_unsampled(struct sb_place_list *run)
+{
+	double sampled = run->sampled_s / run->unattributed_s;
+
+	if (!run->count || run->sampled_s * 1e9 <= (double)run->sample_count ||
+		!(sampled < 1 - UNSAMPLED_LEAST))
+		return; /* old recordings do not weigh their samples */
+	run->unsampled_s = run->unattributed_s - run->sampled_s;
+	for (size_t i = 0; i < run->count; i++) {
+		run->all[i].ratio *= sampled;
+		run->all[i].estimate_s *= sampled;
+	}
+}
+
 static bool is_in_phase(const struct sb_place_samples *p, const struct sb_place_sample *s, int phase)
 {
 	(void)p;
@@ -217,8 +233,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return err;
 	if (generations)
 		list(u, INSIDE, &to->generations);
-	if (all)
+	if (all) {
 		list(u, ANYWHERE, &to->run);
+		leave_unsampled(&to->run);
+	}
 	for (int i = 0; i < SB_PHASE_COUNT; i++)
 		if (around[i])
 			sb_places_list(

@@ -34,13 +34,14 @@ void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, si
 	*out = 0;
 	if (isnan(base) || isnan(now))
 		return;
+	if (fabs(now - base) < 1e-9 * fabs(base)) /* sums of the same parts in another order */
+		now = base;
 	/* in the unit of what it is a part of */
-	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1 &&
-		(fabs(now - base) >= 0.005 || now == base))
+	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1 && fabs(now - base) >= 0.005)
 		snprintf(text, sizeof text, "%.2f s", fabs(now - base));
 	else
 		sb_metric_text(metric, fabs(now - base), text, sizeof text);
-	snprintf(out, size, "%s%s", now < base ? "-" : "+", text);
+	snprintf(out, size, "%s%s", now < base ? "-" : now > base ? "+" : "", text);
 }
 
 void sb_diff_percent(double base, double now, char *out, size_t size)
@@ -69,6 +70,16 @@ static double tenths(double percent)
 	return fabs(percent) < 0.05 ? 0 : percent;
 }
 
+static void put_interval(double low, double high, struct sb_buf *out)
+{
+	double from = tenths(100 * (low - 1)), to = tenths(100 * (high - 1));
+
+	if (from == 0 && to == 0)
+		sb_buf_puts(out, ", 95 % interval within 0.1 %");
+	else
+		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", from, to);
+}
+
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)
 {
 	if (j->basis == SB_BASIS_TOLERANCE && tolerance->absolute > 0)
@@ -88,8 +99,7 @@ void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tole
 		sb_buf_printf(out, "%" PRIu64 " and %" PRIu64 " repetitions, rank test p = %.3f",
 			j->base_count, j->now_count, j->p);
 	if (!isnan(j->interval.low))
-		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", tenths(100 * (j->interval.low - 1)),
-			tenths(100 * (j->interval.high - 1)));
+		put_interval(j->interval.low, j->interval.high, out);
 	if (j->basis == SB_BASIS_RANK_TEST && j->inflation > 1)
 		sb_buf_puts(out, ", widened for drift");
 }

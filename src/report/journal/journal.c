@@ -80,6 +80,8 @@ static void change_text(double delta, double from, int decimals, char *out, size
 {
 	if (isnan(delta))
 		*out = 0;
+	else if (rounded(delta, decimals) == 0)
+		snprintf(out, size, delta == 0 ? "same" : "< %.*fs", decimals, pow(10, -decimals));
 	else
 		snprintf(out, size, "%+.*fs %+.1f%%", decimals, rounded(delta, decimals),
 			from > 0 ? rounded(delta / from * 100, 1) : 0);
@@ -319,8 +321,10 @@ static void put_line(struct sb_buf *out, const char *label, int width, double no
 	int used = sb_label_columns(label);
 
 	sb_buf_printf(out, "- %s:%*s %8.*fs", label, width > used ? width - used : 0, "", decimals, now);
-	if (!isnan(base))
-		sb_buf_printf(out, " (Δ: %+.*fs)", decimals, rounded(now - base, decimals));
+	if (!isnan(base) && rounded(now - base, decimals) == 0)
+		sb_buf_puts(out, " (Δ: 0)");
+	else if (!isnan(base))
+		sb_buf_printf(out, " (Δ: %+.*fs)", decimals, now - base);
 	sb_buf_putc(out, '\n');
 }
 

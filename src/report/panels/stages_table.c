@@ -1,5 +1,6 @@
 /* The timing table. */
 #include "report/panels/stages.h"
+#include "report/label.h"
 #include "report/panels/stages_imports.h"
 
 #include <stdio.h>
@@ -164,8 +165,24 @@ static bool same_tail(
 	return true;
 }
 
+/* "aten::…/" before cudaLaunchKernel: what does not fit is taken off the parents, not off the stage's own name. */
+static void put_parents(
+	const struct sb_stage *const *chain, int parents, const char *own, size_t width, struct sb_buf *name)
+{
+	size_t used = (size_t)sb_label_columns(own) + 1;
+	struct sb_buf all = { 0 };
+
+	for (int i = parents; i > 0; i--)
+		sb_buf_printf(&all, "%s%s", chain[i]->name, i > 1 ? "/" : "");
+	if (parents && used < width)
+		sb_text_name(name, sb_buf_text(&all), width - used);
+	if (parents && used < width)
+		sb_buf_putc(name, '/');
+	sb_buf_done(&all);
+}
+
 /* Names that stand under several parents say which, as far up as they must. */
-static void row_name(const struct sb_model *m, const struct sb_stage *s, struct sb_buf *name)
+static void row_name(const struct sb_model *m, const struct sb_stage *s, size_t width, struct sb_buf *name)
 {
 	const struct sb_stages_panel *all = &m->stages;
 	const struct sb_stage *chain[4] = { s };
@@ -182,8 +199,7 @@ static void row_name(const struct sb_model *m, const struct sb_stage *s, struct 
 	}
 	if (s->code)
 		sb_buf_printf(name, "[%s] ", s->code);
-	for (int i = parents; i > 0; i--)
-		sb_buf_printf(name, "%s/", chain[i]->name);
+	put_parents(chain, parents, s->name, width - (size_t)sb_label_columns(sb_buf_text(name)), name);
 	sb_buf_puts(name, s->name);
 }
 
@@ -200,7 +216,7 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 	size_t width = (size_t)w->name;
 	char text[32];
 
-	row_name(m, s, &name);
+	row_name(m, s, width - 1, &name);
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
 	pad(out, sb_stage_name(s, sb_buf_text(&name), width - 1, out), width);

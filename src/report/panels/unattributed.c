@@ -2,6 +2,18 @@
 #include "report/panels/panel.h"
 #include "report/place.h"
 
+/* What ran there before Python began to be sampled is not known. */
+static void put_unsampled(const struct sb_place_list *list, struct sb_buf *out)
+{
+	char took[32];
+
+	if (list->sample_count < SB_SHARE_SAMPLES_LEAST || !(list->unsampled_s > 0))
+		return;
+	sb_text_seconds(took, sizeof took, list->unsampled_s);
+	sb_buf_printf(out, "  %6.1f %% %10s  not sampled (before Python began, after it ended)\n",
+		100 * list->unsampled_s / list->unattributed_s, took);
+}
+
 static void put_list(
 	const struct sb_place_list *list, const char *where, const char *what, struct sb_buf *out)
 {
@@ -13,6 +25,7 @@ static void put_list(
 	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; there ran\n", where, took, 100 * list->ratio, what);
 	for (size_t i = 0; i < list->count; i++)
 		sb_place_row(&list->all[i], list->sample_count >= SB_SHARE_SAMPLES_LEAST, out);
+	put_unsampled(list, out);
 }
 
 static void put_around(
