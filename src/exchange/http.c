@@ -63,11 +63,25 @@ static int connect_within(int fd, const struct addrinfo *a, double deadline_s)
 	return failed ? -1 : 0;
 }
 
+/* "[::1]" is how an address of IPv6 is written before a port. */
+static const char *without_brackets(const char *host, char bare[SB_HTTP_HOST_BYTES])
+{
+	size_t size = strlen(host);
+
+	if (size < 2 || size > SB_HTTP_HOST_BYTES || host[0] != '[' || host[size - 1] != ']')
+		return host;
+	memcpy(bare, host + 1, size - 2);
+	bare[size - 2] = 0;
+	return bare;
+}
+
 static int connect_to(const struct sb_http_request *r, double deadline_s, int *out_fd)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
-	int failed = getaddrinfo(r->host, r->port, &hints, &list), fd = -1;
+	char bare[SB_HTTP_HOST_BYTES];
+	int failed, fd = -1;
 
+	failed = getaddrinfo(without_brackets(r->host, bare), r->port, &hints, &list);
 	if (failed)
 		return sb_fail(STROBE_EIO, "%s:%s: %s", r->host, r->port, gai_strerror(failed));
 	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {

@@ -5,10 +5,11 @@
 #include "base/buf.h"
 
 #define SB_HTTP_ANSWER_BYTES_MAX (256u << 20)
+#define SB_HTTP_HOST_BYTES 256
 #define SB_HTTP_SLOWEST_BYTES_PER_S 65536.0
 
 struct sb_http_request {
-	const char *host;
+	const char *host; /* one of IPv6 in brackets: "[::1]" */
 	const char *port;
 	const char *path; /* "/?query=..." */
 	const char *headers; /* whole lines, each with its line end; may be "" */

@@ -120,6 +120,19 @@ static bool is_port(const char *text)
 	return digits && digits <= 5 && !text[digits];
 }
 
+/* Where a host ends, at the colon of its port or at end; NULL: it is none. One of IPv6 stands in brackets: [::1] */
+static const char *after_host(const char *at, const char *end)
+{
+	const char *closed = *at == '[' ? memchr(at, ']', (size_t)(end - at)) : at, *colon;
+
+	if (!closed || closed == at + 1)
+		return NULL;
+	if (closed > at)
+		return closed + 1;
+	colon = memchr(at, ':', (size_t)(end - at));
+	return colon ? colon : end;
+}
+
 static int read_address(const char *url, struct sb_warehouse *w)
 {
 	const char *at = url + strlen(w->tls ? TLS : PLAIN), *slash = strchr(at, '/');
@@ -132,7 +145,11 @@ static int read_address(const char *url, struct sb_warehouse *w)
 		return sb_fail(STROBE_EINVAL,
 			"credentials do not belong in the address, where others can read them: set "
 			"STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or STROBE_CLICKHOUSE_FILE");
-	colon = memchr(at, ':', (size_t)(slash - at));
+	colon = after_host(at, slash);
+	if (colon == slash)
+		colon = NULL;
+	else if (!colon || *colon != ':')
+		return no_address(url);
 	size = (size_t)((colon ? colon : slash) - at);
 	if (!size || !copy(w->host, sizeof w->host, at, size) ||
 		(colon && !copy(w->port, sizeof w->port, colon + 1, (size_t)(slash - colon - 1))) ||

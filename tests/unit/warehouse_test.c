@@ -94,7 +94,8 @@ static void a_server_that_is_away_is_tried_again_within_the_budget(void **state)
 static void an_address_without_a_port_after_its_colon_is_refused(void **state)
 {
 	static const char *const wrong[] = { "clickhouse://host:/strobe", "clickhouse://host:http/strobe",
-		"https://host:8443x/strobe", "clickhouse://[::1]:8123/strobe" };
+		"https://host:8443x/strobe", "clickhouse://[::1/strobe", "clickhouse://[]:8123/strobe",
+		"clickhouse://[::1]8123/strobe", "clickhouse://::1:8123/strobe" };
 	struct sb_warehouse w;
 
 	(void)state;
@@ -106,10 +107,26 @@ static void an_address_without_a_port_after_its_colon_is_refused(void **state)
 	assert_string_equal(w.port, "8443");
 }
 
+static void an_address_of_ipv6_stands_in_brackets(void **state)
+{
+	struct sb_warehouse w;
+	uint64_t retries = 0;
+
+	assert_int_equal(sb_warehouse_open("https://[fe80::1]/strobe", &w), 0);
+	assert_string_equal(w.host, "[fe80::1]");
+	assert_string_equal(w.port, "8443");
+	assert_int_equal(sb_warehouse_open("clickhouse://[::1]:1/strobe", &w), 0);
+	assert_string_equal(w.port, "1");
+	w.retry_s = 0;
+	assert_int_equal(sb_warehouse_query(&w, "SELECT 1", "", 0, NULL, &retries), STROBE_EIO);
+	assert_non_null(strstr(sb_error_message(), "[::1]:1: cannot connect"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_without_a_port_after_its_colon_is_refused),
+		cmocka_unit_test(an_address_of_ipv6_stands_in_brackets),
 		cmocka_unit_test(a_silent_server_is_given_up_within_the_budget),
 		cmocka_unit_test(a_server_that_is_away_is_tried_again_within_the_budget),
 	};
