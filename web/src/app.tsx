@@ -84,7 +84,7 @@ function useFileChoice(here: Stage[]): FileChoice {
 function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streaming: Chart[], base: Base | null): details.Panel[] {
   return [
     { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
-    { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} /> : null },
+    { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} stages={r.stage_analysis?.stages ?? []} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? [<Readings key="r" report={r} topic="stages" />, <StageTree key="t" report={r} timeline={timeline} base={base} />] : null },
     { id: 'unattributed', title: 'Unattributed time', body: unattributedBody(r) },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, <Next key="n" report={r} />, details.adviceTail(r)] : null },

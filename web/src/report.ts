@@ -113,12 +113,14 @@ const FIRST: Record<FirstChart['source'], [string, (r: Report, device?: number) 
   process: ['Process', (r) => r.cpu_metrics?.process],
 };
 
-// What the report names as drawn first, in its order.
+// What the report names as drawn first, in its order; counters that were asked for come after the first of them.
 export function firstCharts(r: Report, most: number): Chart[] {
-  return (r.first_charts ?? []).slice(0, most).flatMap((c) => {
+  const named = (r.first_charts ?? []).flatMap((c) => {
     const [group, find] = FIRST[c.source];
     const series = find(r, c.device_index);
     const [chart] = chartsOf(group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
     return chart ? [chart] : [];
   });
+  const counters = timeCharts(r).find((c) => c.group.endsWith('sampled') && c.unit === '_percent');
+  return [...named.slice(0, 1), ...(counters ? [counters] : []), ...named.slice(1)].slice(0, most);
 }

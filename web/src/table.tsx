@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { copyText, saveCsv } from './export';
 import { columnShow, keyed, type Show } from './format';
 import type { Fields } from './report';
+import { search, useStore } from './state';
 import { title } from './words';
 
 export interface Column<T> {
@@ -69,6 +70,8 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
   const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
   const shows = columns.map((c) => columnShow(c.unit ?? c.key, rows.map(c.value)));
   const widths = columns.map((c) => (c.text ? Math.max(...rows.slice(0, 60).map((r) => String(c.value(r) ?? '').length)) : 0));
+  const wanted = useStore(search).trim().toLowerCase();
+  const found = (row: T) => wanted !== '' && columns.some((c) => c.text && String(c.value(row) ?? '').toLowerCase().includes(wanted));
   const shown = all ? ordered : ordered.slice(0, most);
   const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
   return (
@@ -94,7 +97,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
           {shown.map((row, i) => (
             <tr
               key={i}
-              class={(rowClass?.(row) ?? '') + (picked?.(row) ? ' picked' : '') + (onPick ? ' pick' : '')}
+              class={(rowClass?.(row) ?? '') + (picked?.(row) ? ' picked' : '') + (found(row) ? ' found' : '') + (onPick ? ' pick' : '')}
               tabIndex={i === Math.min(active, shown.length - 1) ? 0 : -1}
               aria-selected={picked ? picked(row) : undefined}
               onFocus={() => setActive(i)}

@@ -112,3 +112,16 @@ test('the first timeline shows its charts whole on narrow screens, with no empty
       await close();
     }
 });
+
+test('search marks what it finds in the tables too', async (browser) => {
+  const { page, close } = await open(browser, writePage('found', fixture()));
+  await ready(page);
+  await page.locator('.search').first().fill('VAE_dec');
+  await settled(page);
+  const marked = await page.locator('tr.found').evaluateAll((rows) => rows.map((r) => [r.closest('section').id, r.querySelector('td').innerText.trim(), getComputedStyle(r.querySelector('td')).textDecorationLine]));
+  assert.ok(marked.some(([where]) => where === 'stages') && marked.some(([where]) => where === 'range'), `${marked}`);
+  for (const [, name, line] of marked) assert.ok(/vae_decode/.test(name) && line === 'underline', `${name} ${line}`);
+  await page.locator('.search').first().fill('');
+  assert.equal(await page.locator('tr.found').count(), 0);
+  await close();
+});

@@ -1,5 +1,6 @@
 // What a run on a GPU shows: its spans and kernels apart from the CPU's zones, and whose memory it was.
-import { assert, open, ready, test, writePage } from './harness.mjs';
+import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
+import { fixture } from './fixture.mjs';
 import { encodeTimeline } from './encode.mjs';
 
 const MS = 1e6;
@@ -242,6 +243,23 @@ test('waits that strobe recorded have a lane of their GPU; a wait says which thr
   const gap = plain(await page.locator('.selection').innerText());
   assert.match(gap, /Waits for GPU 0\s+2 ×, 20/);
   assert.match(gap, /Python ran in all gaps of the GPU: 70[\s\S]*video\.encode/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('counters sampled around slow moments are a track below the lanes, on their axis and under their crosshair', async (browser) => {
+  const { report: made, timeline } = fixture();
+  made.gpu_metrics.devices[0].sampled = { t_s: [60, 60.5, 61, 90, 90.5, 91], sm_active_percent: [null, 12, 14, null, 88, 90], tensor_active_percent: [null, 3, 4, null, 40, 41] };
+  const { page, seen, close } = await open(browser, writePage('gpu-slow-counters', { report: made, timeline }));
+  await ready(page);
+  const track = page.locator('.card.right .chart', { hasText: 'GPU sampled' });
+  assert.match(await track.locator('figcaption').innerText(), /SM active\s+tensor active/i);
+  const [lanes, chart] = [await page.locator('#timeline-first canvas').boundingBox(), await track.locator('canvas').boundingBox()];
+  assert.ok(chart.y >= lanes.y + lanes.height - 1 && Math.abs(chart.x - lanes.x) <= 1, 'below the lanes, from the same edge');
+  const { from, to } = await range(page);
+  await page.mouse.move(lanes.x + 132 + ((lanes.width - 132) * (90.5e9 - from)) / (to - from), lanes.y + 60);
+  await settled(page);
+  assert.match(spaced(await track.locator('output').innerText()), /^90\.50 s: 88\.0 %, 40\.0 %$/);
   assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -104,6 +104,17 @@ test('nothing reads NaN or undefined on the full page', async (browser) => {
   await close();
 });
 
+test('the whole run of merged zones has the tree of its stages, with their calls', async (browser) => {
+  const timeline = encodeTimeline({ endNs: 1e9, names: ['step', 'attention'], lanes: [{ kind: 'thread', name: 'main', mergeNs: 1e6, rows: [[{ start: 0, end: 9e8, name: 0, count: 1000, busy: 9e8 }]] }] });
+  const { page, close } = await open(browser, writePage('merged-tree', { report: small().report, timeline }));
+  await ready(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.waitForSelector('.icicle button');
+  assert.deepEqual((await page.locator('.icicle button').allInnerTexts()).sort(), ['attention', 'norm', 'step']);
+  assert.match(await page.locator('.icicle button', { hasText: 'attention' }).getAttribute('title'), /400\u00a0ms, 44\.4/);
+  await close();
+});
+
 test('merged zones say so, and ranges are counted from bins', async (browser) => {
   const entries = Array.from({ length: 2000 }, (_, i) => ({ start: i * 1e6, end: i * 1e6 + 9e5, name: i % 2, count: 50, busy: 7e5, mixed: true }));
   const timeline = encodeTimeline({ endNs: 2e9, names: ['attn', 'mlp'], lanes: [{ kind: 'thread', name: 'main', mergeNs: 1048576, rows: [entries] }] });

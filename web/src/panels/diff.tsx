@@ -122,7 +122,7 @@ function Stages({ d }: { d: DiffReport }) {
   const overlaps = before !== undefined && now !== undefined && Math.max(Math.abs(before), Math.abs(now)) > 0.005 * (num(d.total, 'new_value') ?? 0);
   return (
     <>
-      <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />
+      <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={20} />
       {overlaps && <p class="quiet">Shares in the change and unattributed time less the overlap are the whole change. Overlap: {seconds(before)} before, {seconds(now)} now.</p>}
     </>
   );

@@ -5,9 +5,10 @@ import { solid, tint } from '../colour';
 import { clip, count, memory, nanos, percent } from '../format';
 import { dark, generation, search, selection, useSeen, useSettled, useStore, view, type Range } from '../state';
 import { Picture } from '../picture';
+import type { Stage } from '../report';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
-import { butterfly, callTree, hasCpu, hasLaunches, memorySources, type Measure, type Node, type Relative } from '../timeline/tree';
+import { butterfly, callTree, stageTree, hasCpu, hasLaunches, memorySources, type Measure, type Node, type Relative } from '../timeline/tree';
 
 const DEEPEST = 40;
 const NARROWEST = 0.0015; // of the width: less cannot be seen
@@ -135,7 +136,7 @@ function heightOf(t: Timeline, measure: Measure): number {
   return Math.min(deep, DEEPEST) * 19 + 2;
 }
 
-export function Icicle({ data }: { data: Timeline }) {
+export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
   useStore(dark);
   useStore(generation);
   const chosen = useStore(selection);
@@ -149,7 +150,8 @@ export function Icicle({ data }: { data: Timeline }) {
   const last = useRef<Range | null>(null);
   if (seen) last.current = chosen && chosen.to > chosen.from ? chosen : shown; // out of sight nothing is counted
   const range = last.current;
-  const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
+  const whole = measure === 'wall' && range && range.from <= data.startNs && range.to >= data.endNs;
+  const root = useMemo(() => (range ? (callTree(data, range, measure) ?? (whole ? stageTree(stages) : null)) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
   const measures = useMemo(() => measuresOf(data), [data]);
   const height = `${heightOf(data, measure)}px`;

@@ -116,9 +116,9 @@ function fromProfile(t: Timeline, range: Range): RangeStatistics {
 function profiled(t: Timeline, p: Profile | null, range: Range): NameTime[] {
   if (!p) return [];
   const from = range.from - p.startNs;
-  const to = range.to - p.startNs;
   const names = p.names.map((name, i): NameTime => {
     const bins = p.total[i];
+    const to = range.to >= t.endNs ? bins.length * p.binNs : range.to - p.startNs; // the last bin reaches beyond the run
     let total = 0;
     let count = 0;
     const last = Math.min(bins.length - 1, Math.floor(to / p.binNs));

@@ -1,6 +1,7 @@
 // The calls of a range as one tree: zones of the same path are one node. By wall time, by CPU time, by the
 // GPU time that they launched, by the memory that rose while they ran, or of the Python functions that were sampled.
 // In order of size, or of when they first began.
+import type { Stage } from '../report';
 import type { Range } from '../state';
 import type { Timeline } from './data';
 import { rowOf, type Entry } from './entry';
@@ -64,6 +65,18 @@ export function callTree(t: Timeline, range: Range, measure: Measure): Node | nu
   }
   if (measure === 'gpu') addLaunched(t, range, root, index);
   finish(root, measure);
+  return root.total > 0 ? root : null;
+}
+
+// The tree of the whole run, where its zones were merged: the stages have their sums.
+export function stageTree(stages: Stage[]): Node | null {
+  const root = fresh('all threads', null);
+  const nodes = stages.map((s) => ({ ...fresh(s.name, root), total: (s.total_s ?? 0) * 1e9, count: s.count, first: s.first_s ?? Infinity }));
+  stages.forEach((s, i) => {
+    nodes[i].parent = s.parent_index === undefined ? root : nodes[s.parent_index];
+    nodes[i].parent!.below.push(nodes[i]);
+  });
+  finish(root, 'wall');
   return root.total > 0 ? root : null;
 }
 
