@@ -46,6 +46,40 @@ static uint64_t time_of(node start)
 	return seconds > 0 && seconds < 1e10 ? (uint64_t)seconds * 1000000000u : 0;
 }
 
+/* What the report's own run had not. */
+static int take_missing(struct sb_textlog *log, node missing)
+{
+	for (sb_jsondom_each(one, missing)) {
+		struct sb_textlog_missing *to = sb_vec_push(&log->missing, sizeof *to);
+
+		if (!to)
+			return sb_fail(STROBE_ENOMEM, "no memory to import");
+		snprintf(to->what, sizeof to->what, "%s", sb_profile_string(one, "what"));
+		log->sums_only |= !strcmp(to->what, "order of the operations");
+		snprintf(to->why_how, sizeof to->why_how, "%s|%s", sb_profile_string(one, "why"),
+			sb_profile_string(one, "how"));
+	}
+	return 0;
+}
+
+/* "sdpa_overhead +380s": the one event that is a number of the report. */
+static int take_differences(struct sb_textlog *log, node events)
+{
+	for (sb_jsondom_each(event, events)) {
+		double more_s = sb_profile_number(sb_jsondom_get(event, "attributes"), "more_s");
+		struct sb_textlog_difference *to;
+
+		if (isnan(more_s))
+			continue;
+		to = sb_vec_push(&log->differences, sizeof *to);
+		if (!to)
+			return sb_fail(STROBE_ENOMEM, "no memory to import");
+		snprintf(to->name, sizeof to->name, "%s", sb_profile_string(event, "name"));
+		to->more_s = more_s;
+	}
+	return 0;
+}
+
 static void take_session(struct sb_textlog *log, node session)
 {
 	const char *name = sb_profile_string(session, "name");
@@ -55,10 +89,63 @@ static void take_session(struct sb_textlog *log, node session)
 	if (world < 0)
 		world = sb_jsondom_int(sb_jsondom_get(session, "world_size_count"), -1);
 	snprintf(log->session, sizeof log->session, "%s", *name ? name : sb_profile_string(session, "id"));
-	log->start_real_ns = time_of(sb_jsondom_get(session, "start_time"));
+	if (!sb_jsondom_bool(sb_jsondom_get(session, "file_date"), false))
+		log->start_real_ns = time_of(sb_jsondom_get(session, "start_time"));
+	log->digit_ns = sb_profile_ns(sb_profile_number(session, "time_digit_s"));
+	log->no_times = sb_jsondom_bool(sb_jsondom_get(session, "no_times"), false);
+	log->rank_count = sb_jsondom_int(sb_jsondom_path(session, "tags.ranks"), 0);
+	log->report_count = sb_jsondom_int(sb_jsondom_path(session, "tags.reports"), 0);
 	log->has_rank = rank >= 0 && rank < INT32_MAX;
 	log->rank = log->has_rank ? (int32_t)rank : -1;
 	log->world_size = world > 0 && world < INT32_MAX ? (int32_t)world : 0;
+}
+
+/* The host's memory: its series is on the timeline, its size beside it. */
+static int take_host_memory(struct sb_textlog *log, node memory)
+{
+	node times = sb_jsondom_path(memory, "timeline.t_s"),
+	     used = sb_jsondom_path(memory, "timeline.ram_used_mb"), value = used ? used->first : NULL;
+	double total_mb = sb_jsondom_number(sb_jsondom_path(memory, "host.ram_total_mb"), NAN);
+	struct sb_textlog_series *to;
+
+	if (!times || !used || !times->size || times->size != used->size || isnan(total_mb))
+		return 0;
+	to = sb_vec_push(&log->series, sizeof *to);
+	if (to)
+		to->values = malloc(times->size * 3 * sizeof *to->values);
+	if (!to || !to->values)
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	strcpy(to->source, "memory");
+	strcpy(to->columns[0], "total_mb");
+	strcpy(to->columns[1], "used_mb");
+	to->column_count = 2;
+	to->device = -1;
+	for (sb_jsondom_each(at, times)) {
+		double *row = to->values + 3 * to->count++;
+
+		row[0] = sb_jsondom_number(at, NAN);
+		row[1] = total_mb;
+		row[2] = sb_jsondom_number(value, NAN);
+		value = value->next;
+	}
+	return 0;
+}
+
+/* A rate that a text gave once. */
+static int take_disk(struct sb_textlog *log, node disk)
+{
+	double rate = sb_profile_number(disk, "read_mean_gb_per_s");
+	node times = sb_jsondom_path(disk, "series.t_s");
+	struct sb_textlog_sample *to;
+
+	if (!(rate > 0) || !times || times->size != 1)
+		return 0;
+	to = sb_vec_push(&log->samples, sizeof *to);
+	if (!to)
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	*to = (struct sb_textlog_sample){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, rate * 1e9, 0,
+		{ .after = log->count } };
+	return 0;
 }
 
 static int take_machine(struct sb_textlog *log, node root)
@@ -72,7 +159,9 @@ static int take_machine(struct sb_textlog *log, node root)
 	}
 	if (!err)
 		err = sb_profile_take_series(log, sb_jsondom_path(root, "cpu_metrics.series"), "cpu", -1);
-	return err;
+	if (!err)
+		err = take_host_memory(log, sb_jsondom_get(root, "memory"));
+	return err ? err : take_disk(log, sb_jsondom_get(root, "disk_metrics"));
 }
 
 /* Steps and blocks of the session profiler: {"total_steps": 40, "avg_step_time_ms": 20.1, …}. */
@@ -181,12 +270,21 @@ static int take_report(struct sb_textlog *log, node root)
 		err = take_machine(log, root);
 	if (!err)
 		err = sb_profile_take_model(log, sb_jsondom_get(root, "model_analysis"));
+	if (!err)
+		err = take_missing(log, sb_jsondom_get(root, "not_recorded"));
+	if (!err)
+		err = take_differences(log, sb_jsondom_get(root, "events"));
+	for (size_t i = 0; log->no_times && i < log->memory.count; i++)
+		((struct sb_textlog_memory *)log->memory.items)[i].time_s = NAN;
 	take_frames(log, root);
-	if (!isnan(wall_s))
+	if (!isnan(wall_s) && !log->no_times)
 		log->covered_ns = sb_profile_ns(wall_s) -
 				  sb_profile_ns(sb_profile_number(analysis, "unattributed_s"));
-	log->segment_whole_ns = sb_profile_ns(
-		isnan(wall_s) ? sb_profile_either(session, "duration_s", "duration") : wall_s);
+	if (!log->no_times)
+		log->segment_whole_ns = sb_profile_ns(
+			isnan(wall_s) ? sb_profile_either(session, "duration_s", "duration") : wall_s);
+	if (log->sums_only) /* a moment after the rows, for what is in none of them */
+		log->segment_whole_ns -= log->segment_whole_ns % 10;
 	return err;
 }
 

@@ -49,7 +49,9 @@ static int add_stage(struct sb_textlog *log, node stage, const char *name, uint3
 		.min_s = sb_profile_either(stage, "min_s", "min_time"),
 		.max_s = sb_profile_either(stage, "max_s", "max_time"),
 		.median_s = sb_profile_number(stage, "p50_s"),
-		.std_s = sb_profile_number(stage, "std_s") };
+		.std_s = sb_profile_number(stage, "std_s"),
+		.digit_ns = sb_profile_ns(sb_profile_number(stage, "time_digit_s")) };
+	int err;
 
 	if (!line.calls)
 		line.calls = sb_jsondom_int(sb_jsondom_get(stage, "call_count"), 0);
@@ -61,7 +63,10 @@ static int add_stage(struct sb_textlog *log, node stage, const char *name, uint3
 	log->form_count++;
 	log->skipped_count += line.kind == SB_STAGELOG_SKIPPED;
 	log->untimed_count += line.kind == SB_STAGELOG_UNTIMED;
-	return sb_textlog_add(log, &line, out_node);
+	err = sb_textlog_add(log, &line, out_node);
+	if (!err && !strcmp(sb_profile_string(stage, "role"), "layer"))
+		log->nodes[*out_node].role = STROBE_ROLE_LAYER;
+	return err;
 }
 
 /* The row around it: by its place in the list, or the nearest of that name before it. */

@@ -273,6 +273,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->variants);
 	sb_vec_done(&log->operations);
 	sb_vec_done(&log->differences);
+	sb_vec_done(&log->missing);
 	sb_vec_done(&log->speeds);
 	sb_vec_done(&log->models);
 	sb_vec_done(&log->gpu);

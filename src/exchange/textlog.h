@@ -99,6 +99,10 @@ struct sb_textlog_operator {
 	double self_s, total_s, gpu_s;
 };
 
+struct sb_textlog_missing {
+	char what[64], why_how[400]; /* "why|how" */
+};
+
 /* What a benchmark says of the model before its times. */
 struct sb_textlog_header {
 	char name[64], type[64]; /* "large", "VideoEncoder" */
@@ -171,6 +175,8 @@ struct sb_textlog {
 	double gpu_s; /* the whole of it, where rows may be left out; 0: not given */
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not given */
+	bool no_times; /* those that it gives were made up */
+	struct sb_vec missing; /* struct sb_textlog_missing: what a report says was not recorded */
 	bool has_rank;
 	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */

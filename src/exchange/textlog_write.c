@@ -226,9 +226,12 @@ static void put_timed_series(struct sb_textlog_clock *c, const struct sb_textlog
 	for (size_t i = 0; i < s->count; i++) {
 		const double *row = s->values + i * (s->column_count + 1);
 
+		uint64_t at_ns = row[0] >= 0 && row[0] < 1e9 ? (uint64_t)(row[0] * 1e9) : 0;
+
+		if (c->log->sums_only && at_ns >= (uint64_t)c->whole_ns)
+			at_ns = (uint64_t)c->whole_ns + 1; /* after the rows: in no stage */
 		if (row[0] >= 0 && row[0] < 1e9)
-			sb_builder_sample(
-				c->builder, schema, (uint64_t)(row[0] * 1e9), row + 1, s->column_count);
+			sb_builder_sample(c->builder, schema, at_ns, row + 1, s->column_count);
 	}
 }
 
@@ -284,38 +287,52 @@ static bool rows_are_left_out(const struct sb_textlog *log)
 	return log->own_times && log->count && log->nodes[log->count - 1].gap_ns > log->whole_ns / 100;
 }
 
+/* A report's own words about it come first. */
+static void say_missing(struct sb_textlog_clock *c, const char *what, const char *why_how)
+{
+	const struct sb_textlog_missing *said = c->log->missing.items;
+
+	for (size_t i = 0; i < c->log->missing.count; i++)
+		if (!strcmp(said[i].what, what))
+			return;
+	sb_builder_meta_string(c->builder, SB_META_MISSING, what, why_how);
+}
+
 static void put_missing(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog *log = c->log;
+	const struct sb_textlog_missing *said = log->missing.items;
 
+	for (size_t i = 0; i < log->missing.count; i++)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, said[i].what, said[i].why_how);
 	if (!log->samples.count && !log->series.count)
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "monitors",
+		say_missing(c, "monitors",
 			log->form_count ? "the text has none|record with 'strobe run -- COMMAND'"
 					: "a stage log has times only|record with 'strobe run -- COMMAND'");
 	if (log->sums_only)
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "order of the operations",
+		say_missing(c, "order of the operations",
 			"a summary has sums: which operation is inside which, and each single call, it does "
 			"not "
 			"say; they are laid end to end|record with 'strobe run -- COMMAND'");
 	if (rows_are_left_out(log))
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "rows of the table",
+		say_missing(c, "rows of the table",
 			"its total is more than its rows|print all of them: table(row_limit=-1) of "
 			"torch.profiler, print_stats() without a number");
 	if (log->guessed_count)
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "where steps and blocks ran",
+		say_missing(c, "where steps and blocks ran",
 			"the report has their sums: they stand in the stage whose own time holds them most "
 			"closely|record with 'strobe run -- COMMAND'");
 	if (log->samples.count && log->rank_count)
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "values of single ranks",
+		say_missing(c, "values of single ranks",
 			"the summary has minimum, maximum and average over its ranks|give their run folders "
 			"to "
 			"'strobe aggregate'");
 	else if (log->samples.count)
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the samples",
+		say_missing(c, "times of the samples",
 			"the text has values without a clock: they stand where they were printed|record with "
 			"'strobe run -- COMMAND'");
 	if (log->memory.count && isnan(((const struct sb_textlog_memory *)log->memory.items)->time_s))
-		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the memory snapshots",
+		say_missing(c, "times of the memory snapshots",
 			"the text has them without a clock: they stand where they were printed|record with "
 			"'strobe run -- COMMAND'");
 }
@@ -390,6 +407,8 @@ static int64_t told_ns(const struct sb_textlog *log)
 	const struct sb_textlog_memory *memory = log->memory.items;
 	int64_t whole_ns = with_loops(log), span_ns = 0;
 
+	if (log->no_times)
+		return 0;
 	for (size_t i = 0; i < log->series.count && !whole_ns; i++)
 		whole_ns = last_time_ns((const struct sb_textlog_series *)log->series.items + i);
 	if (log->memory.count > 1 && memory[log->memory.count - 1].time_s > memory[0].time_s)
@@ -406,6 +425,8 @@ static int64_t whole_of(struct sb_textlog *log)
 		whole_ns = told > gpu_ns ? told : gpu_ns;
 	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
 
+	for (size_t i = 0; i < log->series.count && !whole_ns; i++)
+		whole_ns = last_time_ns((const struct sb_textlog_series *)log->series.items + i);
 	if (!whole_ns && readings)
 		whole_ns = (int64_t)(readings > 1 ? readings - 1 : 1) * SAMPLE_APART_NS;
 	return whole_ns;

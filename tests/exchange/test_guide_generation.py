@@ -235,3 +235,8 @@ def test_short_calls_are_judged_once_and_their_time_is_said(strobe):
     found = [r["text"] for r in strobe.report(strobe.write("t.json", json.dumps({"traceEvents": events})))["readings"]]
     assert found == ["'norm' takes only 20.0 us a call, but 600 calls are 12.0 ms: worth optimising",
                      "'act' takes 5.00 us a call, 5.0 % of the time in 600 calls: fast enough for now"]
+
+
+def test_a_table_without_a_clock_has_no_seconds(strobe):
+    text = strobe("report", strobe.write("memory.txt", MEMORY))
+    assert "Steepest rise 8192.2 MB at during_sampling\n" in text and "seen at" not in text

@@ -162,6 +162,25 @@ static const char *source_words(const char *source)
 						: "of the whole device, sampled";
 }
 
+/* Where times are made up, the snapshot says where it was. */
+static void spike_text(const struct sb_model *model, struct sb_buf *out)
+{
+	const struct sb_memory_panel *m = &model->memory;
+
+	sb_buf_printf(out, "  Steepest rise %.1f MB", m->spike_bytes / SB_MB);
+	if (!model->session.no_times) {
+		sb_buf_printf(out, " at %.2f s, in ", m->spike_t_s);
+		sb_text_name(out, m->spike_stage ? m->spike_stage : "no stage", 32);
+	}
+	for (size_t i = 0; model->session.no_times && i < m->snapshot_count; i++)
+		if (m->snapshots[i].t_s == m->spike_t_s) {
+			sb_buf_puts(out, " at ");
+			sb_text_name(out, m->snapshots[i].label, 60);
+			break;
+		}
+	sb_buf_putc(out, '\n');
+}
+
 static void memory_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -177,17 +196,14 @@ static void memory_text(
 		sb_buf_printf(out, " MB on GPU %d (%s", m->peak_device, source_words(m->peak_source));
 		if (!isnan(m->reserved_peak_bytes))
 			sb_buf_printf(out, "; reserved %.1f MB", m->reserved_peak_bytes / SB_MB);
-		sb_buf_puts(out, ")\n    in ");
-		sb_text_name(out, m->peak_stage ? m->peak_stage : "no stage", 40);
-		sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
+		sb_buf_puts(out, model->session.no_times ? ")\n" : ")\n    in ");
+		if (!model->session.no_times) {
+			sb_text_name(out, m->peak_stage ? m->peak_stage : "no stage", 40);
+			sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
+		}
 	}
 	if (!isnan(m->spike_bytes))
-		sb_buf_printf(
-			out, "  Steepest rise %.1f MB at %.2f s, in ", m->spike_bytes / SB_MB, m->spike_t_s);
-	if (!isnan(m->spike_bytes)) {
-		sb_text_name(out, m->spike_stage ? m->spike_stage : "no stage", 32);
-		sb_buf_putc(out, '\n');
-	}
+		spike_text(model, out);
 	if (!isnan(m->fragmentation_ratio)) {
 		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%)\n    at ",
 			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB,
