@@ -360,6 +360,8 @@ struct strobe_sample {
 	uint64_t weight_ns; /* time since the sampler looked last; 0: not known */
 	int cpu_known; /* 1: cpu_ns is */
 	uint64_t cpu_ns; /* CPU time that the thread used meanwhile */
+	int beside_gil; /* while the sampler had Python's GIL, this thread 1: waited for it, 2: ran; 3: it had no
+	                   need of it, or the main thread had the GIL when it was to look; 0: not known */
 };
 STROBE_API void strobe_stack_sample(
 	const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count);

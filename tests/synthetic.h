@@ -39,7 +39,8 @@ struct synthetic {
 	struct sb_model *model;
 };
 
-static inline void synthetic_open(struct synthetic *s)
+/* start_real_ns: when the run began; 0: at the beginning of 2026 */
+static inline void synthetic_open_at(struct synthetic *s, uint64_t start_real_ns)
 {
 	struct sb_builder_options options = SB_BUILDER_DEFAULTS;
 	int fd;
@@ -50,8 +51,14 @@ static inline void synthetic_open(struct synthetic *s)
 	assert_true(fd >= 0);
 	close(fd);
 	options.chunk_bytes = 4096;
+	options.start_real_ns = start_real_ns;
 	assert_int_equal(sb_builder_open(s->path, &options, &s->b), 0);
 	s->main = sb_builder_thread(s->b, 0, "main");
+}
+
+static inline void synthetic_open(struct synthetic *s)
+{
+	synthetic_open_at(s, 0);
 }
 
 /* Ends the recording and builds the model of a part of it (NULL: all). */

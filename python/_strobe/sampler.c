@@ -33,12 +33,12 @@ static struct {
 	uint64_t chance;
 } sampler = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void look(void)
+static void look(bool has_own_table)
 {
 	uint64_t begin_ns = sampler_now_ns();
 
 	if (strobe_recording())
-		stacks_look(begin_ns, sampler.own);
+		stacks_look(begin_ns, sampler.own, has_own_table);
 	sampler.look_ns = sampler_now_ns() - begin_ns;
 }
 
@@ -48,7 +48,7 @@ static int look_at_main(void *unused)
 	(void)unused;
 	sampler.queued = false;
 	if (atomic_exchange(&sampler.asked, false))
-		look();
+		look(false);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static void ask_or_look(void)
 		return;
 	state = PyGILState_Ensure();
 	if (atomic_exchange(&sampler.asked, false)) /* it may have looked meanwhile */
-		look();
+		look(sampler.own_table);
 	PyGILState_Release(state);
 }
 
@@ -262,7 +262,7 @@ static PyObject *sampler_look(PyObject *module, PyObject *now)
 	(void)module;
 	if (PyErr_Occurred())
 		return NULL;
-	stacks_look(now_ns ? now_ns : sampler_now_ns(), 0);
+	stacks_look(now_ns ? now_ns : sampler_now_ns(), 0, false);
 	stacks_drain();
 	Py_RETURN_NONE;
 }

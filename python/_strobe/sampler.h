@@ -12,7 +12,8 @@ void sampler_set_now(uint64_t now_ns); /* for tests; 0: the clock's again */
 
 /* ---- stacks.c; with the GIL unless noted otherwise ---- */
 /* Every Python thread but `except` (its ident; 0: none), as seen now. */
-void stacks_look(uint64_t now_ns, unsigned long except);
+/* has_own_table: the sampler's thread looks, and what it opens the program does not see. */
+void stacks_look(uint64_t now_ns, unsigned long except, bool has_own_table);
 /* Writes what was seen, on the calling thread; without the GIL. One caller at a time. */
 void stacks_drain(void);
 /* A new session's file knows no functions yet, and nothing was looked at before it. */
@@ -33,6 +34,13 @@ bool own_work_runs(void); /* in the calling thread */
 /* ---- thread_cpu.c; with the GIL ---- */
 bool thread_cpu_since(
 	uint32_t tid, uint64_t *out_ns); /* the last call for this thread; false: there was none */
+enum thread_state {
+	THREAD_UNKNOWN,
+	THREAD_RUNS, /* on a core, or waiting for one */
+	THREAD_WAITS_FOR_TURN, /* for the GIL, or with a timeout as short */
+	THREAD_WAITS
+};
+enum thread_state thread_state_of(uint32_t tid);
 void thread_cpu_forget(void);
 
 /* ---- eval_breaker.c ---- */

@@ -11,6 +11,7 @@ struct look {
 	uint32_t tid, count;
 	uint64_t seen_ns, weight_ns, cpu_ns;
 	bool cpu_known;
+	int beside_gil; /* as of strobe_sample */
 	struct strobe_frame frames[DEPTH];
 };
 
@@ -27,6 +28,7 @@ static struct {
 } functions[SLOTS];
 static uint32_t function_count;
 static uint64_t last_ns;
+static bool by_sampler; /* it looks itself, with a table of descriptors of its own */
 static _Atomic uint32_t python_tids[THREADS]; /* of the last look, then 0 */
 
 /* ---- functions --------------------------------------------------------------- */
@@ -160,6 +162,19 @@ static uint32_t take_frames(PyObject *frame, struct strobe_frame *out)
 	return count;
 }
 
+/* The one that looks has the GIL: another thread that runs meanwhile has let go of it. The main thread had it
+ * before it was asked, and opens no files. */
+static int beside_gil(uint32_t tid)
+{
+	enum { NOT_KNOWN, STOOD, RAN, WITHOUT }; /* of strobe_sample */
+	static const int seen[] = { [THREAD_UNKNOWN] = NOT_KNOWN,
+		[THREAD_RUNS] = RAN,
+		[THREAD_WAITS_FOR_TURN] = STOOD,
+		[THREAD_WAITS] = WITHOUT };
+
+	return by_sampler ? seen[thread_state_of(tid)] : WITHOUT;
+}
+
 static void take_thread(PyObject *frame, uint32_t tid, uint64_t now_ns, uint64_t weight_ns)
 {
 	unsigned head = atomic_load_explicit(&queue.head, memory_order_relaxed);
@@ -167,11 +182,12 @@ static void take_thread(PyObject *frame, uint32_t tid, uint64_t now_ns, uint64_t
 
 	if (head - atomic_load_explicit(&queue.tail, memory_order_acquire) == LOOKS)
 		return; /* it is still full */
+	look->cpu_known = thread_cpu_since(tid, &look->cpu_ns);
 	look->count = take_frames(frame, look->frames);
 	look->tid = tid;
 	look->seen_ns = now_ns;
 	look->weight_ns = weight_ns;
-	look->cpu_known = thread_cpu_since(tid, &look->cpu_ns);
+	look->beside_gil = look->cpu_known && look->cpu_ns ? beside_gil(tid) : 0;
 	if (look->count)
 		atomic_store_explicit(&queue.head, head + 1, memory_order_release);
 }
@@ -188,7 +204,8 @@ void stacks_drain(void)
 					    .age_ns = now_ns > look->seen_ns ? now_ns - look->seen_ns : 0,
 					    .weight_ns = look->weight_ns,
 					    .cpu_known = look->cpu_known,
-					    .cpu_ns = look->cpu_ns },
+					    .cpu_ns = look->cpu_ns,
+					    .beside_gil = look->beside_gil },
 			look->frames, look->count);
 		atomic_store_explicit(&queue.tail, ++tail, memory_order_release);
 	}
@@ -246,12 +263,13 @@ static void take_all(PyObject *frames, PyObject *active, uint64_t now_ns, unsign
 	atomic_store_explicit(&python_tids[count], 0, memory_order_relaxed);
 }
 
-void stacks_look(uint64_t now_ns, unsigned long except)
+void stacks_look(uint64_t now_ns, unsigned long except, bool has_own_table)
 {
 	PyObject *current = PySys_GetObject("_current_frames"); /* borrowed */
 	PyObject *active = active_threads();
 	PyObject *frames = current && active ? PyObject_CallObject(current, NULL) : NULL;
 
+	by_sampler = has_own_table;
 	if (frames && PyDict_Check(frames))
 		take_all(frames, active, now_ns, except);
 	Py_XDECREF(frames);

@@ -21,13 +21,30 @@ static bool only_asks(const char *inner)
 	return false;
 }
 
+#define WANTS_IT 0.08 /* of the looks at a thread: it waited for the GIL that the sampler had */
+#define WAITS_LEAST 2
+#define COMPUTES 0.05 /* of the time on a core: less is waiting */
+
+static uint64_t look_count(const struct sb_line *l)
+{
+	return l->stood_count + l->ran_count + l->without_count;
+}
+
+/* The looks tell: a thread that needs the GIL waits for it while the sampler has it. One that has let go of it (hashing,
+ * compressing, numpy on large arrays, reading) runs on or waits for something else, and the pipeline has the GIL whenever
+ * it is asked to look. */
+static bool takes_the_gil(const struct sb_line *l)
+{
+	if (!look_count(l)) /* an older recording: what is in Python's own code may compute there */
+		return !l->inner || only_asks(l->inner);
+	return !(l->cpu_of_s > 0 && l->cpu_s < COMPUTES * l->cpu_of_s) && l->stood_count >= WAITS_LEAST &&
+	       (double)l->stood_count >= WANTS_IT * (double)look_count(l);
+}
+
 static bool is_busy_elsewhere(const struct sb_model *model, const struct sb_line *l)
 {
-	enum sb_doing doing = sb_hot_doing(l);
-
 	(void)model;
-	return !l->main && !(l->generation_s > 0) && (!l->inner || only_asks(l->inner)) &&
-	       doing == SB_DOES_COMPUTE;
+	return !l->main && !(l->generation_s > 0) && sb_hot_doing(l) == SB_DOES_COMPUTE && takes_the_gil(l);
 }
 
 #define TURN_S \
@@ -62,6 +79,18 @@ static double gil_cost_s(const struct sb_model *model, double other_s)
 	return other_s / 2;
 }
 
+static const char *gil_evidence(struct sb_advisor *a, const struct sb_hot *hot)
+{
+	const char *seen = sb_say(a, "%s in %llu samples of a thread that is not the pipeline's",
+		sb_say_seconds(a, hot->total_s), (unsigned long long)hot->sample_count);
+
+	if (!look_count(hot->line))
+		return seen;
+	return sb_say(a, "%s; it used %s of CPU time, and in %llu of %llu looks it waited for the GIL", seen,
+		sb_say_seconds(a, hot->cpu_s), (unsigned long long)hot->stood_count,
+		(unsigned long long)(hot->stood_count + hot->ran_count + hot->without_count));
+}
+
 void sb_rule_gil_contention(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_busy_elsewhere);
@@ -75,10 +104,11 @@ void sb_rule_gil_contention(struct sb_advisor *a)
 	f = sb_advisor_find(a, percent, gil_cost_s(a->model, fmin(work_s, hot.total_s)),
 		sb_say(a, "another thread computes in Python beside it, in %.0f %% of the samples of the %s",
 			fmin(percent, 100), whole ? "run" : "generations"),
-		sb_say(a, "%s in %llu samples of a thread that is not the pipeline's",
-			sb_say_seconds(a, hot.total_s), (unsigned long long)hot.sample_count));
-	sb_finding_cause(f, sb_say(a, "it holds the GIL: %s", sb_hot_words(a, hot.line)), SB_GAIN_ESTIMATED,
-		SB_LIKELY);
+		gil_evidence(a, &hot));
+	sb_finding_cause(f,
+		sb_say(a, look_count(hot.line) ? "it holds the GIL: %s" : "it may hold the GIL: %s",
+			sb_hot_words(a, hot.line)),
+		SB_GAIN_ESTIMATED, look_count(hot.line) ? SB_LIKELY : SB_POSSIBLE);
 	sb_hot_place(f, &hot);
 	sb_weigh_priority(a, f);
 }
@@ -171,12 +201,41 @@ static bool is_in_generation(const struct sb_model *model, const struct sb_line 
 	return l->between && l->generation_s > 0;
 }
 
+#define FEW 6 /* generations after the first: of fewer the first and the last third say nothing */
+#define SEEN_IN_THEM 0.3 /* of what their steps add to each of them */
+
+static double mean_wall_s(const struct sb_generation *all, size_t count)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum_s += all[i].end_s - all[i].begin_s;
+	return sum_s / (double)count;
+}
+
+/* What Python spends on launching may rise while the generations take as long as before: the GPU is what they wait for.
+ * True as well where too few generations are known. */
+static bool costs_generations(
+	const struct sb_model *model, const struct sb_iterations *it, const struct trend *t)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	size_t third = g->count > FEW ? (g->count - 1) / 3 : 0;
+	double steps, more_s;
+
+	if (g->whole_run || !third || g->count != (size_t)g->total || it->all.count < 2 * g->total)
+		return true;
+	steps = (double)it->all.count / (double)g->total;
+	more_s = mean_wall_s(&g->all[g->count - third], third) - mean_wall_s(&g->all[1], third);
+	return more_s >= SEEN_IN_THEM * (t->last_s - t->first_s) * steps;
+}
+
 static bool is_climbing(const struct sb_advisor *a, const struct sb_iterations *it, struct trend *out_trend)
 {
 	size_t skip = it->sample_count > 16 ? 2 : 1;
 
 	return it->sample_count >= 12 + skip &&
-	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_trend);
+	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_trend) &&
+	       costs_generations(a->model, it, out_trend);
 }
 
 /* On a crowded machine the time of anything rises and falls with what the other programs do. */

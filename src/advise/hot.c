@@ -2,6 +2,7 @@
  * at hand, and by the library's function it was in. */
 #include "advise/hot.h"
 
+#include "advise/locks.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -121,6 +122,11 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 		hot.warm_count += l->warm_count;
 		hot.outside_count += l->outside_count;
 		hot.sample_count += l->sample_count;
+		hot.stood_count += l->stood_count;
+		hot.ran_count += l->ran_count;
+		hot.without_count += l->without_count;
+		hot.cpu_s += l->cpu_s;
+		hot.cpu_of_s += l->cpu_of_s;
 		hot.from_s = fmin(hot.from_s, l->from_s);
 		hot.to_s = fmax(hot.to_s, l->to_s);
 	}
@@ -144,7 +150,7 @@ struct sb_hot sb_hot_find(
 	return best;
 }
 
-const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line)
+static const char *place_words(struct sb_advisor *a, const struct sb_line *line)
 {
 	const char *base = strrchr(line->file, '/'), *name = strrchr(line->function, '.');
 
@@ -156,6 +162,16 @@ const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line)
 		return sb_say(a, "%s (%s:%u): %s", name, base, line->line, line->text);
 	return line->inner ? sb_say(a, "%s (%s:%u), in %s", name, base, line->line, line->inner)
 			   : sb_say(a, "%s (%s:%u)", name, base, line->line);
+}
+
+const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line)
+{
+	const struct sb_line *holder = sb_lock_holder(a->model, line);
+
+	if (!holder)
+		return place_words(a, line);
+	return sb_say(a, "%s waits for a lock that another thread has: %s", place_words(a, line),
+		place_words(a, holder));
 }
 
 void sb_hot_place(struct sb_advice *f, const struct sb_hot *hot)

@@ -21,7 +21,8 @@ enum sb_doing sb_hot_doing(const struct sb_line *line);
 struct sb_hot {
 	const struct sb_line *line; /* the largest of them; NULL: none matches */
 	double total_s, generation_s, step_s, among_s, outside_s, from_s, to_s; /* as of a line */
-	uint64_t sample_count, warm_count, outside_count;
+	uint64_t sample_count, warm_count, outside_count, stood_count, ran_count, without_count;
+	double cpu_s, cpu_of_s;
 };
 /* The function whose matching lines took most time. */
 struct sb_hot sb_hot_find(

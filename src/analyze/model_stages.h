@@ -309,6 +309,10 @@ struct sb_lines_panel {
 		uint64_t warm_count, outside_count; /* samples of generation_s, of outside_s */
 		double from_s, to_s;
 		uint64_t sample_count;
+		double cpu_s, cpu_of_s; /* CPU time that its thread used, of samples that weigh cpu_of_s */
+		uint64_t stood_count,
+			ran_count; /* while the sampler had the GIL, its thread stood still, or could run */
+		uint64_t without_count; /* the main thread had it when it was to look */
 	} * all; /* the largest in generations and between them first */
 	size_t count;
 };

@@ -121,6 +121,7 @@ struct sb_builder_sample {
 	uint32_t tid, track, weight_us; /* weight 0: not known */
 	bool native;
 	uint32_t cpu_us_and_one; /* CPU time + 1; 0: not known */
+	uint32_t beside_gil; /* SB_STACK_STOOD, SB_STACK_RAN; 0: not known */
 };
 void sb_builder_stack_sample(struct sb_builder *b, uint64_t t_ns, const struct sb_builder_sample *sample,
 	const uint32_t *names, const uint32_t *lines, uint32_t frame_count); /* leaf first */

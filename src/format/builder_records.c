@@ -350,7 +350,8 @@ void sb_builder_stack_sample(struct sb_builder *b, uint64_t t_ns, const struct s
 
 	if (frame_count > 256)
 		frame_count = 256;
-	at = sb_stream_writer_long(b->keep, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, 3 + frame_count);
+	at = sb_stream_writer_long(b->keep, SB_STACK,
+		(sample->native ? SB_STACK_NATIVE : 0) | sample->beside_gil, 3 + frame_count);
 	if (!at)
 		return;
 	at[0] = sb_builder_ticks_at(b, t_ns);

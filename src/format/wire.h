@@ -222,7 +222,7 @@ enum sb_long_type {
 	SB_PROCESS = 23, /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
 	SB_STACK =
 		24, /* a sampled stack: [ticks, tid | weight us << 32, track | (CPU us + 1) << 32], then frames, leaf first:
-			  name | line << 32; aux: SB_STACK_NATIVE */
+			  name | line << 32; aux: SB_STACK_… */
 	SB_CODE_FILE = 25, /* aux: name (a function); bytes: its file */
 	SB_OWNER = 26, /* aux: tid; the words after it are that thread's: it took over the
 	                      chunks of a thread that has ended; zones still open end here */
@@ -252,7 +252,13 @@ enum {
 	SB_GPU_FLAT = 16 /* no shared memory, a grid of one dimension */
 };
 #define SB_GPU_TILED_BYTES 49152
-enum { SB_STACK_NATIVE = 1 }; /* the aux of a STACK: a thread without Python */
+enum { /* the aux of a STACK */
+	SB_STACK_NATIVE = 1, /* a thread without Python */
+	/* while the sampler had the GIL, this thread waited for it, or ran; both: it had no need of it, or the main thread
+	 * had the GIL when it was to look; none: not known */
+	SB_STACK_STOOD = 2,
+	SB_STACK_RAN = 4
+};
 
 enum sb_meta_scope {
 	SB_META_TAG = 1, /* session tags */

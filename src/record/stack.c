@@ -26,6 +26,12 @@ static uint64_t cpu_us_and_one(uint64_t cpu_ns)
 	return us < UINT32_MAX ? us + 1 : us;
 }
 
+static uint64_t flags_of(const struct strobe_sample *sample)
+{
+	return (sample->native ? SB_STACK_NATIVE : 0) | (sample->beside_gil & 1 ? SB_STACK_STOOD : 0) |
+	       (sample->beside_gil & 2 ? SB_STACK_RAN : 0);
+}
+
 void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count)
 {
 	uint64_t payload[3 + FRAMES_MAX];
@@ -39,7 +45,7 @@ void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe
 	payload[2] = sample->cpu_known ? cpu_us_and_one(sample->cpu_ns) << 32 : 0;
 	for (size_t i = 0; i < count; i++)
 		payload[3 + i] = (frames[i].function & SB_ID_MAX) | (uint64_t)frames[i].line << 32;
-	sb_put(SB_STREAM_HOT, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, payload, 3 + (uint32_t)count);
+	sb_put(SB_STREAM_HOT, SB_STACK, flags_of(sample), payload, 3 + (uint32_t)count);
 }
 
 void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count)

@@ -125,6 +125,8 @@ struct sb_event {
 			bool native; /* of a thread without Python: names[0] is its name, weight_ns its CPU time */
 			int64_t weight_ns; /* the time it represents; 0: not known */
 			int64_t cpu_ns; /* CPU time that the thread used meanwhile; -1: not known */
+			bool stood,
+				ran; /* while the sampler had the GIL; both: the main thread had it; neither: not known */
 			uint32_t frame_count;
 			const uint32_t *names; /* leaf first, run name ids */
 			const uint32_t *lines;

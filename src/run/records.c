@@ -167,6 +167,8 @@ static bool take_stack(struct sb_engine *e, const struct given *g, struct sb_eve
 	ev->stack.cpu_ns = ev->stack.native ? ev->stack.weight_ns
 			   : p[2] >> 32     ? (int64_t)((p[2] >> 32) - 1) * 1000
 					    : -1;
+	ev->stack.stood = g->r->aux & SB_STACK_STOOD;
+	ev->stack.ran = g->r->aux & SB_STACK_RAN;
 	ev->track = sb_run_track_of(e->run, e->process, ev->stack.tid, (uint32_t)p[2] & SB_ID_MAX);
 	ev->stack.frame_count = count;
 	ev->stack.names = names;

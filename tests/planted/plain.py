@@ -223,6 +223,27 @@ def a_busy_thread(fixed):
     done.set()
 
 
+@planted("python_between_steps")
+def a_thread_keeps_the_lock(fixed):
+    """A thread that reads the settings again and again, under the lock that each step needs."""
+    lock, done = threading.Lock(), threading.Event()
+
+    def reload():
+        while not done.is_set():
+            with lock:
+                time.sleep(0.001 if fixed else 0.1)  # planted: the holder
+            done.wait(0.02)
+
+    def on_step(index):
+        with lock:  # planted
+            sum(range(100))
+
+    threading.Thread(target=reload, daemon=True).start()
+    for _ in range(VIDEOS):
+        video(on_step)
+    done.set()
+
+
 @planted("input_starved")
 def reader_is_late(fixed):
     """One thread reads ahead, too slowly: the queue is empty whenever the pipeline asks."""
@@ -286,6 +307,21 @@ def healthy_service_that_polls(fixed):
     for _ in range(VIDEOS * 2):
         video()
         time.sleep(0.1)
+
+
+@planted(healthy=True)
+def healthy_hash_beside(fixed):
+    """A thread that hashes what was made: C code, without the GIL."""
+    done, data = threading.Event(), bytes(32 << 20)
+
+    def check():
+        while not done.is_set():
+            hashlib.sha256(data).hexdigest()
+
+    threading.Thread(target=check, daemon=True).start()
+    for _ in range(VIDEOS * 2):
+        video(lambda index: sum(i * i for i in range(20_000)))
+    done.set()
 
 
 @planted(healthy=True)

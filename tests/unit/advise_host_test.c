@@ -101,6 +101,36 @@ static void a_trend_on_a_crowded_machine_is_doubted(void **state)
 	synthetic_done(&s);
 }
 
+/* Steps of Python that launches kernels, each longer than the one before, in generations that take as long as the GPU does. */
+static bool has_trend(uint64_t more_ns)
+{
+	struct synthetic s;
+	uint64_t at_ns = 0;
+	bool found;
+
+	synthetic_open(&s);
+	for (uint64_t video = 0; video < 10; video++) {
+		uint64_t begin_ns = at_ns;
+
+		synthetic_begin(&s, at_ns, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t i = 0; i < 8; i++) {
+			synthetic_step(&s, at_ns, at_ns + (20 + 8 * video + i) * MS, (int64_t)i, 0);
+			at_ns += (20 + 8 * video + i) * MS;
+		}
+		at_ns = begin_ns + SECOND + video * more_ns;
+		synthetic_end(&s, at_ns);
+	}
+	found = finding(synthetic_model(&s, at_ns), "slow_trend") != NULL;
+	synthetic_done(&s);
+	return found;
+}
+
+static void steps_that_slow_no_generation_down_are_no_trend(void **state)
+{
+	assert_false(has_trend(0));
+	assert_true(has_trend(100 * MS));
+}
+
 /* One slow step of sixteen while this program uses a fiftieth of a core. */
 static void a_small_part_of_a_crowded_machine_is_not_nothing(void **state)
 {
@@ -150,6 +180,7 @@ int main(void)
 		cmocka_unit_test(memory_that_settles_after_the_first_generations_is_no_leak),
 		cmocka_unit_test(memory_that_goes_up_and_down_is_no_leak),
 		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
+		cmocka_unit_test(steps_that_slow_no_generation_down_are_no_trend),
 		cmocka_unit_test(a_small_part_of_a_crowded_machine_is_not_nothing),
 		cmocka_unit_test(a_trend_saves_nothing_of_one_long_step),
 	};

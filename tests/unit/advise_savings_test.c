@@ -7,15 +7,17 @@
 
 #include "synthetic.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TID = 1000, OTHER = 2000, VIDEOS = 40, LONG_MS = 25, BUSY_MS = 24 };
 
 /* Videos of 25 ms, one after the other, each a step that begins with the model's call of 10 ms. gpu_ms: how long the GPU works
  * for that call; 0: not known. */
-static void put_videos(struct synthetic *s, uint64_t gpu_ms)
+static void put_videos_at(struct synthetic *s, uint64_t gpu_ms, uint64_t start_real_ns)
 {
-	synthetic_open(s);
+	synthetic_open_at(s, start_real_ns);
 	for (uint64_t i = 0; i < VIDEOS; i++) {
 		uint64_t at = i * LONG_MS * MS;
 
@@ -33,6 +35,11 @@ static void put_videos(struct synthetic *s, uint64_t gpu_ms)
 					.launch_ns = at,
 					.launch_tid = TID });
 	}
+}
+
+static void put_videos(struct synthetic *s, uint64_t gpu_ms)
+{
+	put_videos_at(s, gpu_ms, 0);
 }
 
 /* Samples of 50 ms, the first at `first_ms`, every `each_ms`. inner: the library's function it is in; may be NULL. */
@@ -119,6 +126,94 @@ static void a_thread_that_polls_an_event_holds_the_gil(void **state)
 	synthetic_done(&s);
 }
 
+/* What is said of a thread that was in one line all the while: of each four looks at it so many that found it waiting for the
+ * GIL, and the others running, or with the GIL in the pipeline. */
+static const char *said_of_looks(struct synthetic *s, unsigned waits, uint32_t others, uint32_t cpu_us)
+{
+	uint32_t name = sb_builder_name(s->b, "pipe.watch", NULL), line = 41;
+	struct sb_builder_sample sample = { .tid = OTHER, .weight_us = 50000, .cpu_us_and_one = cpu_us + 1 };
+	const struct sb_advice *f;
+	unsigned number = 0;
+
+	sb_builder_code_file(s->b, name, "/srv/pipe.py");
+	for (uint64_t at = 70; at < VIDEOS * LONG_MS; at += 50) {
+		sample.beside_gil = number++ % 4 < waits ? SB_STACK_STOOD : others;
+		sb_builder_stack_sample(s->b, at * MS, &sample, &name, &line, 1);
+	}
+	f = finding(synthetic_model(s, VIDEOS * LONG_MS * MS), "gil_contention");
+	return f ? f->cause : "";
+}
+
+static void only_a_thread_that_waits_for_the_gil_is_said_to_hold_it(void **state)
+{
+	enum { BOTH = SB_STACK_STOOD | SB_STACK_RAN };
+	struct synthetic s;
+
+	put_videos(&s, 0);
+	assert_string_equal(said_of_looks(&s, 4, 0, 20000), "it holds the GIL: watch (pipe.py:41)");
+	synthetic_done(&s);
+	put_videos(&s, 0); /* on a crowded machine */
+	assert_string_equal(said_of_looks(&s, 1, SB_STACK_RAN, 5000), "it holds the GIL: watch (pipe.py:41)");
+	synthetic_done(&s);
+	put_videos(&s, 0); /* hashing: it runs while the sampler has the GIL */
+	assert_string_equal(said_of_looks(&s, 0, SB_STACK_RAN, 40000), "");
+	synthetic_done(&s);
+	put_videos(&s, 0); /* the same, and the pipeline has the GIL whenever it is asked */
+	assert_string_equal(said_of_looks(&s, 0, BOTH, 40000), "");
+	synthetic_done(&s);
+	put_videos(&s, 0); /* it waits for something else */
+	assert_string_equal(said_of_looks(&s, 4, 0, 100), "");
+	synthetic_done(&s);
+	put_videos(&s, 0); /* an older recording */
+	assert_string_equal(said_of_looks(&s, 0, 0, 20000), "it may hold the GIL: watch (pipe.py:41)");
+	synthetic_done(&s);
+}
+
+static void see_at(struct synthetic *s, uint32_t tid, const char *function, const char *file, uint32_t line)
+{
+	uint32_t name = sb_builder_name(s->b, function, NULL);
+	struct sb_builder_sample sample = { .tid = tid, .weight_us = 50000, .cpu_us_and_one = 1001 };
+
+	sb_builder_code_file(s->b, name, file);
+	for (uint64_t at = 70; at < VIDEOS * LONG_MS; at += 50)
+		sb_builder_stack_sample(s->b, at * MS, &sample, &name, &line, 1);
+}
+
+/* What is said of a step that stands at line 8 while another thread is at that line. */
+static void assert_said_beside(uint32_t line, const char *cause)
+{
+	static const char source[] = "def reload():\n"
+				     "    with state.lock:\n"
+				     "        data = read()\n"
+				     "        time.sleep(1)\n"
+				     "    rest(data)\n"
+				     "\n"
+				     "def on_step():\n"
+				     "    with lock:\n";
+	char path[] = "/tmp/lockXXXXXX.py";
+	int fd = mkstemps(path, 3);
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	assert_int_equal(write(fd, source, sizeof source - 1), sizeof source - 1);
+	close(fd);
+	put_videos_at(&s, 0, 8000000000ull * SECOND); /* after the file was written */
+	see_at(&s, TID, "pipe.on_step", path, 8);
+	see_at(&s, OTHER, "pipe.reload", path, line);
+	f = finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "python_between_steps");
+	unlink(path);
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, cause));
+	assert_true(!strstr(f->cause, "another thread") == !strstr(cause, "another thread"));
+	synthetic_done(&s);
+}
+
+static void the_thread_that_has_a_lock_is_named(void **state)
+{
+	assert_said_beside(4, "with lock: waits for a lock that another thread has: reload (");
+	assert_said_beside(5, "with lock:"); /* behind the body */
+}
+
 /* max_data_points keeps two of the events; the others collected too. */
 static void collections_count_though_their_events_are_thinned(void **state)
 {
@@ -147,6 +242,8 @@ int main(void)
 		cmocka_unit_test(a_comprehension_counts_with_the_function_around_it),
 		cmocka_unit_test(emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles),
 		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
+		cmocka_unit_test(only_a_thread_that_waits_for_the_gil_is_said_to_hold_it),
+		cmocka_unit_test(the_thread_that_has_a_lock_is_named),
 		cmocka_unit_test(collections_count_though_their_events_are_thinned),
 	};
 

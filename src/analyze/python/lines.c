@@ -22,6 +22,8 @@ struct sample {
 	uint32_t frame_count;
 	uint32_t names[FRAMES], lines[FRAMES]; /* leaf first */
 	uint32_t own; /* the frame that is blamed */
+	int64_t cpu_ns; /* -1: not known */
+	bool stood, ran; /* while the sampler had the GIL */
 };
 
 struct generation { /* or a step */
@@ -55,6 +57,7 @@ static void thin(struct sampled *s)
 	for (uint32_t i = 0; i < s->count / 2; i++) {
 		s->all[i] = s->all[2 * i];
 		s->all[i].weight_ns *= 2;
+		s->all[i].cpu_ns *= s->all[i].cpu_ns > 0 ? 2 : 1;
 	}
 	s->count /= 2;
 	s->every *= 2;
@@ -84,7 +87,10 @@ static void see_stack(struct sampled *s, const struct sb_event *ev)
 	*to = (struct sample){ .at = { .t_ns = ev->t_ns, .track = ev->track },
 		.weight_ns = ev->stack.weight_ns * s->every,
 		.path = UINT32_MAX,
-		.frame_count = count };
+		.frame_count = count,
+		.cpu_ns = ev->stack.cpu_ns < 0 ? -1 : ev->stack.cpu_ns * s->every,
+		.stood = ev->stack.stood,
+		.ran = ev->stack.ran };
 	memcpy(to->names, ev->stack.names, count * sizeof *to->names);
 	memcpy(to->lines, ev->stack.lines, count * sizeof *to->lines);
 }
@@ -333,6 +339,11 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 	line->outside_to_s = outside ? fmax(line->outside_to_s, t_s) : line->outside_to_s;
 	line->between = at->flags & BETWEEN;
 	line->sample_count++;
+	line->stood_count += at->stood && !at->ran;
+	line->ran_count += at->ran && !at->stood;
+	line->without_count += at->stood && at->ran;
+	line->cpu_s += at->cpu_ns > 0 ? (double)at->cpu_ns / 1e9 : 0;
+	line->cpu_of_s += at->cpu_ns >= 0 ? weight_s : 0;
 	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
 					       : fmin(line->from_s, fmax(0, t_s - weight_s));
 	line->to_s = fmax(line->to_s, t_s);
