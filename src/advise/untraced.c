@@ -256,10 +256,68 @@ static void find_single(struct sb_advisor *a, const struct sb_stage *s, const st
 			"VAEs need fp32: compare the output.";
 }
 
+#define DOUBLE_COSTS \
+	0.5 /* of its time, at least: a float64 is twice as many bytes, and half as many fit into a register */
+
+/* The model that the i-th event describes, if that is the last word on it and its weights are float64. */
+static const struct sb_stage *double_model(const struct sb_model *model, size_t i)
+{
+	const struct sb_event_row *e = &model->events.rows[i];
+	const char *component = sb_asked_text(e, "component");
+
+	if (!is(e->name, "torch.asked") || !component || !is(sb_asked_text(e, "dtype"), "float64") ||
+		sb_asked_last(model, "torch.asked", "component", component) != e)
+		return NULL;
+	return stage_of(model, component);
+}
+
+static void find_double(struct sb_advisor *a, const struct sb_event_row *e, const struct sb_stage *s)
+{
+	const char *component = sb_asked_text(e, "component");
+	bool on_gpu = is(sb_asked_text(e, "device"), "cuda");
+	double cost_s = fmin(DOUBLE_COSTS * (on_gpu ? gpu_s(s) : s->covered_s), sb_weigh_work_s(a->model)),
+	       percent = sb_weigh_percent(a->model, cost_s);
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, cost_s, sb_say(a, "'%s' computes in float64", s->name),
+		sb_say(a, "read from its weights when it was called; its %lld calls take %s",
+			(long long)sb_stage_calls(s), sb_say_seconds(a, s->covered_s)));
+	sb_finding_cause(
+		f, sb_say(a, "the weights of '%s' are float64", component), SB_GAIN_ESTIMATED, SB_CERTAIN);
+	if (!f)
+		return;
+	f->stage = f->where.stage = s->name;
+	f->where.module = component;
+	f->suggestion = on_gpu ? sb_say(a,
+					 "Convert it once: %s.to(torch.bfloat16), or torch_dtype= where it "
+					 "is loaded.",
+					 component)
+			       : sb_say(a,
+					 "Convert it once: %s.float(), or torch_dtype=torch.float32 where it "
+					 "is loaded.",
+					 component);
+	sb_weigh_priority(a, f);
+}
+
+/* With a trace of the GPU its kernels say it. */
+static void find_doubles(struct sb_advisor *a)
+{
+	for (size_t i = 0; i < a->model->events.count; i++) {
+		const struct sb_stage *s = double_model(a->model, i);
+
+		if (s && !(a->model->gpu.present &&
+				 is(sb_asked_text(&a->model->events.rows[i], "device"), "cuda")))
+			find_double(a, &a->model->events.rows[i], s);
+	}
+}
+
 void sb_untraced_precision(struct sb_advisor *a)
 {
 	const struct sb_event_row *half = half_model(a->model);
 
+	find_doubles(a);
 	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = model_at(a->model, i);
 		const struct sb_stage *s = e && is(sb_asked_text(e, "dtype"), "float32") &&

@@ -7,6 +7,8 @@
 
 #include "synthetic.h"
 
+#include <stdio.h>
+
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Four videos of a second: a transformer of 600 ms and a VAE of 300 ms, on a GPU that is sampled. gpu: how many times as
@@ -65,6 +67,38 @@ static void a_model_in_fp32_beside_one_in_16_bits_is_named(void **state)
 	assert_non_null(strstr(f->evidence, "--gpu-trace=steps:3"));
 	assert_true(isnan(f->saves_s)); /* only a trace knows */
 	synthetic_done(&s);
+}
+
+/* A pipeline on the CPU. */
+static const char *said_of_weights(const char *dtype)
+{
+	struct strobe_attr attrs[] = { TEXT("component", "transformer"), TEXT("dtype", dtype),
+		TEXT("device", "cpu") };
+	static char cause[128];
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 1000, "torch.asked", 0, attrs, COUNT(attrs));
+	for (uint64_t t = 0; t < 4 * SECOND; t += SECOND) {
+		synthetic_begin(&s, t, "pipeline", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, t + MS, t + 600 * MS, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_end(&s, t + SECOND);
+	}
+	f = finding(synthetic_model(&s, 4 * SECOND), "precision_mismatch");
+	snprintf(cause, sizeof cause, "%s", f ? f->cause : "");
+	if (f) {
+		assert_string_equal(f->where.module, "transformer");
+		assert_non_null(strstr(f->suggestion, "transformer.float()"));
+	}
+	synthetic_done(&s);
+	return cause;
+}
+
+static void weights_in_float64_are_named_on_the_cpu(void **state)
+{
+	assert_string_equal(said_of_weights("float64"), "the weights of 'transformer' are float64");
+	assert_string_equal(said_of_weights("float32"), "");
 }
 
 static bool mismatch(const char *of_transformer, const char *of_vae, const char *of_vae_later)
@@ -338,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_in_fp32_beside_one_in_16_bits_is_named),
+		cmocka_unit_test(weights_in_float64_are_named_on_the_cpu),
 		cmocka_unit_test(models_of_one_precision_are_not),
 		cmocka_unit_test(weights_in_fp32_under_autocast_are_named),
 		cmocka_unit_test(cudnn_that_is_off_is_named_with_the_model_that_convolves),
