@@ -316,6 +316,18 @@ const char *sb_known_version(struct sb_advisor *a)
 	return k ? sb_say(a, "%s (%s)", k->words, k->source) : NULL;
 }
 
+/* The trace shows what it costs: fallback_conv says it, with the version as the cause. */
+static bool shows_fallback(const struct sb_model *model)
+{
+	static const char *const words[] = { "vol2col", "im2col", "slow_conv" };
+
+	for (size_t i = 0; i < model->gpu.top_kernel_count; i++)
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+			if (strcasestr(model->gpu.top_kernels[i].name, words[k]))
+				return true;
+	return false;
+}
+
 void sb_rule_known_version(struct sb_advisor *a)
 {
 	const struct sb_event_row *e = half_convolutions(a->model), *versions = versions_of(a->model);
@@ -323,7 +335,7 @@ void sb_rule_known_version(struct sb_advisor *a)
 	const struct sb_pair *cudnn = attr_of(versions, "cudnn");
 	struct sb_advice *f;
 
-	if (!k || a->model->gpu.present) /* a trace shows whether it costs anything: fallback_conv says it */
+	if (!k || shows_fallback(a->model))
 		return;
 	f = sb_advisor_find(a, 1, NAN,
 		sb_say(a, "torch %s is known to be slow with what '%s' computes",
@@ -332,6 +344,13 @@ void sb_rule_known_version(struct sb_advisor *a)
 			sb_asked_text(e, "dtype"), sb_asked_text(versions, "torch"),
 			(long long)(cudnn ? cudnn->i : 0)));
 	sb_finding_cause(f, sb_say(a, "%s. Source: %s", k->words, k->source), SB_GAIN_ESTIMATED, SB_LIKELY);
-	if (f)
-		f->stage = f->where.stage = component_of(e);
+	if (!f)
+		return;
+	f->stage = f->where.stage = component_of(e);
+	if (!a->model->gpu.present)
+		return;
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	f->confidence = "possible";
+	f->suggestion = "Update torch, or cuDNN from its own package.";
+	f->evidence = sb_say(a, "%s; none of the traced kernels is the slow fallback", f->evidence);
 }

@@ -8,6 +8,7 @@
 
 #define ENOUGH 0.4 /* of a symptom's time: causes that cost this much account for it */
 #define NEARLY_ALL 0.9 /* of it: it is the reason, and not a part of it */
+#define PART_LEAST 0.1 /* of it: a cause of so much is named */
 #define EXPLAINED_MOST 8
 
 /* ---- tables ------------------------------------------------------------- */
@@ -240,10 +241,30 @@ static const char *what_was_asked(const struct sb_model *model)
 					     : "neither kernels nor Python functions were recorded";
 }
 
+/* The largest cause of a part of it; NULL: there is none. */
+static const struct sb_advice *part_of(const struct sb_advisor *a, const struct sb_advice *symptom)
+{
+	const struct sb_advice *all = a->found.items, *most = NULL;
+
+	for (size_t i = 0; i < a->found.count; i++)
+		if (accounts_for(a->model, &all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
+			most = &all[i];
+	return most;
+}
+
 static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 {
+	const struct sb_advice *part = f->cause ? NULL : part_of(a, f);
+	double all_s = f->whole_s > 0 ? f->whole_s : f->rank_s;
+
 	if (f->cause)
 		return;
+	if (part && part->rank_s >= PART_LEAST * all_s) {
+		f->cause = sb_say(a, "%.0f %% of it is %s: %s; the cause of the rest was not found, next: %s",
+			100 * part->rank_s / all_s, part->id, part->cause, next_recording(a->model, f->id));
+		f->confidence = "possible";
+		return;
+	}
 	f->cause = sb_say(a, "cause not found: %s, next: %s", what_was_asked(a->model),
 		next_recording(a->model, f->id));
 	f->confidence = "possible";

@@ -135,6 +135,39 @@ static void an_attention_backend_that_does_not_run_is_named(void **state)
 		attention_finding("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "_native_efficient"), "");
 }
 
+/* Its priority, where a kernel was traced; "": nothing is said. */
+static const char *known_with_kernel(const char *kernel)
+{
+	struct strobe_attr versions[] = { text("torch", "2.9.0"), whole("cudnn", 91002) };
+	struct strobe_attr vae[] = { text("component", "vae"), text("dtype", "bfloat16"),
+		text("device", "cuda"), text("convolution", "WanCausalConv3d") };
+	const struct sb_advice *f;
+	struct synthetic s;
+	const char *priority;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 1000, "torch.versions", 0, versions, 2);
+	sb_builder_event(s.b, 1000, "torch.asked", 0, vae, 4);
+	video(&s, STEPS);
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, kernel, NULL),
+				    .kind = SB_GPU_KERNEL,
+				    .start_ns = MS,
+				    .duration_ns = 300 * MS,
+				    .launch_ns = MS / 2,
+				    .launch_tid = 1000,
+				    .stream = 7 });
+	f = finding(synthetic_model(&s, STEPS * SECOND), "known_version");
+	priority = !f ? "" : strcmp(f->priority, "low") ? "higher" : "low";
+	synthetic_done(&s);
+	return priority;
+}
+
+static void a_version_is_named_with_a_trace_that_shows_no_cost(void **state)
+{
+	assert_string_equal(known_with_kernel("sm90_xmma_fprop_implicit_gemm_bf16"), "low");
+	assert_string_equal(known_with_kernel("vol2col_kernel"), ""); /* fallback_conv says it */
+}
+
 static bool version_is_known(const char *torch, int64_t cudnn, const char *dtype, const char *device)
 {
 	struct strobe_attr versions[] = { text("torch", torch), whole("cudnn", cudnn) };
@@ -176,6 +209,7 @@ int main(void)
 		cmocka_unit_test(what_was_to_be_compiled_and_was_not_is_named),
 		cmocka_unit_test(what_was_compiled_is_not),
 		cmocka_unit_test(an_attention_backend_that_does_not_run_is_named),
+		cmocka_unit_test(a_version_is_named_with_a_trace_that_shows_no_cost),
 		cmocka_unit_test(versions_are_named_only_with_what_they_are_slow_at),
 	};
 
