@@ -68,7 +68,7 @@ static bool by_communication(struct sb_model *model)
 	model->summary.bound_reason = sb_model_printf(model, "%.0f %% of %s waits for other ranks",
 		fmin(waited_s / wall_s, 1) * 100,
 		wall_s == model->gpu.window_s         ? "the GPU's time"
-		: !model->generations.whole_run       ? "the videos' time"
+		: !model->generations.whole_run       ? "the generations' time"
 		: wall_s < model->stages.wall_s * 0.9 ? "the time after the start-up"
 						      : "the time");
 	return true;

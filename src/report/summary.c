@@ -68,6 +68,12 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
 }
 
+/* What was made: frames make a video; a model that answers in words makes none. */
+static const char *noun_of(const struct sb_model *model)
+{
+	return model->summary.frames > 0 || model->summary.steps > 0 ? "video" : "generation";
+}
+
 void sb_screen_made(struct sb_screen *s)
 {
 	const struct sb_summary_panel *sum = &s->model->summary;
@@ -76,7 +82,7 @@ void sb_screen_made(struct sb_screen *s)
 	char took[32], startup[32];
 
 	if (sum->generation_count > 0)
-		count_of(s, sum->generation_count, "video");
+		count_of(s, sum->generation_count, noun_of(s->model));
 	if (sum->unfinished_count > 0)
 		sb_screen_say(
 			s, "%s%lld unfinished", s->line.size ? ", " : "", (long long)sum->unfinished_count);
@@ -138,15 +144,16 @@ static void price(struct sb_screen *s)
 	bool energy_each = !isnan(sum->energy_wh_per_video), cost_each = !isnan(sum->cost_per_video);
 	double energy = energy_each ? sum->energy_wh_per_video : sum->run_energy_wh;
 	double cost = cost_each ? sum->cost_per_video : sum->run_cost;
-	char text[32];
+	char text[32], each[32];
+
+	snprintf(each, sizeof each, " per %s", noun_of(s->model));
 
 	sb_text_energy(text, sizeof text, energy);
 	if (!isnan(energy))
 		sb_screen_remark(
-			s, "%s%s%s", energy_each ? "" : "GPU energy ", text, energy_each ? " per video" : "");
+			s, "%s%s%s", energy_each ? "" : "GPU energy ", text, energy_each ? each : "");
 	if (!isnan(cost))
-		sb_screen_remark(
-			s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? " per video" : "");
+		sb_screen_remark(s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? each : "");
 }
 
 void sb_screen_speed(struct sb_screen *s)
@@ -158,7 +165,7 @@ void sb_screen_speed(struct sb_screen *s)
 	sb_text_seconds(p50, sizeof p50, g->time.p50);
 	sb_text_seconds(p95, sizeof p95, g->time.p95);
 	if (g->time.count > 1)
-		sb_screen_remark(s, "p50 %s, p95 %s per video", p50, p95);
+		sb_screen_remark(s, "p50 %s, p95 %s per %s", p50, p95, noun_of(s->model));
 	sb_text_seconds(p50, sizeof p50, s->model->summary.first_block_s);
 	if (!isnan(s->model->summary.first_block_s))
 		sb_screen_remark(s, "first block after %s", p50);
