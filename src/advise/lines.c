@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SAMPLES_LEAST 3 /* fewer samples may be chance */
-#define CROWDING_MOST 8
+#define CROWDING_MOST 4
 
 static bool counts(const struct sb_line *l)
 {

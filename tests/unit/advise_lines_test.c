@@ -300,7 +300,7 @@ static void a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often(vo
 {
 	assert_string_equal(blamed_at(6, 1, 0), "on_step (pipe.py:41)");
 	assert_string_equal(blamed_at(6, 16, 0), ""); /* a thread that waits for a core is found anywhere */
-	assert_string_equal(blamed_at(30, 16, 0), "on_step (pipe.py:41)");
+	assert_string_equal(blamed_at(14, 16, 0), "on_step (pipe.py:41)");
 }
 
 static void time_of_collections_is_not_the_next_lines(void **state)

@@ -1,0 +1,127 @@
+"""Problems that users of diffusers and transformers report again and again, around real pipelines on the CPU: what is made anew for
+every request, and what is written in every step. Needs torch, diffusers and transformers; fixed=True is the same without the problem."""
+import copy
+import io
+import logging
+import os
+import pickle
+import re
+import tempfile
+
+import diffusion  # noqa: F401 sets the path to the small models
+import tiny
+import torch
+from diffusion import VIDEOS, make, pipeline
+from problem import planted
+
+WORDS = 12_000
+
+
+def large_tokenizer():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+    vocabulary = {"w%d" % i: i for i in range(WORDS)}  # planted: tokenizer
+    vocabulary["</s>"] = WORDS
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="</s>"))  # planted: tokenizer
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=made, unk_token="</s>", pad_token="</s>", eos_token="</s>", model_max_length=64)
+
+
+@planted("between_generations", marks="tokenizer", needs="diffusers")
+def tokenizer_made_for_every_request(fixed):
+    pipe, tokenizer = pipeline(), None
+    for _ in range(VIDEOS):
+        for _ in range(1 if fixed else 12):
+            if tokenizer is None or not fixed:
+                tokenizer = large_tokenizer()
+        tokenizer("w1 w2 w3")
+        make(pipe, videos=1)
+
+
+@planted("between_generations", needs="diffusers")
+def pipeline_copied_for_every_request(fixed):
+    """So that requests cannot disturb each other."""
+    pipe = pipeline(transformer=tiny.wan_transformer(num_layers=24, num_attention_heads=4, attention_head_dim=64, ffn_dim=2048))
+    for _ in range(VIDEOS):
+        own = pipe if fixed else copy.deepcopy(pipe)  # planted
+        make(own, videos=1)
+
+
+@planted("between_generations", "model_load", "repeated_work", needs="diffusers")
+def pipeline_loaded_for_every_request(fixed):
+    import diffusers
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline().save_pretrained(folder)
+        pipe = None
+        for _ in range(VIDEOS):
+            if pipe is None or not fixed:
+                pipe = diffusers.WanPipeline.from_pretrained(folder)  # planted
+                pipe.set_progress_bar_config(disable=True)
+            make(pipe, videos=1)
+
+
+@planted("python_between_steps", needs="diffusers")
+def debug_log_formats_tensors(fixed):
+    log = logging.getLogger("pipe")
+    log.addHandler(logging.StreamHandler(io.StringIO()))
+    log.propagate = False
+    log.setLevel(logging.INFO if fixed else logging.DEBUG)
+    torch.set_printoptions(threshold=1_000_000)
+
+    def on_step(latents):
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("latents %s", latents)  # planted
+
+    make(pipeline(), on_step)
+
+
+@planted("python_between_steps", "slow_export", needs="diffusers")
+def states_pickled_every_step(fixed):
+    pipe = pipeline(transformer=tiny.wan_transformer(num_layers=12, num_attention_heads=4, attention_head_dim=64, ffn_dim=2048))
+    with tempfile.TemporaryDirectory() as folder:
+        def on_step(latents):
+            if not fixed:
+                with open(os.path.join(folder, "state.pkl"), "wb") as out:
+                    pickle.dump(pipe.transformer.state_dict(), out)  # planted
+
+        make(pipe, on_step)
+
+
+@planted("input_starved", "between_generations", needs="diffusers")
+def workers_started_for_every_request(fixed):
+    """A DataLoader that starts its processes anew for each pass over it."""
+    from torch.utils.data import DataLoader
+    clips = [torch.zeros(3, 8, 8) for _ in range(4)]
+    loader = DataLoader(clips, num_workers=0 if fixed else 4)
+    pipe = pipeline()
+    for _ in range(VIDEOS):
+        for _ in loader:  # planted
+            pass
+        make(pipe, videos=1)
+
+
+@planted("python_between_steps", needs="diffusers")
+def progress_bar_with_a_tensor(fixed):
+    from tqdm import tqdm
+    bar = tqdm(total=10_000, file=io.StringIO(), mininterval=0, miniters=1)
+
+    def on_step(latents):
+        bar.update(1)
+        bar.set_postfix(mean=float(latents.mean()) if fixed else latents.flatten().tolist() * 8)  # planted
+
+    make(pipeline(), on_step)
+
+
+@planted("between_generations", needs="diffusers")
+def patterns_compiled_for_every_prompt(fixed):
+    words = ["w%d" % i for i in range(400)]
+    known = [re.compile(r"\b(%s)(\s+|$)" % word) for word in words]
+    pipe = pipeline()
+    for _ in range(VIDEOS):
+        prompt = "w1 w2 w3 " * 40
+        for word, pattern in zip(words, known):
+            if not fixed:
+                re.purge()
+                pattern = re.compile(r"\b(%s)(\s+|$)" % word)  # planted
+            prompt = pattern.sub(r"\1 ", prompt)
+        make(pipe, videos=1)
