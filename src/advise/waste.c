@@ -160,8 +160,69 @@ static void find_upload(struct sb_advisor *a)
 	sb_weigh_priority(a, f);
 }
 
+/* ---- a model that is loaded for every request -------------------------------- */
+
+/* It stands beside the generations, about once for each, until the last of them. */
+static const struct sb_stage *loaded_again(const struct sb_model *model)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	const struct sb_stage *most = NULL;
+
+	for (size_t i = 0; !g->whole_run && g->count >= AGAIN_LEAST && i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		double calls = (double)sb_stage_calls(s);
+
+		if (s->parent < 0 && sb_role_work(s->name, s->role) == STROBE_ROLE_LOAD && s->outside_s > 0 &&
+			calls >= AGAIN_LEAST && calls >= MOSTLY * (double)g->total &&
+			s->end_s > g->all[g->count / 2].end_s && (!most || s->outside_s > most->outside_s))
+			most = s;
+	}
+	return most;
+}
+
+static const struct sb_line *loading_line(const struct sb_model *model)
+{
+	const struct sb_line *most = NULL;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+
+		if (is_line_of(l, STROBE_ROLE_LOAD) && !l->library && l->line &&
+			l->outside_s > (most ? most->outside_s : 0))
+			most = l;
+	}
+	return most;
+}
+
+static void find_loaded(struct sb_advisor *a)
+{
+	const struct sb_stage *s = loaded_again(a->model);
+	const struct sb_line *line = s ? loading_line(a->model) : NULL;
+	double calls = s ? (double)sb_stage_calls(s) : 1, gain_s = s ? s->outside_s * (calls - 1) / calls : 0;
+	struct sb_advice *f;
+
+	if (!s || !(sb_weigh_percent(a->model, gain_s) > a->limit))
+		return;
+	f = sb_advisor_find(a, sb_weigh_percent(a->model, gain_s), gain_s,
+		sb_say(a, "'%s' runs again for every generation, %.0f times", s->name, calls),
+		sb_say(a, "%s in all beside %lld generations of %s", sb_say_seconds(a, s->outside_s),
+			(long long)a->model->generations.total,
+			sb_say_seconds(a, a->model->generations.union_s)));
+	sb_finding_cause(f,
+		line ? sb_hot_words(a, line) : "the model is loaded from its files for each of them",
+		SB_GAIN_MEASURED, SB_CERTAIN);
+	if (!f)
+		return;
+	f->stage = f->where.stage = s->name;
+	f->suggestion = "Load it once, before the first request, and keep it.";
+	if (line)
+		sb_finding_line(f, line->file, line->line);
+	sb_weigh_priority(a, f);
+}
+
 void sb_rule_repeated_work(struct sb_advisor *a)
 {
+	find_loaded(a);
 	for (size_t i = 0; i < sizeof onces / sizeof *onces; i++)
 		find_again(a, &onces[i]);
 	find_upload(a);

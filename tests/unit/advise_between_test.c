@@ -7,6 +7,7 @@
 
 #include "synthetic.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
@@ -211,9 +212,39 @@ static void every_finding_has_a_cause_a_confidence_and_a_basis_of_its_gain(void 
 	synthetic_done(&s);
 }
 
+/* Five videos of a second with half a second between them, in which a pipeline is loaded; or once, before the first. */
+static const char *said_of_loads(bool again)
+{
+	static char issue[120];
+	const struct sb_advice *f;
+	struct synthetic s;
+	uint64_t t = SECOND;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 5; i++, t += 1500 * MS) {
+		if (again || !i)
+			synthetic_stage(&s, t - 450 * MS, t - 50 * MS, "load:WanPipeline", STROBE_ROLE_LOAD);
+		synthetic_stage(&s, t, t + SECOND, "video", STROBE_ROLE_GENERATION);
+	}
+	f = finding(synthetic_model(&s, t), "repeated_work");
+	snprintf(issue, sizeof issue, "%s", f ? f->issue : "");
+	if (f)
+		assert_near(f->saves_s, 4 * 0.4, 1e-6);
+	synthetic_done(&s);
+	return issue;
+}
+
+static void a_pipeline_that_is_loaded_for_every_video_is_named(void **state)
+{
+	assert_string_equal(
+		said_of_loads(true), "'load:WanPipeline' runs again for every generation, 5 times");
+	assert_string_equal(said_of_loads(false), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pipeline_that_is_loaded_for_every_video_is_named),
 		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
 		cmocka_unit_test(the_gap_between_the_generations_is_said_though_nothing_was_sampled),
 		cmocka_unit_test(a_program_that_waits_for_requests_is_told_nothing),

@@ -214,6 +214,32 @@ static void the_thread_that_has_a_lock_is_named(void **state)
 	assert_said_beside(5, "with lock:"); /* behind the body */
 }
 
+/* A library that calls itself forty times below the line. */
+static void a_line_above_a_deep_library_is_found(void **state)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	uint32_t names[42], lines[42], own, deep;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 0);
+	own = sb_builder_name(s.b, "pipe.on_step", NULL);
+	deep = sb_builder_name(s.b, "copy.deepcopy", NULL);
+	sb_builder_code_file(s.b, own, "/srv/pipe.py");
+	sb_builder_code_file(s.b, deep, "/usr/lib/python3.11/copy.py");
+	for (uint32_t i = 0; i < 42; i++) {
+		names[i] = i < 41 ? deep : own;
+		lines[i] = i < 41 ? 128 : 41;
+	}
+	for (uint64_t at = 70; at < VIDEOS * LONG_MS; at += 50)
+		sb_builder_stack_sample(s.b, at * MS, &sample, names, lines, 42);
+	m = synthetic_model(&s, VIDEOS * LONG_MS * MS);
+	assert_int_equal(m->lines.count, 1);
+	assert_string_equal(m->lines.all[0].function, "pipe.on_step");
+	assert_string_equal(m->lines.all[0].inner, "copy.deepcopy");
+	synthetic_done(&s);
+}
+
 /* max_data_points keeps two of the events; the others collected too. */
 static void collections_count_though_their_events_are_thinned(void **state)
 {
@@ -244,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
 		cmocka_unit_test(only_a_thread_that_waits_for_the_gil_is_said_to_hold_it),
 		cmocka_unit_test(the_thread_that_has_a_lock_is_named),
+		cmocka_unit_test(a_line_above_a_deep_library_is_found),
 		cmocka_unit_test(collections_count_though_their_events_are_thinned),
 	};
 

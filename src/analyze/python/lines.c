@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES = 16, SAMPLES_MAX = 1 << 16, LISTED = 48 };
+/* Of a deeper stack both ends: copying a model calls itself for each of its parts. */
+enum { FRAMES = 32, LEAVES = 12, SAMPLES_MAX = 1 << 16, LISTED = 48 };
 enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8, AMONG_STEPS = 16 };
 
 struct sample {
@@ -74,6 +75,19 @@ static struct sample *add_sample(struct sampled *s)
 	return &s->all[s->count++];
 }
 
+/* The leaves, and the outermost. */
+static void keep_ends(uint32_t *to, const uint32_t *from, uint32_t count)
+{
+	uint32_t leaves = count < LEAVES ? count : LEAVES, rest = FRAMES - LEAVES;
+
+	if (count <= FRAMES) {
+		memcpy(to, from, count * sizeof *to);
+		return;
+	}
+	memcpy(to, from, leaves * sizeof *to);
+	memcpy(to + leaves, from + count - rest, rest * sizeof *to);
+}
+
 static void see_stack(struct sampled *s, const struct sb_event *ev)
 {
 	uint32_t count = ev->stack.frame_count < FRAMES ? ev->stack.frame_count : FRAMES;
@@ -91,8 +105,8 @@ static void see_stack(struct sampled *s, const struct sb_event *ev)
 		.cpu_ns = ev->stack.cpu_ns < 0 ? -1 : ev->stack.cpu_ns * s->every,
 		.stood = ev->stack.stood,
 		.ran = ev->stack.ran };
-	memcpy(to->names, ev->stack.names, count * sizeof *to->names);
-	memcpy(to->lines, ev->stack.lines, count * sizeof *to->lines);
+	keep_ends(to->names, ev->stack.names, ev->stack.frame_count);
+	keep_ends(to->lines, ev->stack.lines, ev->stack.frame_count);
 }
 
 static void see_file(struct sampled *s, const struct sb_event *ev)
