@@ -56,7 +56,7 @@ bool thread_cpu_since(uint32_t tid, uint64_t *out_ns)
 	return known;
 }
 
-/* Whoever wants the GIL waits in turns of a few milliseconds: at a futex, with a timeout. */
+/* A thread that wants the GIL waits in turns of a few milliseconds: at a futex, with a timeout. */
 static bool is_a_turn(const char *text)
 {
 	unsigned long long number, address, operation, value, timeout;

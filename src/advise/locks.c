@@ -2,7 +2,7 @@
  * `with` of the same name. */
 #include "advise/locks.h"
 
-#include "analyze/python/source.h"
+#include "analyze/enclosing.h"
 
 #include <ctype.h>
 #include <string.h>

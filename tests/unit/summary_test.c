@@ -196,7 +196,7 @@ static void generations_at_the_same_time_take_their_union(void **state)
 	}
 	synthetic_model(&s, 10 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "2 videos in 8.00 s, partly at the same time");
+	assert_has(text, "2 generations in 8.00 s, partly at the same time");
 	free(text);
 	synthetic_done(&s);
 }

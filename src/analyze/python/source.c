@@ -1,6 +1,7 @@
 /* The program's source, where it is at hand: the report is mostly made where the program ran. */
 #include "analyze/python/source.h"
 
+#include "analyze/enclosing.h"
 #include "base/buf.h"
 
 #include <ctype.h>

@@ -11,7 +11,4 @@ bool sb_source_changed(const char *file, uint64_t since_real_ns);
 /* The line without its indent; NULL: there is no such file here, or it is not Python. */
 const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line);
 
-/* The line is in the body of a `with` whose line has that name, in the same function. */
-bool sb_source_is_inside_with(const char *file, uint32_t line, const char *name);
-
 #endif
