@@ -2,7 +2,7 @@
  * `with` of the same name. */
 #include "advise/locks.h"
 
-#include "analyze/enclosing.h"
+#include "base/python_block.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -69,9 +69,9 @@ const struct sb_line *sb_lock_holder(const struct sb_model *model, const struct 
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (l->main != line->main && !l->changed && l->sample_count >= SAMPLES_LEAST &&
+		if (l->main != line->main && l->text && !l->changed && l->sample_count >= SAMPLES_LEAST &&
 			is_meanwhile(l, line) && (!most || l->total_s > most->total_s) &&
-			sb_source_is_inside_with(l->file, l->line, name))
+			sb_python_is_inside_with(l->file, l->line, name))
 			most = l;
 	}
 	return most;
