@@ -213,7 +213,7 @@ static void find_loaded(struct sb_advisor *a)
 		SB_GAIN_MEASURED, SB_CERTAIN);
 	if (!f)
 		return;
-	f->stage = f->where.stage = s->name;
+	f->where.stage = s->name; /* no stage of its own: it is no start-up that comes again */
 	f->suggestion = "Load it once, before the first request, and keep it.";
 	if (line)
 		sb_finding_line(f, line->file, line->line);

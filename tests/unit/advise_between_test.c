@@ -228,8 +228,10 @@ static const char *said_of_loads(bool again)
 	}
 	f = finding(synthetic_model(&s, t), "repeated_work");
 	snprintf(issue, sizeof issue, "%s", f ? f->issue : "");
-	if (f)
+	if (f) {
 		assert_near(f->saves_s, 4 * 0.4, 1e-6);
+		assert_false(f->startup);
+	}
 	synthetic_done(&s);
 	return issue;
 }
