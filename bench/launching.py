@@ -73,9 +73,9 @@ def prepare(name, build, folder):
     hook(build)
     if name == "recorded":
         import strobe
-        from strobe import _growth
+        from strobe._memory import growth
         strobe.start("counted", output_dir=os.path.join(folder, "runs"), config={"generate_final_report": False, "sample_hz": 0})
-        _growth.SEARCHES_MOST, _growth._searched = 0, True  # valgrind's own memory grows: no search for what holds it
+        growth.SEARCHES_MOST, growth._searched = 0, True  # valgrind's own memory grows: no search for what holds it
 
 
 def count(name, build, folder, layers, switch, anew):
@@ -88,8 +88,8 @@ def count(name, build, folder, layers, switch, anew):
     for steps in (ANEW_BEFORE,) if anew else (SETTLES, STEPS[0]):
         generate(steps)
     if name == "recorded":
-        from strobe import _residency
-        _residency._share.next_s = float("inf")  # its list of weights takes at most 0.5 % of the time, by the clock
+        from strobe._memory import residency
+        residency._share.next_s = float("inf")  # its list of weights takes at most 0.5 % of the time, by the clock
     gc.collect()
     gc.disable()
     counter = ctypes.CDLL(switch)

@@ -25,7 +25,7 @@ static void look_at_error(PyObject *type, PyObject *error, PyObject *trace)
 	if (!PyErr_GivenExceptionMatches(type, PyExc_MemoryError) &&
 		!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
 		return;
-	module = PyImport_ImportModule("strobe._out_of_memory");
+	module = PyImport_ImportModule("strobe._memory.out_of_memory");
 	result = module ? PyObject_CallMethod(module, "raised", "OO", error, trace) : NULL;
 	PyErr_Clear();
 	Py_XDECREF(result);

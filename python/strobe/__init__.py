@@ -31,7 +31,7 @@ if _os.environ.get("STROBE_STAGE_LOG"):
     _stage_log.from_environment()
 
 
-_LATER = {"Report": "_report", "add_arguments": "_arguments", "log_to": "_mlflow", "memory_history": "_history", "profile": "_profile",
+_LATER = {"Report": "_report", "add_arguments": "_arguments", "log_to": "_mlflow", "memory_history": "_memory.history", "profile": "_profile",
           "profiled_iterations": "_arguments", "report": "_report", "start_from_arguments": "_arguments"}
 
 

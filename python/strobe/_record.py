@@ -3,7 +3,8 @@ import math
 import os
 import sys
 
-from . import _held, _sampling
+from . import _sampling
+from ._memory import held
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
@@ -45,8 +46,8 @@ class generation:
 
     def __exit__(self, kind, error, trace):
         result = self._zone.__exit__(kind, error, trace)
-        from . import _growth
-        _growth.after_generation()
+        from ._memory import growth
+        growth.after_generation()
         return result
 
     def set(self, **attributes):
@@ -152,7 +153,7 @@ def model(name, parameters=None, type="", size_bytes=None):
     if hasattr(parameters, "parameters"):
         tensors = list(parameters.parameters())
         type = type or parameters.__class__.__name__
-        size_bytes = sum(map(_held.size_bytes, tensors)) if size_bytes is None else size_bytes
+        size_bytes = sum(map(held.size_bytes, tensors)) if size_bytes is None else size_bytes
         parameters = sum(t.numel() for t in tensors)
     native.model(name, int(parameters or 0), type, -1 if size_bytes is None else int(size_bytes))
 

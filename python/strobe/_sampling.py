@@ -23,8 +23,8 @@ def start():
 
 
 def _read(host, files):
-    from . import _growth
-    _growth.read(host, files)
+    from ._memory import growth
+    growth.read(host, files)
 
 
 def stop():

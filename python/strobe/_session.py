@@ -73,8 +73,9 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
 
 
 def _sample():
-    from . import _growth, _sampling
-    _growth.forget()
+    from . import _sampling
+    from ._memory import growth
+    growth.forget()
     flops = sys.modules.get(__package__ + "._flops")
     if flops is not None:
         flops.forget()
@@ -245,7 +246,7 @@ def _stop_sampling():
 
 def _say_missing():
     """A fault here never keeps a session from closing."""
-    for name in ("_history", "_host_history"):
+    for name in ("_memory.history", "_memory.host_history"):
         history = sys.modules.get(__package__ + "." + name)
         if history is not None:
             history.finish()

@@ -36,10 +36,10 @@ def _on_cuda(torch, raw_stream):
         several = getattr(torch._C, "_cuda_getDeviceCount", torch.cuda.device_count)() > 1
         native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
         _yield_to_profiler(torch.autograd.profiler, native.gpu_trace_yield)
-        from . import _growth, _history, _out_of_memory
-        _growth.watch_ends(torch)
-        _out_of_memory.watch(torch)
-        _history.on_cuda(torch)
+        from ._memory import growth, history, out_of_memory
+        growth.watch_ends(torch)
+        out_of_memory.watch(torch)
+        history.on_cuda(torch)
     except Exception:
         _faults.count("when CUDA came up")
 

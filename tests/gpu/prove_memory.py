@@ -154,7 +154,8 @@ def memory_overhead():
     from dit import denoise as steps
     from dit import make
     from prove_cost import Bench
-    from strobe import _history, _sampling
+    from strobe import _sampling
+    from strobe._memory import history as _history
     from strobe._core import native
     with recorded("memory"), torch.no_grad():
         model = make()

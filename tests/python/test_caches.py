@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from strobe import _caches
+from strobe._memory import caches
 
 MB = 1 << 20
 
@@ -51,16 +51,16 @@ class StateManager:
 @pytest.fixture
 def told(monkeypatch):
     events = []
-    monkeypatch.setattr(_caches, "native", types.SimpleNamespace(event=lambda name, **facts: events.append(facts)))
-    monkeypatch.setattr(_caches, "_holders", {})
+    monkeypatch.setattr(caches, "native", types.SimpleNamespace(event=lambda name, **facts: events.append(facts)))
+    monkeypatch.setattr(caches, "_holders", {})
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Tensor=Tensor, nn=types.SimpleNamespace(Module=Module)))
-    _caches.forget()
+    caches.forget()
     yield events
-    _caches.forget()
+    caches.forget()
 
 
 def told_now(events):
-    _caches.read()
+    caches.read()
     seen = [(f["at"], f["component"], f["bytes"] // MB, f["device"]) for f in events]
     events.clear()
     return seen
@@ -69,7 +69,7 @@ def told_now(events):
 def test_a_cache_is_told_as_it_grows_and_when_it_is_gone(told):
     cache = Cache()
     for _ in range(2):
-        _caches.note(cache, "KV cache of llama")
+        caches.note(cache, "KV cache of llama")
     assert told_now(told) == []
     cache.layers = [Layer(10 * MB) for _ in range(4)]
     assert told_now(told) == [("cache", "KV cache of llama", 80, 0)]
@@ -79,18 +79,18 @@ def test_a_cache_is_told_as_it_grows_and_when_it_is_gone(told):
     del cache
     gc.collect()
     assert told_now(told) == [("cache", "KV cache of llama", 0, 0)]
-    assert told_now(told) == [] and not _caches._holders
+    assert told_now(told) == [] and not caches._holders
 
 
 def test_hooks_that_share_a_state_are_one_cache(told):
     state = types.SimpleNamespace(tail=(Tensor(30 * MB), Tensor(4 * MB, "cpu")))
     holders = [StateManager(state) for _ in range(3)]
     for holder in holders:
-        _caches.note(holder, "first-block cache")
+        caches.note(holder, "first-block cache")
     assert told_now(told) == [("cache", "first-block cache", 30, 0), ("cache", "first-block cache", 4, None)]
 
 
 def test_what_no_weak_reference_can_hold_is_left_alone(told):
-    _caches.note((Tensor(MB),), "KV cache of llama")
-    _caches.note(None, "KV cache of llama")
-    assert told_now(told) == [] and not _caches._holders
+    caches.note((Tensor(MB),), "KV cache of llama")
+    caches.note(None, "KV cache of llama")
+    assert told_now(told) == [] and not caches._holders

@@ -10,7 +10,7 @@ import threading
 import weakref
 
 import strobe
-from strobe import _growth, _holders
+from strobe._memory import growth, holders
 
 
 def generate(count, keep, made=lambda: bytearray(b"x") * (8 << 20)):
@@ -30,11 +30,11 @@ def grown(monkeypatch, each):
     def left():
         total[0] += each
         return total[0]
-    monkeypatch.setattr(_growth, "_host_bytes", left)
+    monkeypatch.setattr(growth, "_host_bytes", left)
     told = []
-    monkeypatch.setattr(_growth, "native", type("Native", (), {
+    monkeypatch.setattr(growth, "native", type("Native", (), {
         "event": staticmethod(lambda name, **facts: told.append((name, facts))), "readings_now": staticmethod(lambda: None)}))
-    _growth.forget()
+    growth.forget()
     return told
 
 
@@ -64,7 +64,7 @@ def test_memory_that_stays_is_no_growth(record, monkeypatch):
 # ---- readings that climb ----
 
 def climbs(values, least=48):
-    trend = _growth.Trend(least)
+    trend = growth.Trend(least)
     return any(trend.rises(value) for value in values)
 
 
@@ -81,10 +81,10 @@ def test_what_comes_and_goes_is_no_rise():
 
 def test_a_rise_is_searched_for_three_times_at_most(record, monkeypatch):
     searched = []
-    monkeypatch.setattr(_growth, "_search", lambda kind, risen: searched.append(kind))
-    _growth.forget()
+    monkeypatch.setattr(growth, "_search", lambda kind, risen: searched.append(kind))
+    growth.forget()
     for number in range(1, 400):
-        _growth.read(number << 24, 0)
+        growth.read(number << 24, 0)
     assert searched == ["host"] * 3
 
 
@@ -93,13 +93,13 @@ def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):
     events, pinned, buffers = [], [0], [bytearray(8 << 20) for _ in range(8)]
     stats = type("cuda", (Torch.cuda,), {"host_memory_stats": staticmethod(lambda: {"allocated_bytes.current": pinned[0]})})
     monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"cuda": stats}))
-    monkeypatch.setattr(_growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: None),
+    monkeypatch.setattr(growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: None),
                                                                "event": staticmethod(lambda name, **facts: events.append((name, facts)))}))
-    _growth.forget()
+    growth.forget()
     while not events and pinned[0] < 40 << 24:
         pinned[0] += 1 << 24
-        _growth.read(1 << 30, 5)
-    _growth.forget()
+        growth.read(1 << 30, 5)
+    growth.forget()
     (name, facts), = events
     assert name == "memory_holder" and facts["of"] == "host" and "the list `buffers`" in facts["holder"]
     assert len(buffers) == 8
@@ -111,25 +111,25 @@ def test_a_search_for_files_stops_none_for_memory(record, monkeypatch):
 
     def search(kind, risen):
         searched.append(kind)
-        with _growth._share(kind):
+        with growth._share(kind):
             sum(range(200_000))  # takes time: nothing of this kind for a hundred times as long
-    monkeypatch.setattr(_growth, "_search", search)
-    _growth.forget()
+    monkeypatch.setattr(growth, "_search", search)
+    growth.forget()
     for number in range(1, 40):
-        _growth.read(1 << 30, number)
+        growth.read(1 << 30, number)
     assert searched == ["files"]
     for number in range(1, 40):
-        _growth.read((1 << 30) + (number << 24), 40)
+        growth.read((1 << 30) + (number << 24), 40)
     assert searched == ["files", "host"]
-    _growth.forget()
+    growth.forget()
 
 
 def test_devices_that_a_driver_opens_are_no_leak(monkeypatch):
     events = []
-    monkeypatch.setattr(_growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append(facts))}))
+    monkeypatch.setattr(growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append(facts))}))
     for target, told in ("/dev/*", 0), ("/data/*.png", 1):
-        monkeypatch.setattr(_holders, "open_files", lambda: target)
-        _growth._name_holder(_holders, "files", 24)
+        monkeypatch.setattr(holders, "open_files", lambda: target)
+        growth._name_holder(holders, "files", 24)
         assert len(events) == told
 
 
@@ -190,9 +190,9 @@ def test_where_outer_sections_end_the_allocator_is_read_as_far_as_it_is_cheap(tm
 def test_a_reading_has_every_device_in_use_and_pinned_memory(monkeypatch):
     taken = []
     monkeypatch.setitem(sys.modules, "torch", Torch)
-    monkeypatch.setattr(_growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: taken.append(values))}))
-    _growth.forget()
-    _growth.read(1, 1)
+    monkeypatch.setattr(growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: taken.append(values))}))
+    growth.forget()
+    growth.read(1, 1)
     assert taken == [("strobe.memory.device", 1, 5 << 30, 5 << 30, 6 << 30), ("strobe.memory.pinned", -1, 7 << 20, -1, -1)]
 
 
@@ -207,8 +207,8 @@ def filled(put):
 
 
 def words_for(holder):
-    assert _holders.largest(40 * MB) is holder
-    return _holders.describe(holder)["holder"]
+    assert holders.largest(40 * MB) is holder
+    return holders.describe(holder)["holder"]
 
 
 def test_closures_are_looked_into():
@@ -231,10 +231,10 @@ class Log:
 def test_an_attribute_is_named():
     log = Log()
     filled(lambda latents: log.entries.append(latents))
-    found = _holders.largest(40 * MB)
+    found = holders.largest(40 * MB)
     assert found is log.entries
     del found
-    assert _holders._name_in(log, log.entries) == ("entries", __file__, log)
+    assert holders._name_in(log, log.entries) == ("entries", __file__, log)
 
 
 class Cache:
@@ -249,16 +249,16 @@ def test_an_attribute_is_looked_for_in_its_own_class_first():
     cache = Cache()
     filled(lambda latents: cache.keep(len(cache.kept), latents))
     held = cache.kept
-    assert _holders.largest(40 * MB) is held
+    assert holders.largest(40 * MB) is held
     del held
-    told = _holders.describe(cache.kept)["holder"]
+    told = holders.describe(cache.kept)["holder"]
     assert "self.kept[key] = latents" in told  # generate() has a variable of that name
 
 
 def test_of_a_queue_the_programs_own_line_is_named():
     frames = queue.Queue()
     filled(lambda latents: frames.put(latents))
-    told = _holders.describe(frames.queue)
+    told = holders.describe(frames.queue)
     assert told["holder"].startswith("the deque `queue` of the Queue `frames` (test_growth.py:")
     assert "frames.put(latents)" in told["holder"] and told["file"] == __file__
 
@@ -272,9 +272,9 @@ def test_a_dictionary_of_plain_bytes_is_found():
 def test_open_files_are_found():
     readers = [open(__file__) for _ in range(9)]
     try:
-        assert _holders.of_files(8) is readers
-        assert _holders.describe(readers, "files")["holder"].endswith("holds 9 open files")
-        assert _holders.open_files().endswith("/*.py")
+        assert holders.of_files(8) is readers
+        assert holders.describe(readers, "files")["holder"].endswith("holds 9 open files")
+        assert holders.open_files().endswith("/*.py")
     finally:
         for reader in readers:
             reader.close()
@@ -292,8 +292,8 @@ def test_looking_keeps_nothing_alive():
         pass
     kept = [Latents(8 * MB) for _ in range(6)]
     gone = weakref.ref(kept[0])
-    found = _holders.largest(MB)
-    _holders.describe(kept)
+    found = holders.largest(MB)
+    holders.describe(kept)
     del kept, found
     gc.collect()
     assert gone() is None
@@ -321,8 +321,8 @@ def test_a_search_breaks_no_tuple_that_is_being_made():
         for thread in threads:
             thread.start()
         for _ in range(40):
-            _holders.largest(1 << 40)
-            _holders.describe(kept)
+            holders.largest(1 << 40)
+            holders.describe(kept)
     finally:
         done.set()
         for thread in threads:
@@ -336,8 +336,8 @@ def test_the_variables_that_a_function_asked_for_stay_its_own():
         first = 1
         mine = locals()
         second = [bytearray(1000) for _ in range(8)]
-        _holders.largest(1 << 40)
-        _holders.describe(second)
+        holders.largest(1 << 40)
+        holders.describe(second)
         return mine
 
     assert asks() == {"first": 1}
@@ -353,7 +353,7 @@ class Tensor:
 def test_tensors_on_a_device_hold_no_memory_of_the_host(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"Tensor": Tensor}))
     on_device, on_host = [Tensor("cuda") for _ in range(20)], [Tensor("cpu") for _ in range(10)]
-    assert _holders.largest(100 << 20) is on_host
-    assert _holders.largest(100 << 20, True) is on_device
-    assert "`on_device` holds 20 objects, 320 MB" in _holders.describe(on_device, "device")["holder"]
-    assert "`on_host` holds 10 objects, 160 MB" in _holders.describe(on_host, "host")["holder"]
+    assert holders.largest(100 << 20) is on_host
+    assert holders.largest(100 << 20, True) is on_device
+    assert "`on_device` holds 20 objects, 320 MB" in holders.describe(on_device, "device")["holder"]
+    assert "`on_host` holds 10 objects, 160 MB" in holders.describe(on_host, "host")["holder"]

@@ -8,7 +8,8 @@ import time
 import pytest
 
 import strobe
-from strobe import _history, _tool
+from strobe import _tool
+from strobe._memory import history
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exchange"))
 import make_snapshot  # noqa: E402
@@ -39,9 +40,9 @@ class Torch:
 def torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", Torch)
     for name in ("_wanted", "_best"):
-        monkeypatch.setattr(_history, name, 0)
+        monkeypatch.setattr(history, name, 0)
     for name in ("_keep", "_on"):
-        monkeypatch.setattr(_history, name, False)
+        monkeypatch.setattr(history, name, False)
     Torch.peak, Torch.asked = 0, None
     return Torch
 
@@ -49,7 +50,7 @@ def torch(monkeypatch):
 def test_the_environment_switches_it_on(torch, monkeypatch):
     monkeypatch.setenv("STROBE_MEMORY_HISTORY", "5000")
     monkeypatch.setattr(torch.cuda, "is_initialized", staticmethod(lambda: False))  # as while torch runs what waits for CUDA
-    _history.on_cuda(torch)
+    history.on_cuda(torch)
     assert torch.asked == (("all",), {"context": "alloc", "stacks": "python", "max_entries": 5000, "skip_actions": ["free_requested"]})
 
 
@@ -57,24 +58,24 @@ def test_a_torch_that_cannot_leave_out_requests_to_free_records_all(torch, monke
     def before_2_10(enabled, context, stacks, max_entries):
         torch.asked = context, max_entries
     monkeypatch.setattr(torch.cuda.memory, "_record_memory_history", staticmethod(before_2_10))
-    monkeypatch.setattr(_history, "_less", dict(_history._less))
+    monkeypatch.setattr(history, "_less", dict(history._less))
     strobe.memory_history(1000)
-    assert torch.asked == ("alloc", 1000) and _history._on
-    _history._stacks(torch, False)
+    assert torch.asked == ("alloc", 1000) and history._on
+    history._stacks(torch, False)
     assert torch.asked == (None, 1000)
 
 
 def test_nobody_asked(torch, monkeypatch):
     monkeypatch.delenv("STROBE_MEMORY_HISTORY", raising=False)
-    _history.on_cuda(torch)
+    history.on_cuda(torch)
     assert torch.asked is None
 
 
-def steps(torch, monkeypatch, allocations, step_s, stack_s=_history.STACK_S):
+def steps(torch, monkeypatch, allocations, step_s, stack_s=history.STACK_S):
     """Which of 80 calls of a model took stacks; each allocates so often and takes so long, and a stack takes that."""
     took, now, made = [], [0.0], [0]
-    monkeypatch.setattr(_history, "_calls", {})
-    monkeypatch.setattr(_history.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(history, "_calls", {})
+    monkeypatch.setattr(history.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0, raising=False)
     monkeypatch.setattr(torch.cuda, "memory_stats_as_nested_dict",
                         staticmethod(lambda index: {"allocation": {"all": {"allocated": made[0]}}}))
@@ -86,7 +87,7 @@ def steps(torch, monkeypatch, allocations, step_s, stack_s=_history.STACK_S):
         return x + 1
 
     strobe.memory_history(1000)
-    assert [_history.around_call(forward, "transformer")(n) for n in range(80)] == list(range(1, 81))
+    assert [history.around_call(forward, "transformer")(n) for n in range(80)] == list(range(1, 81))
     assert torch.asked[1]["context"] == "alloc"  # what is outside of the model has its stacks
     return took, now[0] / (80 * step_s)
 
@@ -116,7 +117,7 @@ def test_stacks_come_back_when_a_model_fails(torch, monkeypatch):
         raise ValueError("as planted")
     for _ in range(3):
         with pytest.raises(ValueError, match="as planted"):
-            _history.around_call(fails, "transformer")()
+            history.around_call(fails, "transformer")()
         assert torch.asked[1]["context"] == "alloc"
 
 

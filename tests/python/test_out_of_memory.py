@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from strobe import _out_of_memory, _tool
+from strobe import _tool
+from strobe._memory import out_of_memory
 from strobe.nn import oom
 
 GB = 1 << 30
@@ -59,16 +60,16 @@ class Encoder(Torch.nn.Module):
 @pytest.fixture
 def told(monkeypatch):
     events = []
-    monkeypatch.setattr(_out_of_memory, "native", type("Native", (), {
-        "event": staticmethod(lambda name, **facts: events.append((name, facts))), "tracked": staticmethod(_out_of_memory.native.tracked),
+    monkeypatch.setattr(out_of_memory, "native", type("Native", (), {
+        "event": staticmethod(lambda name, **facts: events.append((name, facts))), "tracked": staticmethod(out_of_memory.native.tracked),
         "gpu_trace_keep": staticmethod(lambda *of: None)}))
-    _out_of_memory.forget()
+    out_of_memory.forget()
     gc.collect()
     return events
 
 
 def test_what_was_asked_for_and_by_which_line(told):
-    _out_of_memory.watch(Torch)
+    out_of_memory.watch(Torch)
     Torch._C.observers[-1](0, 8 * GB, 80 * GB, GB)
     name, facts = told[0]
     assert name == "out_of_memory"
@@ -86,7 +87,7 @@ def test_fragments_and_the_programs_own_limit(told, monkeypatch):
     monkeypatch.setattr(Torch.cuda, "get_per_process_memory_fraction", staticmethod(lambda device: 0.5), raising=False)
     properties = type("Properties", (), {"total_memory": 80 * GB})
     monkeypatch.setattr(Torch.cuda, "get_device_properties", staticmethod(lambda device: properties), raising=False)
-    _out_of_memory.seen(Torch, 0, 8 * GB, 40 * GB, GB)  # torch gives the limit as the device's memory
+    out_of_memory.seen(Torch, 0, 8 * GB, 40 * GB, GB)  # torch gives the limit as the device's memory
     facts = told[0][1]
     assert facts["limit_bytes"] == 40 * GB and facts["total_bytes"] == 80 * GB and facts["fragmented_bytes"] == 3 * GB
     assert facts["piece_count"] == 2 and facts["largest_piece_bytes"] == 2 * GB
@@ -96,7 +97,7 @@ def test_residents_add_up_to_what_the_device_has_in_use(told):
     shared = Tensor(GB)
     transformer = Transformer(Tensor(28 * GB), block=Torch.nn.Module(Tensor(2 * GB, "torch.float32"), shared))
     encoder = Encoder(Tensor(10 * GB), shared, Tensor(5 * GB, device="cpu"))
-    rows = _out_of_memory.residents(Torch, 0, 80 * GB, GB, 60 * GB, 64 * GB)
+    rows = out_of_memory.residents(Torch, 0, 80 * GB, GB, 60 * GB, 64 * GB)
     assert sum(size for _, size, _ in rows) == 79 * GB
     found = {(name, dtype): size for name, size, dtype in rows}
     assert found["weights of Transformer", "float32"] == 2 * GB
@@ -109,7 +110,7 @@ def test_residents_add_up_to_what_the_device_has_in_use(told):
 
 def test_a_program_that_tries_again_and_again_is_told_of_sixteen_times(told):
     for _ in range(40):
-        _out_of_memory.seen(Torch, 0, GB, 80 * GB, 0)
+        out_of_memory.seen(Torch, 0, GB, 80 * GB, 0)
     assert sum(name == "out_of_memory" for name, _ in told) == 16
 
 
@@ -148,21 +149,21 @@ def test_memory_of_the_host_that_runs_out_is_told_once_with_its_line(program):
 
 
 def test_other_errors_are_left_alone(told, monkeypatch):
-    monkeypatch.setattr(_out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
-    _out_of_memory.raised(RuntimeError("shapes differ"), None)
-    _out_of_memory.raised(ValueError("memory"), None)
+    monkeypatch.setattr(out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
+    out_of_memory.raised(RuntimeError("shapes differ"), None)
+    out_of_memory.raised(ValueError("memory"), None)
     assert told == []
 
 
 def test_cuda_without_torch_says_what_was_asked_for(told, monkeypatch):
-    monkeypatch.setattr(_out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
-    _out_of_memory.raised(MemoryError("Out of memory allocating 1,073,741,824 bytes (CUDA)"), None)
+    monkeypatch.setattr(out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
+    out_of_memory.raised(MemoryError("Out of memory allocating 1,073,741,824 bytes (CUDA)"), None)
     (name, facts), = told
     assert (name, facts["requested_bytes"], facts["device"]) == ("out_of_memory", GB, 0)
 
 
 def test_the_size_in_the_words_of_others():
-    assert _out_of_memory.requested("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.") == 4096
-    assert _out_of_memory.requested("Unable to allocate 4.00 GiB for an array with shape (1024, 1048576)") == 4 * GB
-    assert _out_of_memory.requested("Tried to allocate 20.00 MiB. GPU 0 has") == 20 << 20
-    assert _out_of_memory.requested("") is None
+    assert out_of_memory.requested("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.") == 4096
+    assert out_of_memory.requested("Unable to allocate 4.00 GiB for an array with shape (1024, 1048576)") == 4 * GB
+    assert out_of_memory.requested("Tried to allocate 20.00 MiB. GPU 0 has") == 20 << 20
+    assert out_of_memory.requested("") is None

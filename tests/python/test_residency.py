@@ -4,7 +4,8 @@ import types
 
 import pytest
 
-from strobe import _faults, _residency, _share
+from strobe import _faults, _share
+from strobe._memory import residency
 
 GB = 1 << 30
 
@@ -47,16 +48,16 @@ class Encoder(Module):
 def told(monkeypatch):
     events = []
     native = types.SimpleNamespace(recording=lambda: True, event=lambda name, **facts: events.append(facts))
-    monkeypatch.setattr(_residency, "native", native)
+    monkeypatch.setattr(residency, "native", native)
     monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: 1000.0, thread_time=lambda: 0.0))
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(nn=types.SimpleNamespace(Module=Module)))
-    _residency.forget()
+    residency.forget()
     return events
 
 
 def test_every_module_has_its_weights_by_device(told):
     kept = Transformer(Tensor(28 * GB), Tensor(2 * GB, dtype="torch.float32")), Encoder(Tensor(10 * GB, "cpu"), Tensor(GB, "meta"))
-    _residency.after_generation()
+    residency.after_generation()
     assert [(f["component"], f["bytes"], f["dtype"], f["device"]) for f in told] == [
         ("weights of Transformer", 28 * GB, "bfloat16", 0), ("weights of Encoder", 10 * GB, "bfloat16", None),
         ("weights of Transformer", 2 * GB, "float32", 0)]
@@ -66,11 +67,11 @@ def test_every_module_has_its_weights_by_device(told):
 
 def test_what_has_not_changed_is_not_recorded_again(told):
     transformer = Transformer(Tensor(4 * GB))
-    _residency.after_generation()
-    _residency.after_generation()
+    residency.after_generation()
+    residency.after_generation()
     assert len(told) == 1
     transformer.tensors[0].device.type = "cpu"  # offloaded
-    _residency.after_generation()
+    residency.after_generation()
     assert [f["device"] for f in told] == [0, None] and told[0]["set"] != told[1]["set"]
 
 
@@ -78,13 +79,13 @@ def test_a_long_list_is_made_seldom(told, monkeypatch):
     now, spent = [1000.0], iter(range(100))
     monkeypatch.setattr(_share, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: float(next(spent))))
     first = Transformer(Tensor(4 * GB))
-    _residency.after_generation()  # it took a second
+    residency.after_generation()  # it took a second
     second = Encoder(Tensor(GB))
     now[0] += 199
-    _residency.after_generation()
+    residency.after_generation()
     assert len(told) == 1
     now[0] += 2
-    _residency.after_generation()
+    residency.after_generation()
     assert len(told) == 3
     del first, second
 
@@ -97,6 +98,6 @@ def test_a_module_that_cannot_be_read_is_no_fault_of_the_program(told, monkeypat
         def parameters(self):
             raise RuntimeError("not now")
     broken = Broken()
-    _residency.after_generation()
+    residency.after_generation()
     assert seen == ["when modules were listed"] and told == []
     del broken

@@ -240,7 +240,7 @@ def test_a_collection_inside_strobes_own_work_is_not_the_programs(program):
             native.sampler_clock(begin_ns + 2_500_000)
             native.garbage_seen("stop", {"generation": 2, "collected": collected, "uncollectable": 0})
         made = {}
-        exec(compile("def work(call, *args): call(*args)", os.path.join(os.path.dirname(strobe.__file__), "_holders.py"), "exec"), made)
+        exec(compile("def work(call, *args): call(*args)", os.path.join(os.path.dirname(strobe.__file__), "_memory", "holders.py"), "exec"), made)
         made["work"](collect, 5_000_000_000, 1)
         collect(6_000_000_000, 70)
         strobe.stop()

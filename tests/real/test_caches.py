@@ -11,7 +11,7 @@ import torch
 import tiny
 from diffusers import FirstBlockCacheConfig
 from transformers import LlamaConfig, LlamaForCausalLM
-from strobe import _caches
+from strobe._memory import caches
 
 model = LlamaForCausalLM(LlamaConfig(hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, vocab_size=32)).eval()
 with torch.no_grad():
@@ -20,14 +20,14 @@ with torch.no_grad():
     cache = DynamicCache()
     model(torch.ones(1, 8, dtype=torch.long), past_key_values=cache, use_cache=True)
     held = sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
-    print("KV", [(component, size == held > 0) for (component, device), size in _caches.sizes().items() if device is None])
+    print("KV", [(component, size == held > 0) for (component, device), size in caches.sizes().items() if device is None])
     del cache
     transformer = tiny.wan_transformer()
     transformer.enable_cache(FirstBlockCacheConfig(threshold=0.1))
     with transformer.cache_context("cond"):
         for _ in range(2):
             transformer(torch.randn(1, 16, 3, 8, 8), torch.tensor([1]), torch.randn(1, 5, 32), return_dict=False)
-    print("first", {component: size > 0 for component, _ in _caches.sizes() for size in [_caches.sizes()[component, None]]})
+    print("first", {component: size > 0 for component, _ in caches.sizes() for size in [caches.sizes()[component, None]]})
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 quantization = pytest.importorskip("torchao.quantization")
 
-from strobe import _held, _out_of_memory  # noqa: E402
+from strobe._memory import held, out_of_memory  # noqa: E402
 from strobe.auto import asked  # noqa: E402
 from strobe.nn.header import ModelHeader  # noqa: E402
 
@@ -29,14 +29,14 @@ def model():
 def test_a_quantised_weight_is_what_it_is_kept_as(model):
     weight = model.blocks[0].weight
     assert weight.dtype == torch.bfloat16  # what it stands for
-    assert _held.dtype_name(weight) == "int8" and _held.is_wrapped(weight)
-    assert SIDE * SIDE <= _held.size_bytes(weight) < 1.5 * SIDE * SIDE
+    assert held.dtype_name(weight) == "int8" and held.is_wrapped(weight)
+    assert SIDE * SIDE <= held.size_bytes(weight) < 1.5 * SIDE * SIDE
 
 
 def test_a_plain_weight_is_its_own_part(model):
     weight = model.embed.weight
-    assert _held.parts(weight) == [weight] and not _held.is_wrapped(weight)
-    assert _held.dtype_name(weight) == "bfloat16" and _held.size_bytes(weight) == 2 * SIDE * SIDE
+    assert held.parts(weight) == [weight] and not held.is_wrapped(weight)
+    assert held.dtype_name(weight) == "bfloat16" and held.size_bytes(weight) == 2 * SIDE * SIDE
 
 
 def test_the_model_header_counts_what_lies_in_memory(model):
@@ -53,7 +53,7 @@ def test_what_was_asked_says_that_it_is_quantised(model):
 
 def test_the_weights_of_a_memory_error_are_told_by_what_they_are(model):
     gc.collect()
-    rows = [row for row in _out_of_memory.module_weights(torch) if row[0].endswith("Blocks")]
+    rows = [row for row in out_of_memory.module_weights(torch) if row[0].endswith("Blocks")]
     sizes = {dtype: size for _, size, dtype, _ in rows}
     assert sizes["bfloat16"] == 2 * (SIDE * SIDE + SIDE) and 3 * SIDE * SIDE <= sizes["int8"] < 3 * 1.5 * SIDE * SIDE
 

@@ -26,8 +26,8 @@ def _sampling():
     from .. import _sampling
     _sampling.from_environment()
     if "STROBE_HOST_HISTORY" in os.environ:
-        from .. import _host_history
-        _host_history.from_environment()
+        from .._memory import host_history
+        host_history.from_environment()
 
 
 def _stages():

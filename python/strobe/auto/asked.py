@@ -6,7 +6,7 @@ import os
 import sys
 import weakref
 
-from .. import _held
+from .._memory import held as _held
 from .._native import native
 from .._components import uncompiled
 

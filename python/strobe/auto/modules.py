@@ -2,7 +2,8 @@
 called while no other one is being called. Such classes are found when the program
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
-from .. import _caches, _components, _flops
+from .. import _components, _flops
+from .._memory import caches
 from .._native import native
 from . import asked, wrapping
 from .vocabulary import here, hiding_modules, stage
@@ -122,7 +123,7 @@ def _record_call(call, module, args, kwargs):
         call = _noting(call, shape)
     name = guard(_components.name, module) or type(module).__name__
     if "past_key_values" in kwargs:
-        guard(_caches.note, kwargs["past_key_values"], "KV cache of " + name)
+        guard(caches.note, kwargs["past_key_values"], "KV cache of " + name)
     if id(module) not in _called:
         guard(_tell_first, name, module)
     if around_call is not None:

@@ -5,7 +5,8 @@ import contextlib
 import os
 import threading
 
-from .. import _growth, _record, _sampling
+from .. import _record, _sampling
+from .._memory import growth
 from . import first_calls
 from .phases import Phases, beside
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
@@ -89,7 +90,7 @@ class Generation:
 
     def __exit__(self, kind, error, trace):
         result = self.inner.__exit__(kind, error, trace)
-        _growth.after_generation()
+        growth.after_generation()
         return result
 
 

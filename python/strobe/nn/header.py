@@ -3,7 +3,8 @@ import collections
 import contextlib
 import sys
 
-from .. import _held, _record
+from .. import _record
+from .._memory import held
 from ..compat.diffusion import count_text
 from .device import device_of, torch
 
@@ -30,7 +31,7 @@ class ModelHeader:
                 count = 1
                 for n in quantised.shape:
                     count *= n
-            self.size_bytes += _held.size_bytes(tensor)
+            self.size_bytes += held.size_bytes(tensor)
             if not is_parameter:
                 continue
             self.parameter_count += count
@@ -63,7 +64,7 @@ class ModelHeader:
 def _dtype_name(tensor, quantised):
     if quantised is not None:
         return str(getattr(quantised, "quant_type", "4bit"))
-    return _held.dtype_name(tensor)
+    return held.dtype_name(tensor)
 
 
 def describe(model, name=None):

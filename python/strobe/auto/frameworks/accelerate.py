@@ -1,6 +1,7 @@
 """Weights that move between CPU and GPU, as stages of their own: offload:<module>
 with bytes. By the hooks of accelerate and diffusers, without any kernel trace."""
-from ... import _components, _held
+from ... import _components
+from ..._memory import held
 from .. import vocabulary, wrapping
 from ..wrapping import guard, wrap, wrap_method
 
@@ -30,7 +31,7 @@ def _own_tensors(hook, module):
 
 
 def _bytes(tensors):
-    return sum(map(_held.size_bytes, tensors))
+    return sum(map(held.size_bytes, tensors))
 
 
 def _is_elsewhere(hook, tensors):

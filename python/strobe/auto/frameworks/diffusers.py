@@ -5,7 +5,8 @@ import contextlib
 import os
 import weakref
 
-from ... import _caches, _components
+from ... import _components
+from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_of

@@ -3,7 +3,8 @@ loader, waiting for other ranks."""
 import os
 import sys
 
-from ... import _components, _held
+from ... import _components
+from ..._memory import held
 from ..._native import native
 from .. import asked, collectives, functional, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
@@ -89,7 +90,7 @@ def _move(torch, module, method, args, kwargs):
     if target is None:
         return None
     away = [tensor for tensor in module.parameters() if tensor.device.type != target and tensor.device.type != "meta"]
-    size = sum(map(_held.size_bytes, away))
+    size = sum(map(held.size_bytes, away))
     if size < BIG_BYTES:
         return None
     name = _components.name(module)

@@ -1,7 +1,7 @@
 """Loading weights, apart from generating: from_pretrained, torch.load, safetensors."""
 import os
 
-from ... import _held
+from ..._memory import held
 from .. import vocabulary
 from ..vocabulary import hiding_modules
 from ..wrapping import guard, wrap
@@ -41,7 +41,7 @@ def _model_size(source, subfolder, model):
     folder = os.path.join(str(source), subfolder or "")
     if os.path.isdir(folder):
         return _weights_in(folder)
-    return sum(map(_held.size_bytes, model.parameters())) if model is not None else 0
+    return sum(map(held.size_bytes, model.parameters())) if model is not None else 0
 
 
 def _from_pretrained(class_name, is_model):

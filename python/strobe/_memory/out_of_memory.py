@@ -5,8 +5,9 @@ import os
 import re
 import sys
 
-from . import _caches, _components, _faults, _held
-from ._native import native
+from .. import _components, _faults
+from .._native import native
+from . import PACKAGE, caches, held as _held
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
@@ -86,7 +87,7 @@ def _tell_raised(error, trace):
 
 def _place_of(trace):
     """The innermost line of the traceback that is the program's own."""
-    own, place = os.path.dirname(os.path.abspath(__file__)), (None, None)
+    own, place = PACKAGE, (None, None)
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if "-packages/" not in file and not file.startswith((own, "<")):
@@ -161,7 +162,7 @@ def _fragments(torch, device, stats):
 
 def _place():
     """The innermost line outside of torch and strobe."""
-    frame, own = sys._getframe(2), os.path.dirname(os.path.abspath(__file__))
+    frame, own = sys._getframe(2), PACKAGE
     while frame is not None:
         file = frame.f_code.co_filename
         if "/torch/" not in file and not file.startswith(own):
@@ -172,7 +173,7 @@ def _place():
 
 def residents(torch, device, total, free, allocated, reserved):
     """(component, bytes, dtype) that add up to what the device has in use; the rest has names too."""
-    named_rows = _weights(torch, device) + [(component, size, None) for (component, at), size in _caches.sizes().items() if at == device]
+    named_rows = _weights(torch, device) + [(component, size, None) for (component, at), size in caches.sizes().items() if at == device]
     named = sum(size for _, size, _ in named_rows)
     rows = [row for row in named_rows if row[1]]
     rows.append(("activations and other tensors", max(0, allocated - named), None))

@@ -5,9 +5,10 @@ import os
 import sys
 import threading
 
-from . import _caches, _faults, _residency
-from ._native import loaded, native
-from ._share import Share
+from .. import _faults
+from .._native import loaded, native
+from .._share import Share
+from . import caches, residency
 
 GENERATIONS = 5          # in a row
 LEAST_BYTES = 4 << 20    # each
@@ -59,8 +60,8 @@ _trends = {}
 def read(host, files):
     """A reading at this moment. Never raises."""
     try:
-        _caches.read()
-        history = sys.modules.get(__package__ + "._host_history")
+        caches.read()
+        history = sys.modules.get(__package__ + ".host_history")
         if history is not None:
             history.read()
         device, pinned = _read_devices()
@@ -137,24 +138,24 @@ def _share(kind):
 
 
 def _search(kind, risen):
-    from . import _holders
+    from . import holders
     with _share(kind):
-        _name_holder(_holders, kind, risen)
+        _name_holder(holders, kind, risen)
 
 
-def _name_holder(_holders, kind, risen):
+def _name_holder(holders, kind, risen):
     facts = {"of": "host" if kind == "pinned" else kind, "risen": risen}
     if kind == "files":
-        target = _holders.open_files()
+        target = holders.open_files()
         if target and target.startswith("/dev/"):
             return  # a driver's, which opens them once
-        holder = _holders.of_files(risen // 2)
+        holder = holders.of_files(risen // 2)
         if target:
             facts["target"] = target
     else:
-        holder = _holders.largest(risen // 2, kind == "device")
+        holder = holders.largest(risen // 2, kind == "device")
     if holder is not None:
-        facts.update(_holders.describe(holder, kind))
+        facts.update(holders.describe(holder, kind))
     if len(facts) > 2:
         native.event("memory_holder", **facts)
 
@@ -163,10 +164,10 @@ def _name_holder(_holders, kind, risen):
 
 def after_generation():
     """Never raises."""
-    history = sys.modules.get(__package__ + "._history")
+    history = sys.modules.get(__package__ + ".history")
     if history is not None:
         history.after_generation()
-    _residency.after_generation()
+    residency.after_generation()
     try:
         if loaded:
             native.readings_now()
@@ -187,8 +188,8 @@ def forget():
     _trends.clear()
     _searched = False
     _searching.clear()
-    _residency.forget()
-    _caches.forget()
+    residency.forget()
+    caches.forget()
 
 
 def _device_bytes():
@@ -209,13 +210,13 @@ def _grows(which):
 def _found(which):
     global _searched
     _searched = True
-    from . import _holders
+    from . import holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
     with _share("generations"):
-        holder = _holders.largest(grown // 2, which == 0)
+        holder = holders.largest(grown // 2, which == 0)
         if holder is not None:
-            facts.update(_holders.describe(holder, facts["of"]))
+            facts.update(holders.describe(holder, facts["of"]))
     native.event("memory_grows", **facts)
 
 

@@ -4,9 +4,9 @@ only where something changed."""
 import os
 import sys
 
-from . import _faults
-from ._native import native
-from ._share import Share
+from .. import _faults
+from .._native import native
+from .._share import Share
 
 ROWS_MOST = 64
 
@@ -35,8 +35,8 @@ def after_generation():
 
 def _rows(torch):
     """(component, bytes, dtype, device), the largest first; device None: the host."""
-    from . import _out_of_memory
-    return _out_of_memory.module_weights(torch)[:ROWS_MOST]
+    from . import out_of_memory
+    return out_of_memory.module_weights(torch)[:ROWS_MOST]
 
 
 def forget():

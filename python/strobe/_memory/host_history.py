@@ -5,8 +5,9 @@ import os
 import sys
 import time
 
-from . import _faults
-from ._native import native
+from .. import _faults
+from .._native import native
+from . import PACKAGE
 
 LEAST_BYTES = 1 << 20
 LINES_MOST = 200     # that are recorded
@@ -16,7 +17,7 @@ FRAMES_MOST = 12     # of a stack
 SITES_MOST = 4000    # lines that are distinguished
 OTHER, UNNAMED, FIRST = 0, 1, 2  # as in allocations.h
 _LIBRARIES = tuple("/%s/" % name for name in ("torch", "numpy", "PIL", "imageio", "safetensors", "einops", "triton"))
-_PYTHONS, _OWN = os.path.dirname(os.__file__), os.path.dirname(__file__)
+_PYTHONS, _OWN = os.path.dirname(os.__file__), PACKAGE
 
 _on = False
 _sites = {}    # (code, line) -> number

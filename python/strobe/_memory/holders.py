@@ -8,7 +8,8 @@ import sys
 import types
 from collections import Counter, deque
 
-from ._native import native
+from .._native import native
+from . import PACKAGE
 
 OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
 ITEMS_LEAST = 4
@@ -169,7 +170,7 @@ def _is_library(file):
 def _name_of(holder):
     """A variable of a running function, a module's, or an attribute: its name, the file, the function's code or the
     instance's class, and the instance."""
-    own = os.path.dirname(os.path.abspath(__file__))
+    own = PACKAGE
     found = None
     for frame in list(sys._current_frames().values()):
         while frame is not None:  # the outermost function that has it owns it

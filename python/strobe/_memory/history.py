@@ -8,8 +8,8 @@ import os
 import sys
 import time
 
-from . import _faults
-from ._native import native, own_section
+from .. import _faults
+from .._native import native, own_section
 
 ENTRIES = 100_000
 RISEN = 1.01     # a peak is worth another snapshot
@@ -58,7 +58,7 @@ def _start(torch):
     global _on
     _stacks(torch, True)
     _on = True
-    modules = sys.modules.get(__package__ + ".auto.modules")
+    modules = sys.modules.get("strobe.auto.modules")
     if modules is not None:
         modules.around_call = around_call
 
@@ -186,7 +186,7 @@ def _found(path):
     import json
     import subprocess
 
-    from . import _tool
+    from .. import _tool
     tool = _tool.path()
     if tool is None:
         native.missing("who held memory at the peak", "the strobe command is not installed, which reads the snapshot", "")

@@ -4,8 +4,9 @@ import sys
 import types
 import weakref
 
-from . import _faults, _held
-from ._native import native
+from .. import _faults
+from .._native import native
+from . import held
 
 HOLDERS_MOST = 256
 ITEMS_MOST = 20000   # of all caches, in one reading
@@ -56,7 +57,7 @@ def sizes():
         for tensor in _tensors(torch, reference(), seen, left, 0):
             if tensor.device.type in ("cuda", "cpu"):
                 key = component, None if tensor.device.type == "cpu" else tensor.device.index or 0
-                found[key] = found.get(key, 0) + _held.size_bytes(tensor)
+                found[key] = found.get(key, 0) + held.size_bytes(tensor)
     return found
 
 
