@@ -91,6 +91,27 @@ void sb_buf_printf(struct sb_buf *b, const char *format, ...)
 	sb_numerals_leave(before);
 }
 
+void sb_buf_put_base64(struct sb_buf *out, const void *data, size_t size)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *bytes = data;
+	char *p = sb_buf_reserve(out, (size + 2) / 3 * 4);
+
+	if (!p)
+		return;
+	for (size_t i = 0; i < size; i += 3) {
+		unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < size ? bytes[i + 1] : 0u) << 8 |
+			     (i + 2 < size ? bytes[i + 2] : 0u);
+
+		*p++ = digits[v >> 18];
+		*p++ = digits[v >> 12 & 63];
+		*p++ = i + 1 < size ? digits[v >> 6 & 63] : '=';
+		*p++ = i + 2 < size ? digits[v & 63] : '=';
+	}
+	out->size += (size + 2) / 3 * 4;
+	*p = '\0';
+}
+
 const char *sb_buf_text(const struct sb_buf *b)
 {
 	return b->data ? b->data : "";

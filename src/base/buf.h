@@ -27,6 +27,8 @@ static inline bool sb_buf_failed(const struct sb_buf *b)
 	return b->failed;
 }
 
+void sb_buf_put_base64(struct sb_buf *b, const void *data, size_t size);
+
 /* Writes to a temporary name beside path, then renames: no reader ever sees
  * half a file. mode is a new file's permissions, e.g. 0600. */
 int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode);

@@ -47,7 +47,6 @@ static void colour_at(const struct sb_picture *p, uint32_t x, uint32_t y, uint8_
 
 static char *uri_of(const struct sb_picture *p)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	struct sb_buf png = { 0 }, text = { 0 };
 	char *uri = NULL;
 
@@ -56,15 +55,7 @@ static char *uri_of(const struct sb_picture *p)
 		return NULL;
 	}
 	sb_buf_puts(&text, "data:image/png;base64,");
-	for (size_t i = 0; i < png.size; i += 3) {
-		const uint8_t *b = (const uint8_t *)png.data + i;
-		size_t left = png.size - i;
-		uint32_t v = (uint32_t)b[0] << 16 | (left > 1 ? (uint32_t)b[1] << 8 : 0) |
-			     (left > 2 ? b[2] : 0);
-
-		for (int k = 0; k < 4; k++)
-			sb_buf_putc(&text, (size_t)k <= left ? digits[v >> (18 - 6 * k) & 63] : '=');
-	}
+	sb_buf_put_base64(&text, png.data, png.size);
 	if (!sb_buf_failed(&text))
 		uri = strdup(sb_buf_text(&text));
 	sb_buf_done(&png);

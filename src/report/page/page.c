@@ -65,26 +65,6 @@ static void put_attribute(struct sb_buf *out, const char *name, const char *valu
 	sb_buf_putc(out, '"');
 }
 
-static void put_base64(struct sb_buf *out, const unsigned char *bytes, size_t size)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *p = sb_buf_reserve(out, (size + 2) / 3 * 4);
-
-	if (!p)
-		return;
-	for (size_t i = 0; i < size; i += 3) {
-		unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < size ? bytes[i + 1] : 0u) << 8 |
-			     (i + 2 < size ? bytes[i + 2] : 0u);
-
-		*p++ = digits[v >> 18];
-		*p++ = digits[v >> 12 & 63];
-		*p++ = i + 1 < size ? digits[v >> 6 & 63] : '=';
-		*p++ = i + 2 < size ? digits[v & 63] : '=';
-	}
-	out->size += (size + 2) / 3 * 4;
-	*p = '\0';
-}
-
 static int put_bytes(struct sb_buf *out, const char *id, const struct sb_buf *bytes)
 {
 	struct sb_buf packed = { 0 };
@@ -97,9 +77,9 @@ static int put_bytes(struct sb_buf *out, const char *id, const struct sb_buf *by
 	put_attribute(out, "data-encoding", err ? "raw" : "gzip");
 	sb_buf_putc(out, '>');
 	if (err)
-		put_base64(out, (const unsigned char *)bytes->data, bytes->size);
+		sb_buf_put_base64(out, bytes->data, bytes->size);
 	else
-		put_base64(out, (const unsigned char *)packed.data, packed.size);
+		sb_buf_put_base64(out, packed.data, packed.size);
 	sb_buf_puts(out, "</script>\n");
 	sb_buf_done(&packed);
 	return 0;
