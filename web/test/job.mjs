@@ -53,6 +53,13 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
 test('1 024 ranks are no wider than a phone', async (browser) => {
   const { page, close } = await open(browser, writePage('job-phone', { report: job(), kind: 'aggregate' }), { viewport: { width: 390, height: 844 } });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  const heads = await page.locator('.heat .head i').evaluateAll((all) => all.filter((e) => getComputedStyle(e).visibility === 'visible').map((e) => {
+    const text = document.createRange();
+    text.selectNodeContents(e);
+    const { left, right } = text.getBoundingClientRect();
+    return { left, right, cut: getComputedStyle(e).overflow !== 'visible' && e.scrollWidth > e.clientWidth };
+  }));
+  assert.ok(heads.length >= 4 && heads.every((h, i) => !h.cut && (i === 0 || heads[i - 1].right <= h.left)), `numbers of ranks: ${JSON.stringify(heads)}`);
   await close();
 });
 
