@@ -45,7 +45,6 @@ static const struct {
 	{ SB_DOES_COPY, ".cuda(", NULL },
 	{ SB_DOES_COPY, "to(\"cuda", NULL },
 	{ SB_DOES_COPY, "to('cuda", NULL },
-	{ SB_DOES_COPY, ".device)", NULL },
 	{ SB_DOES_COPY, "copy_(", NULL },
 	{ SB_DOES_WAIT, ".acquire(", NULL },
 	{ SB_DOES_WAIT, ".wait(", NULL },
@@ -77,6 +76,12 @@ static bool has(const char *text, const char *word)
 	return text && word && strstr(text, word);
 }
 
+/* "x.to(device)", "torch.tensor(values, device=x.device)"; what is made on the device (torch.empty) is not copied. */
+static bool names_a_device(const char *text)
+{
+	return has(text, "device") && (has(text, ".to(") || has(text, "tensor("));
+}
+
 enum sb_doing sb_hot_doing(const struct sb_line *line)
 {
 	if (line->stage && sb_role_work(line->stage, 0) == STROBE_ROLE_DATA)
@@ -84,6 +89,8 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))
 			return words[i].doing;
+	if (names_a_device(line->text))
+		return SB_DOES_COPY;
 	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 

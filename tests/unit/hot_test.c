@@ -34,11 +34,23 @@ static void a_line_that_counts_computes(void **state)
 	assert_int_equal(doing("/home/me/poll.py", NULL), SB_DOES_COMPUTE);
 }
 
+static void what_is_made_on_a_device_is_not_copied(void **state)
+{
+	(void)state;
+	assert_int_equal(doing("/home/me/wan.py", "table.to(x.device)"), SB_DOES_COPY);
+	assert_int_equal(
+		doing("/home/me/wan.py", "mask = torch.tensor(rows, device=x.device)"), SB_DOES_COPY);
+	assert_int_equal(
+		doing("/home/me/wan.py", "parts = [torch.empty(64 << 20, device=x.device) for _ in r]"),
+		SB_DOES_COMPUTE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_that_waits_computes_nothing),
 		cmocka_unit_test(a_line_that_counts_computes),
+		cmocka_unit_test(what_is_made_on_a_device_is_not_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
