@@ -55,7 +55,9 @@ struct sb_nvtx_label sb_nvtx_label_of(const char *domain, const char *text)
 
 	if (!text || !*text)
 		text = "(nvtx)";
-	snprintf(l.text, sizeof l.text, "%s%s%s", domain ? domain : "", domain ? ":" : "", text);
+	/* What is longer is cut. */
+	if (snprintf(l.text, sizeof l.text, "%s%s%s", domain ? domain : "", domain ? ":" : "", text) < 0)
+		l.text[0] = 0;
 	cut_numbers(l.text);
 	return l;
 }

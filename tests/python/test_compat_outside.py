@@ -230,6 +230,31 @@ def test_the_time_before_the_first_thing_seen_is_no_part_of_a_session(tmp_path, 
     assert report["stage_analysis"]["stages"]["decode"]["percentage_of_total"] == 100.0
 
 
+def test_what_threads_do_at_the_same_time_counts_once_in_a_share(monkeypatch):
+    from strobe.compat import tally
+    now = [0.0]
+    monkeypatch.setattr(tally.time, "perf_counter", lambda: now[0])
+    one = tally.Covering()
+    for end, seconds in (10, 2), (11, 2), (12, 1), (20, 3), (21, 15), (30, 1):
+        now[0] = float(end)
+        one.add(float(seconds))
+    assert one.total == 24.0 and one.covered == 15.0 + 1.0  # 6 to 21, 29 to 30
+
+
+def test_a_long_call_beside_many_short_ones_counts_no_moment_twice(monkeypatch):
+    from strobe.compat import tally
+    now = [0.0]
+    monkeypatch.setattr(tally.time, "perf_counter", lambda: now[0])
+    one = tally.Covering()
+    for number in range(3000):
+        now[0] = number * 2.0 + 1
+        one.add(1.0)
+    assert one.covered == 3000.0
+    now[0] += 1
+    one.add(now[0])  # since the beginning
+    assert 3000.0 < one.covered <= now[0]
+
+
 def _tool_says(*arguments):
     import subprocess
     env = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}

@@ -20,7 +20,7 @@ from .batches import Batches
 from .config import ProfilingConfig
 from .diffusion import DiffusionAnalyzer
 from .metrics import Moment
-from .tally import Tallies
+from .tally import Covering, Tallies
 
 _current = None  # the process-wide profiler
 _profilers = weakref.WeakSet()
@@ -53,7 +53,7 @@ class Session:
         self.start_time = self.end_time = None
         self.begin = self.end = None
         self.marks = {"begin": self.created}  # when the latest step and block outside every stage ended
-        self.stages = Tallies()
+        self.stages = Tallies(Covering)
         self.parents = {}  # stage -> the stage around its first call
         self.loop_parents = {}  # the same for steps and blocks, by their part of the report
         self.events = collections.deque(maxlen=config.max_data_points)

@@ -1,9 +1,12 @@
-"""Count, total, min, max, last of something that happens often; and a bounded
-sample of its values for the median."""
+"""Count, total, min, max, last of something that happens often; a bounded sample of its values for the median; how
+long at least one of them ran."""
+import collections
 import random
 import statistics
+import time
 
 KEPT = 20000
+SPANS = 1000  # of the newest calls: one that began before all of them is counted from the first of these
 
 
 class Tally:
@@ -53,6 +56,30 @@ class Sampled(Tally):
     @property
     def sample_std(self):
         return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+
+class Covering(Tally):
+    """Of durations that have just ended: how long at least one of them ran. Threads do the same at the same time."""
+    __slots__ = ("covered", "_spans", "_counted_to")
+
+    def __init__(self):
+        super().__init__()
+        self.covered = 0.0
+        self._spans = collections.deque()  # (begin, end), apart from each other, in order
+        self._counted_to = float("-inf")  # before it nothing is kept
+
+    def add(self, value):
+        super().add(value)
+        end = time.perf_counter()
+        begin = max(end - value, self._counted_to)
+        while self._spans and self._spans[-1][1] >= begin:
+            first, last = self._spans.pop()
+            self.covered -= last - first
+            begin = min(begin, first)
+        self._spans.append((begin, end))
+        self.covered += end - begin
+        if len(self._spans) > SPANS:
+            self._counted_to = self._spans.popleft()[1]
 
 
 class Tallies(dict):
