@@ -144,11 +144,30 @@ static void end_runs(struct text_runs *runs)
 	runs->count--;
 }
 
+/* "Resize: 2.00s" */
+static bool ends_with_a_time(const char *message)
+{
+	const char *colon = strrchr(message, ':'), *rest;
+	int64_t ns;
+
+	return colon && colon > message &&
+	       sb_stagelog_duration(colon + 1 + strspn(colon + 1, " "), &ns, &rest) &&
+	       rest[strspn(rest, " .")] == 0;
+}
+
+static void note_untaken(struct sb_textlog *log, const char *message)
+{
+	if (log->untaken_count++)
+		return;
+	log->untaken_line = log->line_count + 1;
+	snprintf(log->untaken, sizeof log->untaken, "%.60s", message);
+}
+
 static int take_text(struct text_runs *runs, char *line)
 {
 	struct sb_textlog *log = runs->log;
 	struct sb_stagelog_line parsed;
-	char *message;
+	char *message, kept[61] = "";
 	int err = 0;
 
 	sb_text_strip_colours(line);
@@ -169,7 +188,11 @@ static int take_text(struct text_runs *runs, char *line)
 	if (log->form && ++log->form_lines > PASSAGE_GAP_MAX)
 		log->form = NULL;
 	log->code_count += sb_text_is_code(line);
+	if (ends_with_a_time(message))
+		snprintf(kept, sizeof kept, "%s", message + strspn(message, " \t"));
 	sb_stagelog_parse(line, &parsed);
+	if (*kept && parsed.kind == SB_STAGELOG_NOTHING)
+		note_untaken(log, kept);
 	log->timed_count += parsed.kind != SB_STAGELOG_NOTHING && (parsed.duration_ns || *parsed.bad_time);
 	return sb_stagelog_take(log, &parsed);
 }
@@ -220,6 +243,19 @@ static size_t say(char *note, size_t size, size_t used, const char *words)
 	return used + (n > 0 ? (size_t)n : 0);
 }
 
+static void say_untaken(const struct sb_textlog *log, char *note, size_t size, size_t used)
+{
+	char words[320], more[64] = "";
+
+	if (log->untaken_count > 1)
+		snprintf(more, sizeof more, ", as %llu more", (unsigned long long)log->untaken_count - 1);
+	snprintf(words, sizeof words,
+		"line %llu, '%s', has a time and neither a code such as [4c] nor 'total': it is in no "
+		"stage%s",
+		(unsigned long long)log->untaken_line, log->untaken, more);
+	say(note, size, used, words);
+}
+
 static void note_doubts(const struct sb_textlog *log, char *note, size_t size)
 {
 	char words[320];
@@ -251,7 +287,9 @@ static void note_doubts(const struct sb_textlog *log, char *note, size_t size)
 			log->doubts.first, (unsigned long long)log->doubts.count - 1,
 			log->doubts.count == 2 ? "" : "s");
 	if (log->doubts.count)
-		say(note, size, used, words);
+		used = say(note, size, used, words);
+	if (log->stage_count && log->untaken_count)
+		say_untaken(log, note, size, used);
 }
 
 /* Which of several runs this is, before everything else that is said of it. */

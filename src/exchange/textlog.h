@@ -159,6 +159,9 @@ struct sb_textlog {
 	double fps;
 	uint64_t bad_count, bad_line; /* times that are none; the first one's line */
 	char bad_time[64];
+	uint64_t untaken_count,
+		untaken_line; /* lines with a time that are none of a stage; the first one's */
+	char untaken[61];
 	struct sb_textlog_doubts doubts;
 	uint64_t line_count, stage_count, skipped_count, untimed_count;
 	uint64_t timed_count; /* stage lines with a time */

@@ -457,3 +457,11 @@ def test_a_contradiction_is_said_at_the_top(strobe):
     assert report["session_info"]["import_note"] == note and report["stage_analysis"]["wall_s"] == pytest.approx(12)
     text = " ".join(strobe("report", log).split())
     assert text.count(note) == 1 and text.index(note) < text.index("Operation")
+
+
+def test_lines_with_a_time_that_are_in_no_stage_are_said(strobe):
+    log = strobe.write("log.txt", "[1] Load: 1.20s\nResize: 2.00s\n[3b] RAFT: 4.00s\nWarm-up of the cache: 0.50s\nETA: soon\n")
+    report = strobe.report(log)
+    assert report["session_info"]["import_note"] == \
+        "line 2, 'Resize: 2.00s', has a time and neither a code such as [4c] nor 'total': it is in no stage, as 1 more"
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(5.2)
