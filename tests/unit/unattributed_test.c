@@ -123,7 +123,7 @@ static void a_function_is_one_row_whatever_it_had_called(void **state)
 	synthetic_done(&s);
 }
 
-/* Python starts after 2 s of 4: what ran before is nobody's. */
+/* Python starts after 2 s of 4: what ran before belongs to no function. */
 static void what_no_sample_stands_for_is_not_shared_out(void **state)
 {
 	struct sb_text_options options = { 0 };
