@@ -36,7 +36,7 @@ static const char *argument_of(const struct sb_setting *t)
 
 static const char *flag_name(const struct sb_setting *t)
 {
-	static char names[SB_SETTING_COUNT_MAX][40];
+	static char names[SB_SETTINGS_MAX][40];
 	char *name = names[t - sb_setting_table];
 
 	snprintf(name, sizeof names[0], "%s", t->key);
@@ -49,7 +49,7 @@ static const char *flag_name(const struct sb_setting *t)
 /* "time between GPU samples (0.5 s)" */
 static const char *help_of(const struct sb_setting *t)
 {
-	static char texts[SB_SETTING_COUNT_MAX][120];
+	static char texts[SB_SETTINGS_MAX][120];
 	char *text = texts[t - sb_setting_table];
 	bool told = t->type == SB_SETTING_SECONDS || t->type == SB_SETTING_COUNT ||
 		    t->type == SB_SETTING_BYTES || t->type == SB_SETTING_BOOL || t->type == SB_SETTING_FORMAT;

@@ -2,7 +2,7 @@
 #include "advise/advise.h"
 
 #include "advise/bound.h"
-#include "advise/fold.h"
+#include "advise/symptoms.h"
 #include "advise/next.h"
 #include "advise/readings.h"
 #include "advise/rule.h"
@@ -156,7 +156,7 @@ int sb_advise(struct sb_model *model)
 
 	ask_all(&a);
 	place_all(&a);
-	sb_fold_symptoms(&a);
+	sb_symptoms_explain(&a);
 	sb_strategies_find(model);
 	sb_readings_find(model);
 	sb_strategies_name(&a);

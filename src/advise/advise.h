@@ -17,6 +17,7 @@ enum sb_confidence { SB_CERTAIN = 1, SB_LIKELY, SB_POSSIBLE };
 const char *sb_priority_name(enum sb_priority priority); /* "high"… */
 const char *sb_effort_name(enum sb_effort effort); /* "< 1 day"… */
 
+/* What the table says about a rule; docs/advice.md shows all of it. */
 struct sb_rule_info {
 	const char *id, *category;
 	enum sb_priority priority;
@@ -26,7 +27,7 @@ struct sb_rule_info {
 	double threshold;
 	const char *needs, *fires, *suggestion;
 };
-size_t sb_rule_count(void);
+size_t sb_rule_count(void); /* of the table */
 const struct sb_rule_info *sb_rule_info(size_t i); /* NULL past the end */
 
 #endif

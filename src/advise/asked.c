@@ -46,7 +46,8 @@ const struct sb_event_row *sb_asked_last(
 	return NULL;
 }
 
-const struct sb_event_row *sb_asked_for(const struct sb_model *model, const char *setting)
+/* The latest model that asked for this setting ("cache", "attention", "compiled"); NULL: none did. */
+static const struct sb_event_row *asked_for(const struct sb_model *model, const char *setting)
 {
 	for (size_t i = model->events.count; i > 0; i--) {
 		const struct sb_event_row *e = &model->events.rows[i - 1];
@@ -68,7 +69,7 @@ static const char *component_of(const struct sb_event_row *e)
 
 void sb_asked_cache(struct sb_advisor *a)
 {
-	const struct sb_event_row *e = sb_asked_for(a->model, "cache");
+	const struct sb_event_row *e = asked_for(a->model, "cache");
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	const struct sb_pair *threshold = attr_of(e, "threshold");
 	const char *cache = sb_asked_text(e, "cache");
@@ -115,7 +116,7 @@ static bool was_called(const struct sb_model *model, const char *component)
 
 static void find_not_compiled(struct sb_advisor *a)
 {
-	const struct sb_event_row *e = sb_asked_for(a->model, "compiled");
+	const struct sb_event_row *e = asked_for(a->model, "compiled");
 	struct sb_advice *f;
 
 	if (!e || compiles(a->model) || !was_called(a->model, component_of(e)))
@@ -158,7 +159,7 @@ static const char *family_of(const char *backend)
 
 static void find_other_attention(struct sb_advisor *a)
 {
-	const struct sb_event_row *e = sb_asked_for(a->model, "attention");
+	const struct sb_event_row *e = asked_for(a->model, "attention");
 	const char *backend = sb_asked_text(e, "attention"), *family = backend ? family_of(backend) : NULL;
 	const struct sb_gpu_row *largest = a->model->gpu.attention_count ? a->model->gpu.attention : NULL;
 	struct sb_advice *f;
@@ -204,7 +205,7 @@ static bool was_left(const struct sb_model *model, const char *component, const 
 /* Without a trace: the backend that was set, beside the one that sdpa_kernel() leaves inside the same model. */
 static void find_held_attention(struct sb_advisor *a)
 {
-	const struct sb_event_row *e = sb_asked_for(a->model, "attention"),
+	const struct sb_event_row *e = asked_for(a->model, "attention"),
 				  *held = sb_asked_last(
 					  a->model, "torch.attention", "component", component_of(e));
 	const char *backend = sb_asked_text(e, "attention"), *family = backend ? family_of(backend) : NULL,
@@ -333,16 +334,15 @@ void sb_rule_known_version(struct sb_advisor *a)
 	const struct sb_event_row *e = half_convolutions(a->model), *versions = versions_of(a->model);
 	const struct known *k = e ? known_of(a->model) : NULL;
 	const struct sb_pair *cudnn = attr_of(versions, "cudnn");
+	const char *torch = sb_asked_text(versions, "torch"), *dtype = sb_asked_text(e, "dtype");
 	struct sb_advice *f;
 
-	if (!k || shows_fallback(a->model))
+	if (!k || !torch || !dtype || shows_fallback(a->model))
 		return;
 	f = sb_advisor_find(a, 1, NAN,
-		sb_say(a, "torch %s is known to be slow with what '%s' computes",
-			sb_asked_text(versions, "torch"), component_of(e)),
-		sb_say(a, "'%s' has 3D convolutions in %s; torch %s, cuDNN %lld", component_of(e),
-			sb_asked_text(e, "dtype"), sb_asked_text(versions, "torch"),
-			(long long)(cudnn ? cudnn->i : 0)));
+		sb_say(a, "torch %s is known to be slow with what '%s' computes", torch, component_of(e)),
+		sb_say(a, "'%s' has 3D convolutions in %s; torch %s, cuDNN %lld", component_of(e), dtype,
+			torch, (long long)(cudnn ? cudnn->i : 0)));
 	sb_finding_cause(f, sb_say(a, "%s. Source: %s", k->words, k->source), SB_GAIN_ESTIMATED, SB_LIKELY);
 	if (!f)
 		return;

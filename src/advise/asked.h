@@ -4,11 +4,9 @@
 
 #include "advise/rule.h"
 
-/* The latest model that asked for this setting ("cache", "attention", "compiled"); NULL: none did. */
-const struct sb_event_row *sb_asked_for(const struct sb_model *model, const char *setting);
-/* "first block cache"; NULL: not a text, or not there; of an event that may be NULL. */
+/* The text of an attribute: "first block cache"; NULL: there is none. event may be NULL. */
 const char *sb_asked_text(const struct sb_event_row *event, const char *key);
-/* NAN: not a number, or not there. */
+/* The number of an attribute; NAN: there is none. event may be NULL. */
 double sb_asked_number(const struct sb_event_row *event, const char *key);
 /* The latest event of this name whose attribute is this text; NULL: none. */
 const struct sb_event_row *sb_asked_last(

@@ -1,7 +1,7 @@
 /* What to type next: a GPU trace, where a GPU worked and no finding says why it takes so long. */
 #include "advise/next.h"
 
-#include "advise/fold.h"
+#include "advise/symptoms.h"
 #include "advise/weigh.h"
 
 #include <string.h>

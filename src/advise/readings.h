@@ -4,6 +4,6 @@
 
 #include "analyze/model.h"
 
-void sb_readings_find(struct sb_model *model);
+void sb_readings_find(struct sb_model *model); /* fills model->readings; after the advice */
 
 #endif

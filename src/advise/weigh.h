@@ -13,7 +13,7 @@ bool sb_weigh_leaves_first_out(const struct sb_model *model);
 double sb_weigh_warm_share(const struct sb_model *model);
 /* What that time is, in words: "the generations", "the run", "the time after the start-up". */
 const char *sb_weigh_words(const struct sb_model *model);
-/* What of that some seconds are, in percent. Several threads may spend more together: a share is never above 100. */
+/* Seconds in percent of that time; 100 at the most, also where several threads spend more together. */
 double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */
 double sb_weigh_traced_steps(const struct sb_model *model);
@@ -41,9 +41,9 @@ double sb_weigh_uncovered_s(const struct sb_model *model);
 /* How often the stage's traced kernels ran in all: some steps are traced, and of every other stage of a generation the
  * first call, with what it calls. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);
-/* From the first warm generation's begin to the last one's end. */
+/* True if the moment lies between the first warm generation's begin and the last one's end. */
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s);
-bool sb_weigh_has_gpu(const struct sb_model *model);
+bool sb_weigh_has_gpu(const struct sb_model *model); /* true: a GPU was traced, or sampled at work */
 /* High, medium or low by its share of the generations' time; of a finding that may be NULL. */
 void sb_weigh_priority(struct sb_advisor *a, struct sb_advice *f);
 

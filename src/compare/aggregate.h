@@ -7,7 +7,7 @@
 #include "compare/facts.h"
 
 /* Over ranks: which has the least, which the most. */
-struct sb_extent {
+struct sb_across_ranks {
 	size_t count; /* ranks that have it */
 	double min, max, avg, sum, median;
 	int64_t min_rank, max_rank;
@@ -66,7 +66,7 @@ struct sb_aggregate_stage {
 	int64_t order; /* of appearance on the lowest rank that has it: parents come before their children */
 	uint32_t depth, role;
 	uint64_t call_count;
-	struct sb_extent total_s, self_s;
+	struct sb_across_ranks total_s, self_s;
 	double min_s, max_s; /* of one call, over all ranks */
 	double p50_s, p95_s, p99_s; /* of one call; NaN without histograms */
 	double imbalance_ratio; /* max / avg - 1 of the total */
@@ -134,8 +134,8 @@ struct sb_aggregate {
 	struct sb_aggregate_problem *problems; /* broken, doubled */
 	size_t problem_count;
 	size_t report_count; /* all that were read */
-	struct sb_extent metrics[SB_METRIC_COUNT];
-	struct sb_extent work_s;
+	struct sb_across_ranks metrics[SB_METRIC_COUNT];
+	struct sb_across_ranks work_s;
 	struct sb_aggregate_stage *stages; /* the largest imbalance in seconds first, loading code last */
 	size_t stage_count;
 	size_t left_out_count; /* stages past the cap */
@@ -227,9 +227,6 @@ int sb_aggregate_add_stage(
  * sizes were given, the report is on the largest; the others scale. */
 int sb_aggregate_finish(struct sb_aggregate *a);
 
-/* Finds every stage's parent by its key, for those who change order or keys. */
-void sb_aggregate_nest(struct sb_aggregate *a);
-
 /* The heat map and the lanes. Finishing draws them; again for those who change ranks afterwards. */
 int sb_aggregate_draw(struct sb_aggregate *a);
 
@@ -237,7 +234,9 @@ int sb_aggregate_draw(struct sb_aggregate *a);
 extern const struct sb_fields sb_aggregate_fields;
 
 /* ---- for aggregate's own files ---- */
-void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent);
+/* ranks: of the values; NAN: that rank has none. */
+void sb_across_ranks_of(
+	const double *values, const int64_t *ranks, size_t count, struct sb_across_ranks *out_values);
 int sb_aggregate_find_stragglers(struct sb_aggregate *a);
 int sb_aggregate_meet(struct sb_aggregate *a);
 struct sb_meet;

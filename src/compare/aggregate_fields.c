@@ -3,25 +3,25 @@
 
 /* ---- over ranks ---- */
 
-SB_FIELD_WHEN(any_ranks, sb_extent, it->count > 0)
-SB_FIELD_WHEN(adds_up, sb_extent, it->adds)
+SB_FIELD_WHEN(any_ranks, sb_across_ranks, it->count > 0)
+SB_FIELD_WHEN(adds_up, sb_across_ranks, it->adds)
 
 static const struct sb_field extent_rows[] = {
-	SB_FIELD(sb_extent, count, "count", SB_ALWAYS, "ranks that have it"),
-	SB_FIELD(sb_extent, min, "min_value", SB_KNOWN, "the least", .range = SB_SIGNED),
-	SB_FIELD(sb_extent, min_rank, "min_rank", SB_ALWAYS, "which rank has it; -1: it has no number",
+	SB_FIELD(sb_across_ranks, count, "count", SB_ALWAYS, "ranks that have it"),
+	SB_FIELD(sb_across_ranks, min, "min_value", SB_KNOWN, "the least", .range = SB_SIGNED),
+	SB_FIELD(sb_across_ranks, min_rank, "min_rank", SB_ALWAYS, "which rank has it; -1: it has no number",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_extent, max, "max_value", SB_KNOWN, "the most", .range = SB_SIGNED),
-	SB_FIELD(sb_extent, max_rank, "max_rank", SB_ALWAYS, "which rank has it; -1: it has no number",
+	SB_FIELD(sb_across_ranks, max, "max_value", SB_KNOWN, "the most", .range = SB_SIGNED),
+	SB_FIELD(sb_across_ranks, max_rank, "max_rank", SB_ALWAYS, "which rank has it; -1: it has no number",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_extent, avg, "avg_value", SB_KNOWN, "mean over ranks", .range = SB_SIGNED),
-	SB_FIELD(sb_extent, median, "median_value", SB_KNOWN, "median over ranks", .range = SB_SIGNED),
-	SB_FIELD(sb_extent, sum, "sum_value", SB_KNOWN,
+	SB_FIELD(sb_across_ranks, avg, "avg_value", SB_KNOWN, "mean over ranks", .range = SB_SIGNED),
+	SB_FIELD(sb_across_ranks, median, "median_value", SB_KNOWN, "median over ranks", .range = SB_SIGNED),
+	SB_FIELD(sb_across_ranks, sum, "sum_value", SB_KNOWN,
 		"added up over ranks; absent: rates, medians and what ranks share do not add up",
 		.range = SB_SIGNED, .when = adds_up),
 };
-static SB_FIELDS(extent, sb_extent, "Extent", "One number of every rank, in the unit that its key ends in.",
-	.present = any_ranks);
+static SB_FIELDS(extent, sb_across_ranks, "Extent",
+	"One number of every rank, in the unit that its key ends in.", .present = any_ranks);
 
 #define METRIC_EXTENT(symbol, key, words, unit, sense, least, adds) \
 	SB_FIELD_STRUCT(sb_aggregate, metrics[SB_METRIC_##symbol], key, SB_KNOWN, extent, words),

@@ -23,9 +23,10 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent)
+void sb_across_ranks_of(
+	const double *values, const int64_t *ranks, size_t count, struct sb_across_ranks *out_values)
 {
-	struct sb_extent e = { 0, NAN, NAN, NAN, 0, NAN, -1, -1, true };
+	struct sb_across_ranks e = { 0, NAN, NAN, NAN, 0, NAN, -1, -1, true };
 	double *sorted = malloc((count + 1) * sizeof *sorted);
 
 	for (size_t i = 0; i < count; i++) {
@@ -51,7 +52,7 @@ void sb_extent_of(const double *values, const int64_t *ranks, size_t count, stru
 		e.median = sb_stats_percentile(sorted, e.count, 0.5);
 	}
 	free(sorted);
-	*out_extent = e;
+	*out_values = e;
 }
 
 struct order {
@@ -317,7 +318,7 @@ static int extend_metrics(struct sb_aggregate *a)
 	for (int m = 0; m < SB_METRIC_COUNT; m++) {
 		for (size_t i = 0; i < a->rank_count; i++)
 			values[i] = a->ranks[i].metrics[m];
-		sb_extent_of(values, ranks, a->rank_count, &a->metrics[m]);
+		sb_across_ranks_of(values, ranks, a->rank_count, &a->metrics[m]);
 		a->metrics[m].adds = sb_metric_infos[m].adds;
 	}
 	a->wait_s = a->metrics[SB_METRIC_COLLECTIVE].count ? a->metrics[SB_METRIC_COLLECTIVE].sum : 0;
@@ -353,7 +354,7 @@ static void extend_stage(struct sb_aggregate *a, struct sb_aggregate_stage *s, d
 			values[i] = self ? s->selves[i] : s->totals[i];
 			ranks[i] = a->ranks[i].rank;
 		}
-		sb_extent_of(values, ranks, a->rank_count, self ? &s->self_s : &s->total_s);
+		sb_across_ranks_of(values, ranks, a->rank_count, self ? &s->self_s : &s->total_s);
 	}
 	s->imbalance_s = s->total_s.max - s->total_s.avg;
 	s->imbalance_ratio = s->total_s.avg > 0 ? s->total_s.max / s->total_s.avg - 1 : NAN;
@@ -412,7 +413,8 @@ static int64_t index_of(const struct sb_aggregate *a, const char *key)
 	return -1;
 }
 
-void sb_aggregate_nest(struct sb_aggregate *a)
+/* Finds every stage's parent by its key. */
+static void nest(struct sb_aggregate *a)
 {
 	for (size_t i = 0; i < a->stage_count; i++)
 		a->stages[i].parent = index_of(a, a->stages[i].parent_key);
@@ -446,7 +448,7 @@ static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 		a->stage_count = count;
 		if (count)
 			qsort(a->stages, count, sizeof *a->stages, by_imbalance);
-		sb_aggregate_nest(a);
+		nest(a);
 	}
 	free(values);
 	free(ranks);

@@ -401,8 +401,3 @@ double sb_align_uncertainty(const struct sb_align_rank *ranks, size_t count)
 }
 
 const char *const sb_align_names[] = { "same_host", "collectives", "real_time", SB_NAMES_END };
-
-const char *sb_align_name(enum sb_align_method method)
-{
-	return sb_align_names[method];
-}

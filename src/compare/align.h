@@ -42,7 +42,6 @@ double sb_align_time(const struct sb_align_rank *first, const struct sb_align_ra
 /* The worst known residual, and uncertainty; NaN: none known. */
 double sb_align_residual(const struct sb_align_rank *ranks, size_t count);
 double sb_align_uncertainty(const struct sb_align_rank *ranks, size_t count);
-const char *sb_align_name(enum sb_align_method method); /* "same_host"… */
 extern const char *const sb_align_names[]; /* by value */
 
 #endif

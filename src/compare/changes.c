@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric)
+/* "slower", "faster", "same"… of a metric, by its sense. */
+static const char *verdict_words(enum sb_verdict verdict, enum sb_metric metric)
 {
 	bool time = !strcmp(sb_metric_infos[metric].unit, "s");
 
@@ -23,7 +24,8 @@ const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric)
 	}
 }
 
-const char *sb_stage_change_words(const struct sb_stage_change *s)
+/* "vanished", "appeared", "no longer timed", "skipped now"… */
+static const char *stage_words(const struct sb_stage_change *s)
 {
 	if (s->counterpart)
 		return s->in_now ? "renamed? (new name)" : "renamed? (old name)";
@@ -39,7 +41,7 @@ const char *sb_stage_change_words(const struct sb_stage_change *s)
 		return "skipped";
 	if (isnan(s->now_s))
 		return "untimed";
-	return sb_verdict_words(s->verdict, SB_METRIC_WALL);
+	return verdict_words(s->verdict, SB_METRIC_WALL);
 }
 
 const char *const sb_tone_names[] = { "none", "worse", "better", SB_NAMES_END };
@@ -76,7 +78,7 @@ static const char *why_same(const struct sb_comparison *c, const struct sb_judge
 
 static void describe_stage(const struct sb_comparison *c, struct sb_stage_change *s)
 {
-	s->words = why_same(c, &s->judgement, s->base_s, s->now_s, sb_stage_change_words(s));
+	s->words = why_same(c, &s->judgement, s->base_s, s->now_s, stage_words(s));
 	s->tone = stage_tone(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
 	s->judged_on = s->per_rank         ? "ranks"
@@ -91,7 +93,7 @@ static void describe_metric(const struct sb_comparison *c, struct sb_metric_chan
 {
 	m->key = sb_metric_infos[m->metric].key;
 	m->unit = sb_metric_infos[m->metric].unit;
-	m->words = why_same(c, &m->judgement, m->base, m->now, sb_verdict_words(m->verdict, m->metric));
+	m->words = why_same(c, &m->judgement, m->base, m->now, verdict_words(m->verdict, m->metric));
 	m->tone = tone_of(m->verdict);
 	m->judged = !isnan(m->base) && !isnan(m->now);
 	m->delta = m->judged ? m->now - m->base : NAN;

@@ -154,11 +154,6 @@ void sb_stage_label(const char *code, const char *name, char *out, size_t size);
 /* strobe diff --format json: every key. */
 extern const struct sb_fields sb_comparison_fields;
 
-/* "vanished", "appeared", "no longer timed", "skipped now"… */
-const char *sb_stage_change_words(const struct sb_stage_change *change);
-/* "slower", "faster", "same"… of a metric, by its sense */
-const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric);
-
 /* ---- for compare's own files ---- */
 int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */

@@ -1,4 +1,4 @@
-/* A job as one run that can be compared: each metric of its ranks folded to one value. */
+/* A job as one run that can be compared: each metric of its ranks as one value. */
 #include "compare/aggregate.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ static int no_memory(const char *label)
 
 /* What a job's value is, of its ranks': a job lasts as long as its slowest rank and needs the
  * memory of its largest; energy adds up; the rest is the median rank's. */
-static double fold(const struct sb_extent *e, enum sb_metric metric)
+static double value_of_job(const struct sb_across_ranks *e, enum sb_metric metric)
 {
 	if (!e->count)
 		return NAN;
@@ -35,12 +35,12 @@ static double fold(const struct sb_extent *e, enum sb_metric metric)
 double sb_job_value(enum sb_metric metric, const double *values, size_t count)
 {
 	int64_t *ranks = calloc(count + 1, sizeof *ranks);
-	struct sb_extent e = { 0 };
+	struct sb_across_ranks e = { 0 };
 
 	if (ranks)
-		sb_extent_of(values, ranks, count, &e);
+		sb_across_ranks_of(values, ranks, count, &e);
 	free(ranks);
-	return fold(&e, metric);
+	return value_of_job(&e, metric);
 }
 
 static void take_session(struct sb_facts *f, const struct sb_aggregate *a)
@@ -61,7 +61,7 @@ static void take_session(struct sb_facts *f, const struct sb_aggregate *a)
 			f->start_real_ns = a->ranks[i].start_real_ns;
 	}
 	for (int m = 0; m < SB_METRIC_COUNT; m++)
-		f->metrics[m] = fold(&a->metrics[m], (enum sb_metric)m);
+		f->metrics[m] = value_of_job(&a->metrics[m], (enum sb_metric)m);
 }
 
 static int take_ranks(struct sb_facts *f, const struct sb_aggregate *a)

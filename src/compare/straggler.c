@@ -248,7 +248,7 @@ static void measure(struct sb_aggregate *a, double *values, int64_t *ranks)
 		values[i] = a->ranks[i].work_s = work_of(a, i);
 		ranks[i] = a->ranks[i].rank;
 	}
-	sb_extent_of(values, ranks, a->rank_count, &a->work_s);
+	sb_across_ranks_of(values, ranks, a->rank_count, &a->work_s);
 	for (size_t i = 0; i < a->rank_count; i++)
 		a->ranks[i].behind_s = a->ranks[i].work_s - a->work_s.median;
 }

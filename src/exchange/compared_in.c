@@ -202,13 +202,13 @@ static bool matches(const char *bytes, size_t size)
 	return form && (form->take != take_bench || memmem(bytes, size, "\"rows\"", 6));
 }
 
-static int import_compared(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_compared(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE, .rank = -1, .threads = true };
 	struct sb_jsondom_doc *doc = NULL;
 	struct sb_buf bytes = { 0 };
-	int err = sb_source_read_all(source, path, BYTES_MAX, &bytes);
+	int err = sb_foreign_read_all(source, path, BYTES_MAX, &bytes);
 	const struct form *form = err ? NULL : form_of(bytes.data, bytes.size);
 
 	(void)opts;

@@ -24,11 +24,11 @@ static const struct sb_importer *const importers[] = { &sb_share_job_importer, &
 	&sb_speedscope_importer, &sb_snapshot_importer, &sb_prof_importer, &sb_compared_importer,
 	&sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
 
-static const struct sb_importer *importer_of(struct sb_source *source, size_t *out_size)
+static const struct sb_importer *importer_of(struct sb_foreign *source, size_t *out_size)
 {
 	const char *bytes;
 
-	*out_size = sb_source_peek(source, &bytes);
+	*out_size = sb_foreign_peek(source, &bytes);
 	for (const struct sb_importer *const *i = importers; *out_size && *i; i++)
 		if ((*i)->matches(bytes, *out_size))
 			return *i;
@@ -49,16 +49,16 @@ static uint32_t split_part(const char *path, char *out_file, size_t size)
 
 uint32_t sb_import_run_count(const char *path)
 {
-	struct sb_source *source = NULL;
+	struct sb_foreign *source = NULL;
 	struct stat st;
 	uint32_t count = 1;
 	size_t size;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_source_open(path, &source))
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_foreign_open(path, &source))
 		return 1;
 	if (importer_of(source, &size) == &sb_text_importer)
 		count = sb_text_run_count(source, path);
-	sb_source_close(source);
+	sb_foreign_close(source);
 	return count;
 }
 
@@ -66,18 +66,18 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 	struct sb_import_summary *summary)
 {
 	struct sb_import_options with_part = *opts;
-	struct sb_source *source = NULL;
+	struct sb_foreign *source = NULL;
 	const struct sb_importer *importer;
 	char file[4096];
 	size_t size;
 	int err;
 
 	with_part.part = split_part(path, file, sizeof file);
-	err = sb_source_open(file, &source);
+	err = sb_foreign_open(file, &source);
 	if (err)
 		return err;
 	if (opts->progress)
-		sb_source_on_progress(source, opts->progress, opts->progress_self);
+		sb_foreign_on_progress(source, opts->progress, opts->progress_self);
 	importer = importer_of(source, &size);
 	if (!size)
 		err = sb_fail(STROBE_EFORMAT, "'%s' is empty", file);
@@ -92,7 +92,7 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 		summary->format = importer->format;
 		err = importer->import(source, file, strobe_path, &with_part, summary);
 	}
-	sb_source_close(source);
+	sb_foreign_close(source);
 	return err;
 }
 
@@ -207,7 +207,7 @@ static bool looks_like_json(const char *bytes, size_t size)
 	return true;
 }
 
-static int import_trace(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_trace(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct sb_trace *t = NULL;

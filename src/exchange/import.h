@@ -2,7 +2,7 @@
 #ifndef SB_EXCHANGE_IMPORT_H
 #define SB_EXCHANGE_IMPORT_H
 
-#include "exchange/source.h"
+#include "exchange/foreign.h"
 #include "format/builder.h"
 
 #include <stdbool.h>
@@ -53,10 +53,10 @@ struct sb_importer {
 	const char *format;
 	/* Whether the first bytes look like it. */
 	bool (*matches)(const char *bytes, size_t size);
-	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
+	int (*import)(struct sb_foreign *source, const char *path, const char *strobe_path,
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
-uint32_t sb_text_run_count(struct sb_source *source, const char *path);
+uint32_t sb_text_run_count(struct sb_foreign *source, const char *path);
 extern const struct sb_importer sb_compared_importer, sb_share_importer, sb_share_job_importer,
 	sb_speedscope_importer, sb_profile_importer, sb_trace_importer, sb_prof_importer, sb_text_importer,
 	sb_snapshot_importer;

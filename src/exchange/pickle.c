@@ -23,7 +23,7 @@ static bool have(struct sb_pickle_reader *r, size_t size)
 	r->end -= r->at;
 	r->at = 0;
 	while (r->end < size) {
-		ssize_t n = sb_source_read(r->source, (char *)r->window + r->end, WINDOW - r->end);
+		ssize_t n = sb_foreign_read(r->source, (char *)r->window + r->end, WINDOW - r->end);
 
 		if (n < 0)
 			r->err = STROBE_EIO;
@@ -222,7 +222,7 @@ static void end(struct sb_pickle_reader *r)
 		sb_pickle_settle(r, &r->stack[0], NULL);
 }
 
-int sb_pickle_read(struct sb_source *source, const char *path, const struct sb_pickle_handler *handler,
+int sb_pickle_read(struct sb_foreign *source, const char *path, const struct sb_pickle_handler *handler,
 	struct sb_strings *strings)
 {
 	struct sb_pickle_reader r = { .source = source,

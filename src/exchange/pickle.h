@@ -5,7 +5,7 @@
 #define SB_EXCHANGE_PICKLE_H
 
 #include "base/strings.h"
-#include "exchange/source.h"
+#include "exchange/foreign.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ struct sb_pickle_handler {
 };
 
 /* Strings get numbers in `strings`, which may hold some already; past a limit they are cut or become 0. */
-int sb_pickle_read(struct sb_source *source, const char *path, const struct sb_pickle_handler *handler,
+int sb_pickle_read(struct sb_foreign *source, const char *path, const struct sb_pickle_handler *handler,
 	struct sb_strings *strings);
 
 /* Whether the first bytes are a pickle of protocol 2 or later. */

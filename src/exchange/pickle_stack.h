@@ -8,7 +8,7 @@
 enum { SB_PICKLE_STACK_MOST = 1 << 16, SB_PICKLE_FREE = UINT32_MAX };
 
 struct sb_pickle_reader {
-	struct sb_source *source;
+	struct sb_foreign *source;
 	const char *path;
 	const struct sb_pickle_handler *handler;
 	struct sb_strings *strings;

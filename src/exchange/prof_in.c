@@ -341,11 +341,11 @@ static int write_prof(struct prof *p, const char *strobe_path)
 	return sb_builder_close(p->builder, (uint64_t)(at_s * 1e9) + 1);
 }
 
-static int read_all(struct sb_source *source, const char *path, struct sb_buf *out)
+static int read_all(struct sb_foreign *source, const char *path, struct sb_buf *out)
 {
 	for (;;) {
 		char *to = sb_buf_reserve(out, 65536);
-		ssize_t n = to ? sb_source_read(source, to, 65536) : -1;
+		ssize_t n = to ? sb_foreign_read(source, to, 65536) : -1;
 
 		if (!to || out->size > FILE_BYTES_MAX)
 			return sb_fail(STROBE_ENOMEM, "'%s' is too large for a profile", path);
@@ -357,7 +357,7 @@ static int read_all(struct sb_source *source, const char *path, struct sb_buf *o
 	}
 }
 
-static int import_prof(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_prof(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct prof p = { .path = path };

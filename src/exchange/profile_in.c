@@ -387,14 +387,14 @@ static bool looks_like_profile(const char *bytes, size_t size)
 	return form_of(bytes, size) != NULL;
 }
 
-static int import_profile(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_profile(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct sb_textlog log = { .banner = NONE, .rank = -1 };
 	struct sb_jsondom_doc *doc = NULL;
 	struct sb_buf bytes = { 0 };
 	const struct form *form;
-	int err = sb_source_read_all(source, path, BYTES_MAX, &bytes);
+	int err = sb_foreign_read_all(source, path, BYTES_MAX, &bytes);
 
 	(void)opts;
 	form = err ? NULL : form_of(bytes.data, bytes.size < 4096 ? bytes.size : 4096);

@@ -26,7 +26,7 @@
 #define END_BYTES 7 /* "</html>" */
 
 struct page {
-	struct sb_source *source;
+	struct sb_foreign *source;
 	const char *path;
 	char bytes[PART_BYTES];
 	size_t at, count;
@@ -51,7 +51,7 @@ static bool is_page(const char *bytes, size_t size)
 static int next(struct page *p)
 {
 	if (p->at == p->count) {
-		ssize_t n = sb_source_read(p->source, p->bytes, sizeof p->bytes);
+		ssize_t n = sb_foreign_read(p->source, p->bytes, sizeof p->bytes);
 
 		if (n <= 0)
 			return n < 0 ? -2 : -1;
@@ -209,7 +209,7 @@ static uint64_t size_of(const char *path)
 }
 
 /* What the page holds behind a marker, into a file that is there. */
-static int read_page(struct sb_source *source, const char *path, const char *marker, const char *to,
+static int read_page(struct sb_foreign *source, const char *path, const char *marker, const char *to,
 	enum content *out_content)
 {
 	struct page *p = calloc(1, sizeof *p);
@@ -236,7 +236,7 @@ static int read_page(struct sb_source *source, const char *path, const char *mar
 	return err;
 }
 
-static int import_page(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_page(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	enum content content = CONTENT_NONE;
@@ -261,17 +261,17 @@ static bool is_job_page(const char *bytes, size_t size)
 
 bool sb_share_is_job(const char *path)
 {
-	struct sb_source *source = NULL;
+	struct sb_foreign *source = NULL;
 	const char *bytes;
 	struct stat st;
 	size_t size;
 	bool is;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_source_open(path, &source))
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_foreign_open(path, &source))
 		return false;
-	size = sb_source_peek(source, &bytes);
+	size = sb_foreign_peek(source, &bytes);
 	is = is_job_page(bytes, size);
-	sb_source_close(source);
+	sb_foreign_close(source);
 	return is;
 }
 
@@ -279,7 +279,7 @@ bool sb_share_is_job(const char *path)
 int sb_share_open_job(const char *path, const char *folder)
 {
 	enum content content = CONTENT_NONE;
-	struct sb_source *source = NULL;
+	struct sb_foreign *source = NULL;
 	char packed[4096];
 	int fd, err;
 
@@ -289,18 +289,18 @@ int sb_share_open_job(const char *path, const char *folder)
 	if (fd < 0)
 		return sb_fail_errno("cannot write '%s'", packed);
 	close(fd);
-	err = sb_source_open(path, &source);
+	err = sb_foreign_open(path, &source);
 	if (!err)
 		err = read_page(source, path, JOB_MARKER, packed, &content);
 	if (!err)
 		err = sb_share_job_unpack(packed, folder, path);
-	sb_source_close(source);
+	sb_foreign_close(source);
 	unlink(packed);
 	return err;
 }
 
 /* A job is a folder, which is not what an import writes: the commands unpack a file, but not what a pipe brings. */
-static int refuse_job(struct sb_source *source, const char *path, const char *strobe_path,
+static int refuse_job(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	return sb_fail(STROBE_EINVAL, "'%s' is the page of a job: save it to a file and name that", path);

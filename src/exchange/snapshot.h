@@ -168,7 +168,6 @@ uint32_t sb_snapshot_stack_add(struct sb_snapshot *s, const struct sb_snapshot_c
 void sb_snapshot_block_add(struct sb_snapshot *s, const struct sb_snapshot_block *block);
 void sb_snapshot_segment_add(struct sb_snapshot *s, uint32_t device, int64_t size);
 void sb_snapshot_entry_add(struct sb_snapshot *s, const struct sb_snapshot_entry *e);
-void sb_snapshot_close_device(struct sb_snapshot *s); /* its history is over; takes none */
 void sb_snapshot_close_all(struct sb_snapshot *s); /* also devices without a history */
 
 /* ---- snapshot_live.c: allocations by their address ---- */

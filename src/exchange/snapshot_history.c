@@ -205,13 +205,14 @@ static struct sb_snapshot_device *start_device(struct sb_snapshot *s, uint32_t d
 	return d->bins ? d : NULL;
 }
 
+static void close_device(struct sb_snapshot *s);
 static struct sb_snapshot_device *open_device(struct sb_snapshot *s, uint32_t device)
 {
 	struct sb_snapshot_device *d = s->devices.items;
 
 	if (s->devices.count && d[s->devices.count - 1].device == device)
 		return d[s->devices.count - 1].bins ? &d[s->devices.count - 1] : NULL;
-	sb_snapshot_close_device(s);
+	close_device(s);
 	return start_device(s, device);
 }
 
@@ -455,7 +456,7 @@ static void close_failures(struct sb_snapshot *s, const struct sb_snapshot_devic
 			all[i].allocated += d->base;
 }
 
-void sb_snapshot_close_device(struct sb_snapshot *s)
+static void close_device(struct sb_snapshot *s)
 {
 	struct sb_snapshot_device *d;
 
@@ -477,8 +478,7 @@ void sb_snapshot_close_device(struct sb_snapshot *s)
 	forget_lines(s);
 	sb_snapshot_live_clear(s->live);
 	sb_map_clear(&s->stack_of_size);
-	s->sum = s->reserved_sum = s->before = s->before_count = 0;
-	s->peak_number = 0;
+	s->sum = s->reserved_sum = s->before = s->before_count = s->peak_number = 0;
 }
 
 /* Devices of which only the present state is in the file. */
@@ -487,7 +487,7 @@ void sb_snapshot_close_all(struct sb_snapshot *s)
 	const struct sb_snapshot_block *blocks = s->blocks.items;
 	uint64_t seen = 0;
 
-	sb_snapshot_close_device(s);
+	close_device(s);
 	for (size_t i = 0; i < s->devices.count; i++)
 		seen |= 1ull << ((struct sb_snapshot_device *)s->devices.items)[i].device % 64;
 	for (size_t i = 0; i < s->blocks.count; i++) {
@@ -495,6 +495,6 @@ void sb_snapshot_close_all(struct sb_snapshot *s)
 			continue;
 		seen |= 1ull << blocks[i].device;
 		if (start_device(s, blocks[i].device))
-			sb_snapshot_close_device(s);
+			close_device(s);
 	}
 }

@@ -160,7 +160,7 @@ static struct sb_pickle_value finish(
 	return (struct sb_pickle_value){ 0 };
 }
 
-static int read_snapshot(struct reading *r, struct sb_source *source, const char *path)
+static int read_snapshot(struct reading *r, struct sb_foreign *source, const char *path)
 {
 	struct sb_pickle_handler handler = { r, set, append, finish };
 	int err;
@@ -180,7 +180,7 @@ static int read_snapshot(struct reading *r, struct sb_source *source, const char
 	return 0;
 }
 
-static int import_snapshot(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_snapshot(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct reading r = { 0 };

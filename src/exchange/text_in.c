@@ -197,7 +197,7 @@ static int take_text(struct text_runs *runs, char *line)
 	return sb_stagelog_take(log, &parsed);
 }
 
-static int read_lines(struct sb_source *source, const char *path, struct text_runs *runs)
+static int read_lines(struct sb_foreign *source, const char *path, struct text_runs *runs)
 {
 	struct sb_textlog *log = runs->log;
 	char line[LINE_MAX_BYTES + 1];
@@ -207,7 +207,7 @@ static int read_lines(struct sb_source *source, const char *path, struct text_ru
 	ssize_t n;
 	int err = 0;
 
-	while (!err && (n = sb_source_read(source, buffer, sizeof buffer)) > 0) {
+	while (!err && (n = sb_foreign_read(source, buffer, sizeof buffer)) > 0) {
 		for (ssize_t i = 0; i < n && !err; i++, offset++) {
 			if (!buffer[i])
 				return sb_fail(STROBE_EFORMAT,
@@ -350,7 +350,7 @@ static int check_log(const struct text_runs *runs, const char *path)
 	return 0;
 }
 
-static int import_text(struct sb_source *source, const char *path, const char *strobe_path,
+static int import_text(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE };
@@ -381,7 +381,7 @@ static int import_text(struct sb_source *source, const char *path, const char *s
 	return err;
 }
 
-uint32_t sb_text_run_count(struct sb_source *source, const char *path)
+uint32_t sb_text_run_count(struct sb_foreign *source, const char *path)
 {
 	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE };
 	struct text_runs runs = { .count = 1, .log = &log };

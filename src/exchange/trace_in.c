@@ -441,10 +441,10 @@ static int read_document(struct sb_jsonin *p, struct sb_trace *t)
 	return err;
 }
 
-int sb_trace_read(struct sb_source *source, const char *name, struct sb_trace *t)
+int sb_trace_read(struct sb_foreign *source, const char *name, struct sb_trace *t)
 {
 	struct sb_jsonin p;
-	int err = sb_jsonin_init(&p, name, STRING_LIMIT, sb_source_read, source);
+	int err = sb_jsonin_init(&p, name, STRING_LIMIT, sb_foreign_read, source);
 
 	p.any_bytes =
 		true; /* torch writes names from memory it has given back: one name, not the whole trace */

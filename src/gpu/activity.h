@@ -1,7 +1,7 @@
 /*
  * One collection of GPU activity through CUPTI: kernels, copies and memsets, with
- * the call that launched each, and the calls that waited for the GPU. Buffers are few and reused. All functions but the
- * start belong to one thread.
+ * the call that launched each, and the calls that waited for the GPU. Buffers are few and reused. One thread calls all
+ * of it except the start.
  */
 #ifndef SB_GPU_ACTIVITY_H
 #define SB_GPU_ACTIVITY_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Begins collecting; hold_records: into gpu/held.h, not into the recording. On failure nothing is left
- * enabled and the words say whose fault it is. *out_unattributed says why launches will not be known; NULL: they will. */
+ * enabled and the message says why. *out_unattributed: why launches will not be known; NULL: they will. */
 int sb_activity_start(const struct sb_cupti *cupti, bool hold_records, const char **out_unattributed);
 
 /* What was launched after this moment is not recorded. From any thread. */
@@ -23,7 +23,7 @@ void sb_activity_cut(void);
  * how many records could not be written since the start. */
 uint64_t sb_activity_drain(void);
 
-/* Waits a little for what was launched before the cut, then lets go of CUPTI. */
+/* Waits a little for what was launched before the cut, then releases CUPTI. */
 void sb_activity_stop(void);
 
 void sb_activity_forget(void); /* in a forked child */

@@ -58,7 +58,7 @@ struct activity {
 	const struct sb_gpu_shape *shape; /* of a kernel; else NULL */
 };
 
-static bool after_cut(const struct sb_launch *launch, uint64_t start)
+static bool after_cut(const struct sb_launch_call *launch, uint64_t start)
 {
 	uint64_t cut = atomic_load(&cut_ticks);
 
@@ -67,14 +67,14 @@ static bool after_cut(const struct sb_launch *launch, uint64_t start)
 
 /* Of work that had not begun when the trace ended: launched after the cut, or after the callbacks that see launches
  * were switched off for it. It is none of the trace's, and none of its losses. */
-static bool follows_cut(const struct sb_launch *launch)
+static bool follows_cut(const struct sb_launch_call *launch)
 {
 	uint64_t cut = atomic_load(&cut_ticks);
 
 	return cut && (launch->ticks ? launch->ticks > cut : launches_seen);
 }
 
-static void hold(const struct sb_launch *launch, uint64_t aux, const uint64_t *payload, uint32_t words)
+static void hold(const struct sb_launch_call *launch, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
 	struct sb_held record = { launch->ticks ? launch->ticks : payload[0], aux, { 0 }, words, false };
 
@@ -99,7 +99,7 @@ static uint32_t put_shape(const struct sb_gpu_shape *shape, uint64_t payload[2])
 }
 
 static void write_or_hold(
-	const struct sb_launch *launch, uint64_t aux, const uint64_t payload[6], uint32_t words)
+	const struct sb_launch_call *launch, uint64_t aux, const uint64_t payload[6], uint32_t words)
 {
 	if (holding)
 		hold(launch, aux, payload, words);
@@ -109,7 +109,7 @@ static void write_or_hold(
 
 static void put(const struct activity *a)
 {
-	struct sb_launch launch = sb_launch_of(a->correlation);
+	struct sb_launch_call launch = sb_launch_of(a->correlation);
 	uint64_t payload[6] = { 0 }, aux;
 	uint32_t words = 5;
 
@@ -210,7 +210,7 @@ void sb_activity_records_put_wait(const struct sb_wait *w)
 	static const char *const names[] = { [SB_WAIT_STREAM] = "Stream Sync",
 		[SB_WAIT_EVENT] = "Event Sync",
 		[SB_WAIT_DEVICE] = "Context Sync" };
-	struct sb_launch call = { w->begin_ticks, w->tid };
+	struct sb_launch_call call = { w->begin_ticks, w->tid };
 	uint64_t payload[6] = { w->begin_ticks, w->end_ticks - w->begin_ticks, w->begin_ticks,
 		(uint64_t)w->stream << 32 | w->tid };
 	uint64_t aux = (uint64_t)sb_name_intern(names[w->kind], NULL) | (uint64_t)SB_GPU_SYNC << 20 |

@@ -14,7 +14,7 @@
 /* A new trace begins: its counts are 0. hold_records: records go into gpu/held.h, not into the recording. */
 void sb_activity_records_begin(bool hold_records);
 
-/* From now on the time and thread of each launch are known. */
+/* Says that the time and thread of each launch are known from now on. */
 void sb_activity_records_launches(void);
 
 /* What was launched after this moment is left out. From any thread; the first call counts. */
@@ -23,11 +23,12 @@ void sb_activity_records_cut(void);
 /* Reads both clocks; call it before the records that it is to place in time. */
 void sb_activity_records_stamp(const struct sb_cupti *cupti);
 
-void sb_activity_records_put(const struct cupti_record *record); /* other kinds are skipped */
-void sb_activity_records_put_wait(const struct sb_wait *wait);
-void sb_activity_records_lost(uint64_t records); /* dropped before they came here */
+void sb_activity_records_put(
+	const struct cupti_record *record); /* writes it; kinds that are not used are skipped */
+void sb_activity_records_put_wait(const struct sb_wait *wait); /* writes a wait for the GPU */
+void sb_activity_records_lost(uint64_t records); /* counts what was dropped before it came here */
 
-/* Whether a record of this launch or of a later one has come. */
+/* True if a record of this launch or of a later one has come. */
 bool sb_activity_records_reached(uint32_t correlation);
 uint64_t sb_activity_records_unwritten(void); /* records for which the recording had no room */
 

@@ -1,6 +1,6 @@
 /*
- * A thread that reads what CUPTI delivers, with its lock and its bell. It sleeps until it is rung or
- * until it is time to look again. The trace has one, the sampled counters have one.
+ * A thread that reads what CUPTI delivers, with a lock and a bell that wakes it. The trace has one,
+ * the sampled counters have one.
  */
 #ifndef SB_GPU_COLLECTOR_H
 #define SB_GPU_COLLECTOR_H
@@ -14,7 +14,7 @@ struct sb_collector {
 	const char *name; /* of the thread */
 	void (*run)(void); /* returns once quit is set */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* what the lock guards; its owner says when */
+	pthread_cond_t changed; /* what the lock guards has changed; the owner of the collector signals it */
 	pthread_t thread;
 	sem_t bell;
 	bool started;
@@ -30,15 +30,15 @@ struct sb_collector {
 
 /* Takes the lock; its holder cannot be cancelled. Returns what release takes. */
 int sb_collector_hold(struct sb_collector *c);
-void sb_collector_release(struct sb_collector *c, int cancel);
+void sb_collector_release(struct sb_collector *c, int cancel); /* the lock */
 
-/* Call with the lock held. False: no thread was to be had. True as well if it runs already. */
+/* Call with the lock held. True if the thread runs, also if it did before; false: none could be made. */
 bool sb_collector_start(struct sb_collector *c);
 void sb_collector_stop(struct sb_collector *c); /* returns when the thread has ended */
 bool sb_collector_is_self(const struct sb_collector *c); /* the caller is this thread */
 
 void sb_collector_ring(struct sb_collector *c); /* from any thread, and in a signal handler */
-void sb_collector_sleep(struct sb_collector *c, bool until_rung); /* else it looks again soon */
+void sb_collector_sleep(struct sb_collector *c, bool until_rung); /* false: for a short time at the most */
 
 void sb_collector_forget(struct sb_collector *c); /* in a forked child: the thread is the parent's */
 

@@ -1,4 +1,4 @@
-/* A copy by what CUPTI says of its two ends. */
+/* The kind, the flags and the name of a copy, from what CUPTI says about its two ends. */
 #ifndef SB_GPU_COPY_NAME_H
 #define SB_GPU_COPY_NAME_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum sb_gpu_kind sb_copy_kind(uint8_t cupti_kind);
+enum sb_gpu_kind sb_copy_kind(uint8_t cupti_kind); /* CUPTI_COPY_… */
 uint32_t sb_copy_flags(uint8_t source, uint8_t target); /* of the end that is in the host's memory */
 uint32_t sb_copy_name(enum sb_gpu_kind kind, uint32_t flags); /* as torch.profiler names it */
 

@@ -1,7 +1,7 @@
 /* The ring of samples that wait to be kept or forgotten, and how a row is written. */
 #include "gpu/counter_rows.h"
 
-#include "gpu/moments.h"
+#include "gpu/kept_moments.h"
 #include "gpu/ring.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -23,14 +23,14 @@ static struct held_row *ring; /* NULL: rows are written at once */
 static uint64_t total;
 static struct sb_ring asked; /* made once, kept: a thread may be about to push */
 static bool made;
-static struct sb_moments kept;
+static struct sb_kept_moments kept;
 static struct sb_counter_counts counts;
 
 #define BYTES (SB_COUNTER_ROWS_HELD * sizeof(struct held_row))
 
 bool sb_counter_rows_start(bool held)
 {
-	struct sb_moment old;
+	struct sb_kept_moment old;
 	void *memory = NULL;
 
 	sb_counter_rows_stop();
@@ -38,7 +38,7 @@ bool sb_counter_rows_start(bool held)
 	if (!held)
 		return true;
 	if (!made)
-		made = sb_ring_init(&asked, ASKED, sizeof(struct sb_moment));
+		made = sb_ring_init(&asked, ASKED, sizeof(struct sb_kept_moment));
 	while (made && sb_ring_pop(&asked, &old))
 		;
 	if (made)
@@ -127,7 +127,7 @@ void sb_counter_rows_take(
 
 void sb_counter_rows_keep(uint64_t begin_ticks, uint64_t end_ticks)
 {
-	struct sb_moment m = { begin_ticks, end_ticks, sb_clock_ticks() + PATIENCE_S * sb_clock_hz() };
+	struct sb_kept_moment m = { begin_ticks, end_ticks, sb_clock_ticks() + PATIENCE_S * sb_clock_hz() };
 
 	if (made)
 		sb_ring_push(&asked, &m);
@@ -135,10 +135,10 @@ void sb_counter_rows_keep(uint64_t begin_ticks, uint64_t end_ticks)
 
 static void hear(void)
 {
-	struct sb_moment m;
+	struct sb_kept_moment m;
 
 	while (sb_ring_pop(&asked, &m))
-		sb_moments_add(&kept, m);
+		sb_kept_moments_add(&kept, m);
 }
 
 static bool is_kept(const struct held_row *held)
@@ -164,5 +164,5 @@ void sb_counter_rows_look(void)
 		write_row(held->rows, held->from_ticks, held->to_ticks, held->row);
 		held->rows = NULL;
 	}
-	sb_moments_forget(&kept, sb_clock_ticks());
+	sb_kept_moments_forget(&kept, sb_clock_ticks());
 }

@@ -1,5 +1,5 @@
 /* Samples of the GPU's counters on their way into the recording: at once, or held in memory while a watch for slow
- * moments decides. One thread's, except for what sb_counter_rows_keep takes. */
+ * moments decides. One thread calls all of it except sb_counter_rows_keep. */
 #ifndef SB_GPU_COUNTER_ROWS_H
 #define SB_GPU_COUNTER_ROWS_H
 
@@ -16,20 +16,22 @@ struct sb_counter_rows { /* of one device */
 };
 
 struct sb_counter_counts {
-	uint64_t taken, written, lost,
-		unwritten; /* samples; lost: by the gaps between them; unwritten: no room */
+	uint64_t taken, written; /* samples */
+	uint64_t lost; /* by the gaps between them */
+	uint64_t unwritten; /* the recording had no room */
 };
 
-/* Begins to count anew. held: rows are written only where they are kept. False: no memory. */
+/* Sets the counts to 0. held: only rows of the time that sb_counter_rows_keep names are written. False: no memory. */
 bool sb_counter_rows_start(bool held);
+/* Takes one sample of a device. */
 void sb_counter_rows_take(
 	struct sb_counter_rows *rows, uint64_t from_ticks, uint64_t to_ticks, const double *row);
 
-/* Rows of this time are written, also those that come in the next seconds. From any thread of ours; never waits. */
+/* Has the rows of this time written, also those that come in the next seconds. From any of strobe's threads; never waits. */
 void sb_counter_rows_keep(uint64_t begin_ticks, uint64_t end_ticks);
 void sb_counter_rows_look(void); /* writes what is to be kept */
 void sb_counter_rows_stop(void); /* gives the memory back */
 
-struct sb_counter_counts sb_counter_rows_counts(void);
+struct sb_counter_counts sb_counter_rows_counts(void); /* since the start */
 
 #endif

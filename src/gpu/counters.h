@@ -1,6 +1,6 @@
 /*
- * Sampling of the GPU's counters: when it begins and ends, and its samples into the recording. Opt-in,
- * bounded in time or steps; it lets go of the hardware afterwards. A thread of its own reads the samples.
+ * Sampling of the GPU's counters: when it begins and ends, and how its samples are recorded. Opt-in,
+ * bounded in time or steps; it releases the hardware afterwards. A thread of its own reads the samples.
  */
 #ifndef SB_GPU_COUNTERS_H
 #define SB_GPU_COUNTERS_H
@@ -9,17 +9,17 @@
 
 /* text: the setting gpu_counters; "" when none are wanted. */
 void sb_gpu_counters_session_started(const char *text);
-void sb_gpu_counters_session_stops(void);
+void sb_gpu_counters_session_stops(void); /* ends it and writes what is left */
 void sb_gpu_counters_forget(void); /* in a forked child */
 
-/* SIGUSR2 has come: begins sampling beside the trace, or ends it, where counters were asked for. */
+/* After SIGUSR2: begins sampling beside the trace, or ends it, where counters were asked for. */
 void sb_gpu_counters_signalled(void);
 
-/* A watch for slow moments: counters of this time are written, where they are held for it; it is over. */
+/* For the watch for slow moments: has held counters of this time written; ends, because the watch is over. */
 void sb_gpu_counters_keep(uint64_t from_ticks, uint64_t to_ticks);
 void sb_gpu_counters_watch_over(void);
 
-/* The program's CUDA has just been initialised. */
+/* Called when the program has just initialised CUDA. */
 void sb_gpu_counters_cuda_started(void);
 
 #endif

@@ -19,7 +19,6 @@ enum {
 	SB_CU_INVALID_CONTEXT = 201,
 	SB_CU_NOT_READY = 600,
 	SB_CU_ILLEGAL_ADDRESS = 700, /* from here on: the context is beyond use */
-	SB_CU_CONTEXT_IS_DESTROYED = 709,
 	SB_CU_CAPTURE_UNSUPPORTED = 900, /* from here on: a capture forbids it */
 	SB_CU_CAPTURE_LAST = 908
 };
@@ -51,17 +50,17 @@ struct sb_cuda {
 /* The driver if this process has loaded it by now, else NULL. Cheap: while
  * there is none it looks again at most ten times a second. */
 const struct sb_cuda *sb_cuda_get(void);
-/* The same. NULL and not decided: another thread is looking right now, and may find one. */
+/* The same. NULL and *out_decided false: another thread is looking right now, and may find one. */
 const struct sb_cuda *sb_cuda_get_if_decided(bool *out_decided);
 
-/* Does this error mean that the context has no future? */
+/* True if the error means that the context cannot be used any more. */
 static inline bool sb_cuda_context_gone(int err)
 {
 	return err == SB_CU_DEINITIALIZED || err == SB_CU_INVALID_CONTEXT ||
 	       (err >= SB_CU_ILLEGAL_ADDRESS && err < 720);
 }
 
-/* Does it mean that a stream is being captured in a way that forbids the call? */
+/* True if it means that a stream is being captured in a way that forbids the call. */
 static inline bool sb_cuda_capture_forbids(int err)
 {
 	return err >= SB_CU_CAPTURE_UNSUPPORTED && err <= SB_CU_CAPTURE_LAST;
@@ -70,16 +69,16 @@ static inline bool sb_cuda_capture_forbids(int err)
 /* The devices that this process uses, lowest number first; how many, at most limit. */
 uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit);
 
-/* What the memory of a device moves at most, by its clock and bus; 0: not known. */
+/* The peak bandwidth of a device's memory in bytes per second, by its clock and bus; 0: not known. */
 double sb_cuda_dram_peak(int device);
 
 /* Allows the calling thread what a capture on another thread would forbid. Returns the mode before, for
  * sb_cuda_capture_restore(); -1: there is no driver. */
 int sb_cuda_capture_relax(void);
-void sb_cuda_capture_restore(int mode);
+void sb_cuda_capture_restore(int mode); /* takes -1 */
 
-void sb_cuda_look_now(void); /* the next sb_cuda_get() looks, however short the last look was ago */
-void sb_cuda_look_again(void); /* a new session: say again what is wrong */
+void sb_cuda_look_now(void); /* makes the next sb_cuda_get() look, however recent the last look is */
+void sb_cuda_look_again(void); /* in a new session: reports again what is wrong with the driver */
 /* For tests and forked children: look again from the start. */
 void sb_cuda_forget(void);
 

@@ -1,4 +1,4 @@
-/* GPU records that are not written yet: the last ones, in memory that is bounded. Only one thread uses them. */
+/* The latest GPU records, held in bounded memory until it is known which are to be written. For one thread. */
 #ifndef SB_GPU_HELD_H
 #define SB_GPU_HELD_H
 
@@ -17,7 +17,7 @@ struct sb_held {
 bool sb_held_init(void); /* empties it; false: no memory */
 void sb_held_done(void); /* gives the memory back */
 
-void sb_held_put(const struct sb_held *record);
+void sb_held_put(const struct sb_held *record); /* overwrites the oldest when it is full */
 uint64_t sb_held_newest(void); /* the latest launch that has come, 0: none */
 
 /* How long the GPU worked on what was launched from begin to end. */
@@ -30,9 +30,9 @@ uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks);
  * room; *out_kernels grows by the kernels among those that did. */
 uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels);
 
-/* From now on counts what has to make room although it was launched from `ticks` on. */
+/* From now on counts records launched at `ticks` or later that are overwritten. */
 void sb_held_mark(uint64_t ticks);
-/* How many, for a mark among the last ones; those of the oldest mark after it where there is none. */
+/* How many there were since that mark; where the mark is too old, since the oldest one after it. */
 uint64_t sb_held_overwritten(uint64_t ticks);
 
 #endif

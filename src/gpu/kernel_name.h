@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* One thread at a time. */
+/* The id of the kernel's name. One thread at a time. */
 uint32_t sb_kernel_name(const char *mangled);
 
 #endif

@@ -68,10 +68,10 @@ void sb_launch_callback(void *user, uint32_t domain, uint32_t id, const void *da
 	atomic_store_explicit(&last, d->correlation, memory_order_relaxed);
 }
 
-struct sb_launch sb_launch_of(uint32_t correlation)
+struct sb_launch_call sb_launch_of(uint32_t correlation)
 {
 	struct slot *table = atomic_load(&slots), *s;
-	struct sb_launch launch = { 0, 0 };
+	struct sb_launch_call launch = { 0, 0 };
 
 	if (!table || !correlation)
 		return launch;
@@ -83,7 +83,7 @@ struct sb_launch sb_launch_of(uint32_t correlation)
 	atomic_thread_fence(memory_order_acquire);
 	/* Overwritten while we looked: a newer launch, whose time this is not. */
 	if (atomic_load_explicit(&s->correlation, memory_order_relaxed) != correlation)
-		return (struct sb_launch){ 0, 0 };
+		return (struct sb_launch_call){ 0, 0 };
 	return launch;
 }
 

@@ -1,6 +1,6 @@
 /*
  * The events that one thread puts on streams: the context they belong to, a few
- * free ones at hand, and when the last event serves once more.
+ * free ones to take, and when the last event can be used once more.
  */
 #ifndef SB_GPU_MARKER_H
 #define SB_GPU_MARKER_H
@@ -23,7 +23,7 @@ struct sb_gpu_marker {
 	sb_cu_context handle;
 	uint64_t checked_ticks; /* when it was last known to be the same one */
 	uint64_t check_ticks; /* how long it then stays the same */
-	uint64_t share_ticks; /* how long an event may serve */
+	uint64_t share_ticks; /* how long an event may be used again */
 	uint64_t quickest_ticks; /* the fastest put so far; 0: none */
 	uint32_t put_count;
 	struct sb_gpu_last last;
@@ -32,8 +32,8 @@ struct sb_gpu_marker {
 	struct sb_gpu_event *spares[SB_GPU_SPARES];
 };
 
-/* The thread comes from the program: when, and how long it takes to launch anything
- * from there, at the least, in puts as quick as the quickest. */
+/* When the thread came from the program, and the least time that a launch takes from there,
+ * counted in the quickest put so far. */
 struct sb_gpu_arrival {
 	uint64_t ticks;
 	uint32_t launch_puts;
@@ -43,7 +43,7 @@ struct sb_gpu_arrival {
 /* ...and a kernel twice that, even when nothing but the interpreter's call comes on top. */
 #define SB_GPU_PUTS_FROM_INTERPRETER 2u
 
-void sb_gpu_marker_init(struct sb_gpu_marker *m);
+void sb_gpu_marker_init(struct sb_gpu_marker *m); /* of the calling thread */
 void sb_gpu_marker_done(struct sb_gpu_marker *m); /* gives the spares back */
 
 /* The thread's current context; NULL when there is none, or no room for it. */
@@ -51,10 +51,10 @@ struct sb_gpu_context *sb_gpu_marker_context(
 	struct sb_gpu_marker *m, const struct sb_cuda *cuda, uint64_t now_ticks);
 
 /*
- * An event that says what the stream has reached now, with a reference for the
- * caller. NULL, having counted why, when there can be none. It is the last event once
- * more when the program had less time since then than it takes to launch anything:
- * nothing can have got onto the stream from this thread in between.
+ * Puts an event onto the stream and returns it, with a reference for the caller. NULL, with
+ * the reason counted, when there can be none. The last event is returned once more when
+ * the program had less time since then than a launch takes: this thread cannot have put
+ * anything onto the stream in between.
  */
 struct sb_gpu_event *sb_gpu_marker_put(struct sb_gpu_marker *m, const struct sb_cuda *cuda,
 	struct sb_gpu_context *c, sb_cu_stream stream, struct sb_gpu_arrival arrival);

@@ -83,8 +83,9 @@ struct nvtx_callbacks {
 
 typedef const void *(*nvtx_export_table)(uint32_t id);
 
-/* Puts our functions into the tables of one copy of NVTX. 1: done. */
+/* Puts strobe's functions into the tables of one copy of NVTX, of which a program may have several. 1: done. */
 int sb_nvtx_attach(nvtx_export_table export_table);
-void sb_nvtx_forget(void); /* in a forked child: a thread that is gone may have held the domains */
+void sb_nvtx_forget(
+	void); /* in a forked child: a thread that is gone may have held the lock of the domains */
 
 #endif

@@ -19,10 +19,10 @@ struct sb_peers {
 	uint64_t seen;
 };
 
-/* The median of those before it, 0: too few of them; then it is one of them. */
+/* Adds one; returns the median of those before it, 0: they are too few. */
 uint64_t sb_peers_add(struct sb_peers *peers, uint64_t key, uint64_t ticks);
 
-/* Slower than the median by the ratio, and by more than noise (1 ms). */
+/* True if it is slower than the median by the ratio, and by more than noise (1 ms). */
 bool sb_peers_slow(uint64_t ticks, uint64_t median_ticks, double ratio, uint64_t hz);
 
 #endif

@@ -29,7 +29,7 @@ struct sb_pm_cupti {
 	int (*sample_info)(struct cupti_pm_sample_info *);
 };
 
-/* Fails with words for the user where this CUPTI cannot sample: before CUDA 12.6. */
+/* Finds the functions. Fails where this CUPTI cannot sample: before CUDA 12.6. */
 int sb_pm_cupti_load(const struct sb_cupti *cupti, const struct sb_pm_cupti **out_pm);
 
 #endif

@@ -1,5 +1,5 @@
-/* One device whose counters CUPTI samples: the hardware's buffer, what decodes it, and letting go of
- * both. Not when it samples nor what is written: that is counters.c. One thread at a time. */
+/* One device whose counters CUPTI samples: the hardware's buffer and what decodes it. counters.c decides
+ * when to sample and what to write. One thread at a time. */
 #ifndef SB_GPU_PM_SESSION_H
 #define SB_GPU_PM_SESSION_H
 
@@ -25,11 +25,11 @@ struct sb_pm_sample {
 	double row[SB_PM_COLUMNS]; /* bytes of the sample, not rates: its length is known on our clock only */
 };
 
-/* Gets the device's sampling hardware, configured and not yet sampling. On failure nothing is held and
- * the words say why: STROBE_EPERM no permission, STROBE_EBUSY another profiler has it. */
+/* Gets the device's sampling hardware, configured and not yet sampling. On failure nothing is held:
+ * STROBE_EPERM no permission, STROBE_EBUSY another profiler has it. */
 int sb_pm_session_open(
 	struct sb_pm_session *s, const struct sb_cupti *cupti, const struct sb_pm_cupti *pm, int device);
-int sb_pm_session_start(struct sb_pm_session *s);
+int sb_pm_session_start(struct sb_pm_session *s); /* samples from now on */
 
 /* Gives take() every sample that is complete, oldest first. */
 void sb_pm_session_drain(

@@ -25,7 +25,7 @@ struct sb_gpu_event {
 	/* The resolving thread's: where on the CPU's clock this event lies. */
 	uint64_t placed_use; /* the use it was placed for, 0: not placed */
 	int64_t ticks;
-	uint64_t unused[3]; /* neighbours are other threads' */
+	uint64_t unused[3]; /* fills the cache line: the next event is another thread's */
 };
 
 /* A position on both clocks: the event `base` happened at CPU time `ticks`. */
@@ -43,32 +43,32 @@ struct sb_gpu_context {
 	_Atomic(sb_cu_context) handle; /* NULL: not in use */
 	unsigned long long id;
 	int device;
-	_Atomic bool dead; /* destroyed under us: its events are gone */
+	_Atomic bool dead; /* the program destroyed it, and its events with it */
 	struct sb_ring free;
 	struct sb_gpu_event *events;
 	_Atomic uint32_t event_count;
 	struct sb_gpu_base base;
 };
 
-/* The current context's entry, made at first sight; NULL when there is none or
- * too many. The context must be current on the calling thread. */
+/* The entry of the current context, made when first needed; NULL: no context, or too many.
+ * The context must be current on the calling thread. */
 struct sb_gpu_context *sb_gpu_context_of(const struct sb_cuda *cuda, sb_cu_context handle);
 struct sb_gpu_context *sb_gpu_context_at(uint32_t index); /* NULL past the last */
 
 /* Marks a context as gone. Its events are forgotten, not destroyed. */
 void sb_gpu_context_lost(struct sb_gpu_context *context);
 
-/* After a fork, and in tests. */
+/* Forgets all of them: after a fork, and in tests. */
 void sb_gpu_contexts_forget(void);
 
 /* Up to `most` free events of the context. Returns how many; 0: the pool is exhausted. */
 uint32_t sb_gpu_events_take(const struct sb_cuda *cuda, struct sb_gpu_context *context,
 	struct sb_gpu_event **out_events, uint32_t most);
-void sb_gpu_event_return(struct sb_gpu_event *event); /* taken, not begun */
+void sb_gpu_event_return(struct sb_gpu_event *event); /* gives back one that was taken and not begun */
 
 /* A new use of a taken event, referenced once. */
 void sb_gpu_event_begin(struct sb_gpu_event *event);
-void sb_gpu_event_release(struct sb_gpu_event *event);
+void sb_gpu_event_release(struct sb_gpu_event *event); /* the last reference frees it for the next use */
 /* Identifies the present use of an event that the caller has a reference to. */
 uint64_t sb_gpu_event_use(struct sb_gpu_event *event);
 /* Another reference, if the event still is in that use. */

@@ -1,7 +1,6 @@
 /*
- * Turns pairs of recorded events into GPU records, later and elsewhere: a thread
- * asks the driver how far apart they are once both have happened. It polls; it
- * never waits for the GPU.
+ * Turns pairs of recorded events into GPU records: a thread asks the driver how far
+ * apart they are once both have happened. It polls and never waits for the GPU.
  */
 #ifndef SB_GPU_RESOLVE_H
 #define SB_GPU_RESOLVE_H
@@ -22,14 +21,14 @@ struct sb_gpu_pending {
 	uint32_t epoch; /* of the session */
 };
 
-/* Makes room; with a thread, unless a test wants to call the passes itself.
- * Harmless when already started. */
+/* Makes the queue and starts the thread; a test may call the passes itself instead.
+ * Does nothing when already started. */
 void sb_gpu_resolve_start(bool with_thread);
 
 /* Hands a zone over. false: no room; the references stay the caller's. */
 bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone);
 
-/* One look at everything that waits. Returns how many zones still do. */
+/* Looks once at every zone that waits. Returns how many still do. */
 uint32_t sb_gpu_resolve_pass(void);
 
 /* Waits a little for what is in flight, counts the rest as lost, ends the thread. */

@@ -1,5 +1,5 @@
-/* A bounded queue for many producers and many consumers without locks: each
- * slot's turn says whose it is. Full and empty are answers, never waits. */
+/* A bounded queue for many producers and many consumers without locks: each slot has a
+ * turn, which says who may use it next. A call on a full or empty queue returns at once. */
 #ifndef SB_GPU_RING_H
 #define SB_GPU_RING_H
 
@@ -19,9 +19,9 @@ struct sb_ring {
 
 /* capacity: a power of two. false: no memory. */
 bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes);
-void sb_ring_done(struct sb_ring *ring);
+void sb_ring_done(struct sb_ring *ring); /* takes a zeroed one */
 bool sb_ring_push(struct sb_ring *ring, const void *item); /* false: full */
 bool sb_ring_pop(struct sb_ring *ring, void *out_item); /* false: empty */
-uint64_t sb_ring_count(struct sb_ring *ring); /* about */
+uint64_t sb_ring_count(struct sb_ring *ring); /* about how many items it has */
 
 #endif

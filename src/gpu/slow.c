@@ -4,7 +4,7 @@
 #include "format/run_keys.h"
 #include "gpu/counters.h"
 #include "gpu/held.h"
-#include "gpu/moments.h"
+#include "gpu/kept_moments.h"
 #include "gpu/peers.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
@@ -31,7 +31,7 @@ static struct sb_peers peers;
 static struct recent recent[RECENT]; /* steps and generations that ended */
 static uint64_t recent_total;
 static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
-static struct sb_moments kept; /* launches whose records are written, also those that come late */
+static struct sb_kept_moments kept; /* launches whose records are written, also those that come late */
 static uint32_t kept_count;
 static uint64_t kernels, unwritten;
 
@@ -74,7 +74,8 @@ static void keep_moment(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
 	sb_gpu_counters_keep(begin_ticks, end_ticks);
 	if (!tracing)
 		return;
-	sb_moments_add(&kept, (struct sb_moment){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() });
+	sb_kept_moments_add(
+		&kept, (struct sb_kept_moment){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() });
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)begin_ticks);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)end_ticks);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_KEPT, 1);
@@ -247,7 +248,7 @@ void sb_slow_look(bool tracing)
 		return;
 	judge_recent(false);
 	write_kept();
-	sb_moments_forget(&kept, sb_clock_ticks());
+	sb_kept_moments_forget(&kept, sb_clock_ticks());
 }
 
 void sb_slow_stop(bool tracing)

@@ -1,5 +1,5 @@
 /* Slow moments: judges steps and generations as they end, keeps the GPU records around slow ones, and says
- * which they were. One thread's, except for what watch.h takes. */
+ * which they were. One thread calls all of it. */
 #ifndef SB_GPU_SLOW_H
 #define SB_GPU_SLOW_H
 
@@ -10,11 +10,11 @@
 
 bool sb_slow_start(const struct sb_trace_spec *spec); /* false: no memory */
 
-/* What has ended since the last look. tracing: GPU records are being held. */
+/* Judges what has ended since the last look. tracing: GPU records are being held. */
 void sb_slow_look(bool tracing);
-bool sb_slow_enough(void); /* as many as were asked for are kept */
+bool sb_slow_enough(void); /* true: as many as were asked for are kept */
 
-/* The last look: nothing more comes. */
+/* Looks for the last time and frees what it has. */
 void sb_slow_stop(bool tracing);
 
 uint64_t sb_slow_kernels(void); /* kernels that were kept */

@@ -17,9 +17,9 @@ struct sb_stamps {
 	uint32_t count;
 };
 
-/* Reads both clocks. Take one before converting: times are interpolated. */
+/* Reads both clocks and adds the pair. Call it before converting: times are interpolated between pairs. */
 void sb_stamps_take(struct sb_stamps *s, const struct sb_cupti *cupti);
-void sb_stamps_add(struct sb_stamps *s, uint64_t cupti, uint64_t ticks);
-uint64_t sb_stamps_ticks(const struct sb_stamps *s, uint64_t cupti);
+void sb_stamps_add(struct sb_stamps *s, uint64_t cupti, uint64_t ticks); /* a pair that was read elsewhere */
+uint64_t sb_stamps_ticks(const struct sb_stamps *s, uint64_t cupti); /* a time of CUPTI's on strobe's clock */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The GPU trace: when it begins and ends. Opt-in, bounded in time or steps, and
- * it lets go of CUPTI afterwards. A thread of its own reads what CUPTI delivers.
+ * it releases CUPTI afterwards. A thread of its own reads what CUPTI delivers.
  */
 #ifndef SB_GPU_TRACE_H
 #define SB_GPU_TRACE_H
@@ -11,13 +11,13 @@
 
 /* text: the setting gpu_trace; "" when no trace is wanted. */
 void sb_gpu_trace_session_started(const char *text);
-void sb_gpu_trace_session_stops(void);
-void sb_gpu_trace_forget(void);
+void sb_gpu_trace_session_stops(void); /* ends it and writes what is left */
+void sb_gpu_trace_forget(void); /* in a forked child */
 
-/* The program's CUDA has just been initialised. */
+/* Called when the program has just initialised CUDA. */
 void sb_gpu_trace_cuda_started(void);
 
-bool sb_gpu_trace_watches(void); /* for slow moments, in this session */
+bool sb_gpu_trace_watches(void); /* true: it watches for slow moments in this session */
 
 /* Makes SIGUSR2 begin or end a trace, unless the program uses that signal. */
 void sb_gpu_trace_listen(void);

@@ -20,11 +20,12 @@ struct sb_wait {
 bool sb_waits_init(const struct sb_cupti *cupti); /* empties it; false: no memory */
 void sb_waits_forget(void); /* in a forked child */
 
+/* Switches the callbacks on or off. */
 void sb_waits_enable(const struct sb_cupti *cupti, void *subscriber, uint32_t enable);
 
-/* Of a call that CUPTI tells about. */
+/* Which wait a call is; SB_WAIT_NONE: it is none. */
 enum sb_wait_kind sb_wait_kind(uint32_t domain, uint32_t id);
-/* Its begin or its end. A driver's call inside one of the runtime's is the same wait. */
+/* Takes the begin or the end of such a call. A driver's call inside one of the runtime's is the same wait. */
 void sb_wait_called(enum sb_wait_kind kind, uint32_t domain, const struct cupti_callback_data *data);
 
 bool sb_waits_take(struct sb_wait *out_wait); /* the next one that has ended; false: none */

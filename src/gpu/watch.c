@@ -5,7 +5,7 @@
 #include "format/wire.h"
 #include "gpu/ring.h"
 #include "record/clock.h"
-#include "record/watch.h"
+#include "record/watcher.h"
 
 #include <stdio.h>
 #include <sys/syscall.h>

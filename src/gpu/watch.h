@@ -1,5 +1,5 @@
-/* What a watch for slow moments hears from the program's threads: steps and generations as they begin and
- * end. Never waits: what finds the queue full is not heard. */
+/* News of the program's threads for the watch for slow moments: steps and generations as they begin and end. The
+ * threads never wait: what finds the queue full is left out. */
 #ifndef SB_GPU_WATCH_H
 #define SB_GPU_WATCH_H
 
@@ -21,8 +21,8 @@ struct sb_watch_news {
 };
 
 bool sb_watch_start(void); /* false: no memory */
-void sb_watch_stop(void);
-bool sb_watch_hear(struct sb_watch_news *out_news); /* false: nothing new */
-void sb_watch_ask(const char *why);
+void sb_watch_stop(void); /* no more news from now on */
+bool sb_watch_hear(struct sb_watch_news *out_news); /* the next piece of news; false: nothing new */
+void sb_watch_ask(const char *why); /* the program asks to keep this moment */
 
 #endif

@@ -4,12 +4,12 @@
 
 #include "gpu/marker.h"
 
-/* Never blocks and never fails; what cannot be timed is counted with its reason.
- * name 0: the innermost that began on the stream, else the innermost; stream: or
- * STROBE_GPU_SAME_STREAM. Returns the name that the ordinary zone ends by, or SB_GPU_ZONE_CUT:
- * it ended with a zone around it. */
 #define SB_GPU_ZONE_CUT UINT32_MAX
+/* Neither blocks nor fails; what cannot be timed is counted with its reason. */
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival);
+/* Ends the zone. name 0: the innermost one that began on the stream, else the innermost; stream may be
+ * STROBE_GPU_SAME_STREAM. Returns the name that ends the ordinary zone around it; SB_GPU_ZONE_CUT: that one has
+ * ended already. */
 uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival);
 void sb_gpu_zone_leave(void); /* the thread goes back to the program */
 

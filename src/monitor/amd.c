@@ -169,7 +169,7 @@ static void driver(char *out, int size)
 	out[strcspn(out, "\n")] = 0;
 }
 
-const struct sb_gpus_provider sb_gpus_amd = { .name = "AMD sysfs",
+const struct sb_gpus_vendor sb_gpus_amd = { .name = "AMD sysfs",
 	.environment = read_environment,
 	.open = open_amd,
 	.read = read_amd,

@@ -117,13 +117,3 @@ bool sb_cgroup_oom_kills(const struct sb_cgroup *c, uint64_t *out_count)
 	return sb_procfile_proc_text(text, sizeof text, "vmstat") > 0 &&
 	       sb_procfile_field(text, "oom_kill ", out_count);
 }
-
-double sb_cgroup_cpu_limit(const struct sb_cgroup *c)
-{
-	char text[64];
-	double quota, period;
-
-	if (!c->found || !c->v2 || sb_procfile_sys_text(text, sizeof text, "%s/cpu.max", c->folder) <= 0)
-		return 0;
-	return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : 0;
-}

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 
-/* What brings a shared terminal, file or pipe to the beginning of a line, without
- * taking back anything that a program wrote there: it may be inside a line. */
+/* Appends what begins a new line on a terminal, file or pipe that the program writes to as well: it may
+ * be inside a line, and nothing that it wrote is erased. */
 void sb_display_lead(struct sb_buf *out, int fd);
 /* "=== Profiling Metrics (label) ===", then a line per GPU, then the CPU's. */
 void sb_display_format(struct sb_buf *out, const char *label);

@@ -1,6 +1,6 @@
 /* The descriptors that a driver's library holds in the program's table. The program may
- * close them with all others and get their numbers for files of its own: the library is
- * then called no more, not even to shut down, which would close those files. */
+ * close them with all others and get their numbers for files of its own. The library is
+ * not called after that, not even to shut down: it would close those files. */
 #ifndef SB_MONITOR_DRIVER_FILES_H
 #define SB_MONITOR_DRIVER_FILES_H
 
@@ -15,9 +15,9 @@ struct sb_driver_files {
 	uint32_t count;
 };
 
-/* Notes every descriptor of this process on a path that begins so. */
+/* Notes every descriptor of this process whose path begins with path_begin. */
 void sb_driver_files_note(struct sb_driver_files *files, const char *path_begin);
-/* Are all of them still what they were? */
+/* True if all of them are still open on the same files. */
 bool sb_driver_files_are_intact(const struct sb_driver_files *files);
 
 #endif

@@ -21,19 +21,19 @@
 #define HANG_NS (5 * SECOND_NS)
 #define LEAVE_BEHIND_NS (SECOND_NS / 2)
 
-static const struct sb_gpus_provider *const providers[] = {
-#define PROVIDER_(name) &sb_gpus_##name,
-	SB_GPUS_VENDORS(PROVIDER_)
-#undef PROVIDER_
+static const struct sb_gpus_vendor *const vendors[] = {
+#define VENDOR_(name) &sb_gpus_##name,
+	SB_GPUS_VENDORS(VENDOR_)
+#undef VENDOR_
 };
-enum { PROVIDERS = sizeof providers / sizeof providers[0] };
+enum { VENDORS = sizeof vendors / sizeof vendors[0] };
 
 struct gpu_thread {
 	struct sb_thread thread;
 	uint64_t interval_ns;
 	struct sb_gpus_plan plan;
 	bool shares_table; /* a driver's descriptors are the program's too */
-	bool usable[PROVIDERS]; /* open, and its library still has what it opened */
+	bool usable[VENDORS]; /* open, and its library still has what it opened */
 	int count;
 	struct sb_gpus_watched watched[SB_GPUS_DEVICES_MAX];
 	_Atomic uint64_t busy_since_ns; /* 0: not inside the driver */
@@ -49,9 +49,9 @@ void sb_gpus_read_environment(void)
 {
 	struct sb_rank rank;
 
-	for (int i = 0; i < PROVIDERS; i++)
-		if (providers[i]->environment)
-			providers[i]->environment();
+	for (int i = 0; i < VENDORS; i++)
+		if (vendors[i]->environment)
+			vendors[i]->environment();
 	sb_rank_detect(&rank);
 	local_rank = rank.rank >= 0 ? rank.local_rank : -1;
 }
@@ -99,22 +99,22 @@ static int keep_own(struct sb_gpus_device *devices, int count)
 }
 
 /* first_number: of the vendor's first GPU, behind those of the vendors before it. */
-static void watch_devices(struct gpu_thread *g, const struct sb_gpus_provider *provider,
+static void watch_devices(struct gpu_thread *g, const struct sb_gpus_vendor *vendor,
 	const struct sb_gpus_device *devices, int count, int first_number)
 {
 	char driver[96];
 
-	provider->driver(driver, sizeof driver);
+	vendor->driver(driver, sizeof driver);
 	for (int i = 0; i < count; i++) {
 		struct sb_gpus_watched *w = &g->watched[g->count++];
 
-		w->provider = provider;
+		w->vendor = vendor;
 		w->device = devices[i];
 		w->device.number += first_number;
 		w->wanted = g->plan.wanted;
 		w->power_w = NAN;
-		w->counted = provider->count ? g->plan.counters : 0;
-		g->plan.counters_said |= !provider->count && g->plan.counters;
+		w->counted = vendor->count ? g->plan.counters : 0;
+		g->plan.counters_said |= !vendor->count && g->plan.counters;
 		sb_gpus_note(&w->device, "name", w->device.name);
 		sb_gpus_note(&w->device, "uuid", w->device.uuid);
 		sb_gpus_note(&w->device, "driver", driver);
@@ -122,21 +122,21 @@ static void watch_devices(struct gpu_thread *g, const struct sb_gpus_provider *p
 }
 
 /* Every vendor's GPUs; a rank has one, of the first vendor that has any. */
-static bool open_providers(struct gpu_thread *g)
+static bool open_vendors(struct gpu_thread *g)
 {
 	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
 	const char *first_why = NULL, *first_how = "";
 	int next_number = 0;
 
-	for (int i = 0; i < PROVIDERS && !(local_rank >= 0 && g->count); i++) {
+	for (int i = 0; i < VENDORS && !(local_rank >= 0 && g->count); i++) {
 		const char *why = "", *how = "";
-		int count = providers[i]->open(devices, SB_GPUS_DEVICES_MAX - g->count, &why, &how);
+		int count = vendors[i]->open(devices, SB_GPUS_DEVICES_MAX - g->count, &why, &how);
 
 		if (count > 0) {
 			int last_number = devices[count - 1].number;
 
 			g->usable[i] = true;
-			watch_devices(g, providers[i], devices, keep_own(devices, count), next_number);
+			watch_devices(g, vendors[i], devices, keep_own(devices, count), next_number);
 			next_number += last_number + 1;
 		} else if (!first_why) {
 			first_why = why;
@@ -170,10 +170,10 @@ static void close_devices(struct gpu_thread *g)
 	}
 }
 
-static void leave_devices(struct gpu_thread *g, const struct sb_gpus_provider *provider)
+static void leave_devices(struct gpu_thread *g, const struct sb_gpus_vendor *vendor)
 {
 	for (int i = 0; i < g->count; i++)
-		if (g->watched[i].provider == provider)
+		if (g->watched[i].vendor == vendor)
 			g->watched[i].gone = true;
 }
 
@@ -183,25 +183,25 @@ static bool any_usable(struct gpu_thread *g)
 {
 	bool any = false;
 
-	for (int i = 0; i < PROVIDERS; i++) {
-		if (g->usable[i] && providers[i]->intact && !providers[i]->intact()) {
+	for (int i = 0; i < VENDORS; i++) {
+		if (g->usable[i] && vendors[i]->intact && !vendors[i]->intact()) {
 			sb_samples_missing("GPU metrics",
 				"the program closed the descriptors of the GPU driver's library",
 				"start recording after the program has closed what it inherited");
 			g->usable[i] = false;
-			leave_devices(g, providers[i]);
+			leave_devices(g, vendors[i]);
 		}
 		any |= g->usable[i];
 	}
 	return any;
 }
 
-static void close_providers(struct gpu_thread *g)
+static void close_vendors(struct gpu_thread *g)
 {
 	any_usable(g);
-	for (int i = 0; i < PROVIDERS; i++)
+	for (int i = 0; i < VENDORS; i++)
 		if (g->usable[i])
-			providers[i]->close();
+			vendors[i]->close();
 }
 
 static void enter_driver(struct gpu_thread *g)
@@ -222,7 +222,7 @@ static void run(struct sb_thread *thread)
 	if (!g->shares_table)
 		sb_descriptor_table_make();
 	enter_driver(g);
-	opened = open_providers(g);
+	opened = open_vendors(g);
 	leave_driver(g);
 	while (!atomic_load(&g->plan.abandoned) && any_usable(g)) {
 		bool last = sb_thread_stopping(thread);
@@ -237,7 +237,7 @@ static void run(struct sb_thread *thread)
 	if (opened && !atomic_load(&g->plan.abandoned)) {
 		close_devices(g);
 		enter_driver(g);
-		close_providers(g);
+		close_vendors(g);
 		leave_driver(g);
 	}
 	sb_descriptor_table_leave();
@@ -249,8 +249,8 @@ static int load_libraries(void *unused)
 {
 	bool shared = false;
 
-	for (int i = 0; i < PROVIDERS; i++)
-		shared |= providers[i]->load && providers[i]->load();
+	for (int i = 0; i < VENDORS; i++)
+		shared |= vendors[i]->load && vendors[i]->load();
 	return shared;
 }
 

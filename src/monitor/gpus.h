@@ -1,7 +1,7 @@
-/* GPUs: a table of providers, sampled by one thread of
- * their own, because a driver call may hang for good. */
-#ifndef SB_MONITOR_GPU_H
-#define SB_MONITOR_GPU_H
+/* GPUs: a table of vendors, sampled by a thread of their own, because a driver call may
+ * never return. */
+#ifndef SB_MONITOR_GPUS_H
+#define SB_MONITOR_GPUS_H
 
 #include "monitor/source.h"
 
@@ -32,7 +32,7 @@ enum sb_gpus_column {
 #define SB_GPUS_BIT(column) (1u << (column))
 enum { SB_GPUS_DEVICES_MAX = 64 };
 
-/* What parts of the chip did, in percent of the time or of their peak; the first six by default. */
+/* How busy parts of the chip were, in percent of the time or of their peak; the first six by default. */
 enum sb_gpus_counter {
 	SB_GPUS_SM_ACTIVE,
 	SB_GPUS_SM_OCCUPANCY,
@@ -58,29 +58,29 @@ struct sb_gpus_device {
 	int number; /* as the program sees it: cuda:0 is 0 */
 	char name[96];
 	char uuid[96];
-	void *handle; /* the provider's */
+	void *handle; /* the vendor's */
 	void *sensors; /* temperature, power and clocks; a MIG slice has its GPU's */
-	int index; /* the provider's */
+	int index; /* the vendor's */
 	bool last; /* the session's last sample: what is read rarely is read too */
 };
 
 enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };
 
-struct sb_gpus_provider {
+struct sb_gpus_vendor {
 	const char *name;
-	/* Reads the environment where it is safe, before the GPU thread starts: another thread
-	 * of the program may be changing it when that one looks. NULL: nothing to read. */
+	/* Reads the environment, before the GPU thread starts: later another thread of the
+	 * program may be changing it. NULL: nothing to read. */
 	void (*environment)(void);
-	/* Loads libraries, before the GPU thread starts; true: what they open is the program's
-	 * too. NULL: there are none. */
+	/* Loads libraries, before the GPU thread starts; true: the program shares what they
+	 * open. NULL: there are none. */
 	bool (*load)(void);
-	/* Fills devices, numbered from 0; the count, or -1 with why and how set when it cannot. */
+	/* Fills devices, numbered from 0, and returns their count; -1: it cannot, with why and how set. */
 	int (*open)(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how);
 	/* Reads the wanted columns; the rest stays NaN. Columns that this device
 	 * will never have are cleared in *wanted. */
 	enum sb_gpus_state (*read)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
-	/* Means of the counters since the call before; those the device lacks are cleared in *wanted.
-	 * NULL: the vendor has none. */
+	/* Reads the means of the counters since the call before; those the device lacks are cleared in
+	 * *wanted. NULL: the vendor has none. */
 	enum sb_gpus_counting (*count)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
 	void (*close)(void);
 	/* False: the program has closed what the driver's library had open; then neither
@@ -93,26 +93,26 @@ struct sb_gpus_provider {
 /* The vendors in the order in which their GPUs are numbered. A new one is a file that
  * defines sb_gpus_<name>, and its line here. */
 #define SB_GPUS_VENDORS(vendor) vendor(nvml) vendor(amd)
-#define SB_GPUS_DECLARE_(name) extern const struct sb_gpus_provider sb_gpus_##name;
+#define SB_GPUS_DECLARE_(name) extern const struct sb_gpus_vendor sb_gpus_##name;
 SB_GPUS_VENDORS(SB_GPUS_DECLARE_)
 
-/* Reasons why a GPU runs slower than it could, in words: "power cap, thermal".
- * Idle and user-set clocks are not among them. */
+/* The bits of reasons why a GPU runs slower than it could; idle and user-set clocks are not among them. */
 uint64_t sb_gpus_throttle_mask(void);
+/* These in words: "power cap, thermal". */
 void sb_gpus_throttle_words(uint64_t bits, char *out, int size);
 
-/* Every vendor's environment, and which rank this is. */
+/* Reads every vendor's environment, and which rank this is. */
 void sb_gpus_read_environment(void);
 
-/* Which of the machine's ranks this is, where the environment does not say it. */
+/* Says which of the machine's ranks this is, where the environment does not. */
 void sb_gpus_set_local_rank(int local_rank);
 
-bool sb_gpus_wanted(const struct sb_settings *settings);
-void sb_gpus_start(const struct sb_settings *settings);
+bool sb_gpus_wanted(const struct sb_settings *settings); /* false: the settings switch all of it off */
+void sb_gpus_start(const struct sb_settings *settings); /* the thread */
 /* Waits a moment for the thread; one that hangs in the driver is left behind.
  * No thread may be in sb_gpus_watch(). */
 void sb_gpus_stop(void);
-void sb_gpus_forked(void);
+void sb_gpus_forked(void); /* in a forked child: the thread is the parent's */
 /* Says once that the driver does not answer, when that is so. */
 void sb_gpus_watch(uint64_t mono_ns);
 

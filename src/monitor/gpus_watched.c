@@ -161,7 +161,7 @@ void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 
 	for (int i = 0; i < SB_GPUS_COLUMNS; i++)
 		values[i] = NAN;
-	state = w->provider->read(&w->device, &w->wanted, values);
+	state = w->vendor->read(&w->device, &w->wanted, values);
 	if (atomic_load(&plan->abandoned))
 		return;
 	if (state == SB_GPUS_GONE) {
@@ -232,7 +232,7 @@ void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 		return;
 	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
 		values[c] = NAN;
-	counting = w->provider->count(&w->device, &w->counted, values);
+	counting = w->vendor->count(&w->device, &w->counted, values);
 	if (atomic_load(&plan->abandoned))
 		return;
 	cost_ns = sb_mono_ns() - begin_ns;

@@ -16,12 +16,12 @@ struct sb_gpus_plan {
 	uint32_t point_limit;
 	uint32_t counters; /* wanted; 0: off */
 	uint64_t counters_interval_ns;
-	bool counters_said; /* that a GPU has none */
+	bool counters_said; /* it was reported that a GPU has none */
 	atomic_bool abandoned; /* the thread was left behind: record nothing more */
 };
 
 struct sb_gpus_watched {
-	const struct sb_gpus_provider *provider;
+	const struct sb_gpus_vendor *vendor;
 	struct sb_gpus_device device;
 	struct sb_samples series;
 	uint32_t wanted;
@@ -44,7 +44,7 @@ struct sb_gpus_watched {
 void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const char *value);
 /* Reads the device and records a sample. */
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
-/* Reads its counters where their time has come. */
+/* Reads its counters and records them, when that is due. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
 /* How long after the begin of a reading the next one may come: what takes longer waits longer. */
 uint64_t sb_gpus_count_wait_ns(

@@ -19,7 +19,7 @@
 struct sb_monitor_options {
 	const struct sb_settings *settings;
 	pid_t root; /* 0: this process */
-	bool outside; /* root itself is not of the tree */
+	bool outside; /* root itself is not watched, only what is below it */
 	const char *label; /* in the live display; NULL: the run's folder name */
 	int display_fd; /* of the live display; usually 2 */
 	bool no_display; /* whatever the settings say */
@@ -29,11 +29,11 @@ struct sb_monitor_options {
 	void *stage_of;
 };
 
-/* One at a time. What cannot be sampled is noted in the recording. */
+/* Starts the threads; one set at a time. What cannot be sampled is noted in the recording. */
 void sb_monitor_start(const struct sb_monitor_options *options);
-void sb_monitor_stop(void);
-/* The live display every interval_s from now on, under this label; 0: no longer. Noticed at once. Once it could not be
- * written it stays off. From any thread, between start and stop. */
+void sb_monitor_stop(void); /* takes the last samples and ends the threads */
+/* Shows the live display every interval_s from now on, under this label; 0: no longer. After a failed write it
+ * stays off. From any thread, between start and stop. */
 void sb_monitor_show(double interval_s, const char *label);
 
 extern const struct sb_module sb_monitor_module;

@@ -445,7 +445,7 @@ static enum sb_gpus_counting count_nvml(struct sb_gpus_device *d, uint32_t *want
 		&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], &nvml.api, d->handle, wanted, values);
 }
 
-const struct sb_gpus_provider sb_gpus_nvml = { .name = "NVML",
+const struct sb_gpus_vendor sb_gpus_nvml = { .name = "NVML",
 	.environment = read_environment,
 	.load = load,
 	.open = open_nvml,

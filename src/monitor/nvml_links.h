@@ -22,7 +22,7 @@ uint32_t sb_nvml_links_ask(struct nvml_field fields[SB_NVML_LINK_FIELDS]);
  * count are removed from wanted. */
 void sb_nvml_links_note(
 	struct sb_nvml_links *links, const struct nvml_field *fields, uint32_t *wanted, double elapsed_s);
-/* The rates into their columns. */
+/* Writes the rates into their columns. */
 void sb_nvml_links_put(const struct sb_nvml_links *links, double *values);
 
 #endif

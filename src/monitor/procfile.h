@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* NULL: the real ones. The strings are kept, not copied. */
+/* Moves the roots, for tests. NULL: the real ones. The strings are kept, not copied. */
 void sb_procfile_set_roots(const char *proc, const char *sys);
-const char *sb_procfile_proc(void);
-const char *sb_procfile_sys(void);
+const char *sb_procfile_proc(void); /* "/proc" */
+const char *sb_procfile_sys(void); /* "/sys" */
 
 /* A file that is read again and again: opened once, and again where the program has
  * taken the descriptor. */
@@ -22,11 +22,11 @@ struct sb_procfile {
 	bool missing;
 };
 
-/* Reads all of ROOT/name into out, NUL-terminated; the size or -1. */
+/* Reads all of /proc/name into out, NUL-terminated; returns the size or -1. */
 ssize_t sb_procfile_read_proc(struct sb_procfile *file, const char *name, char *out, size_t size);
-void sb_procfile_close(struct sb_procfile *file);
+void sb_procfile_close(struct sb_procfile *file); /* file may be zeroed */
 
-/* Once: the path is made by the format, under the root of /proc or /sys. */
+/* Read a file once; the format makes its path below /proc or /sys. The size or -1; false: not a number. */
 ssize_t sb_procfile_proc_text(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 ssize_t sb_procfile_sys_text(char *out, size_t size, const char *format, ...)

@@ -50,6 +50,7 @@ struct sb_sink {
 };
 extern const struct sb_sink sb_sink_recorder;
 void sb_samples_set_sink(const struct sb_sink *sink); /* NULL: the recorder */
+/* Says what cannot be sampled, as sb_keep_missing() does. */
 void sb_samples_missing(const char *what, const char *why, const char *how);
 
 /* Copies the columns. False when memory is out: the series then stays closed
@@ -61,7 +62,7 @@ void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *va
 /* Records what is still being merged; takes a closed series. */
 void sb_samples_close(struct sb_samples *series, uint64_t ticks);
 
-/* Nothing newer will come: what was read last is not what is now. */
+/* Forgets the newest values: nothing newer will come, and they are no longer true. */
 void sb_samples_forget_latest(struct sb_samples *series);
 /* The newest value of any open series; false: no such column, or not known. */
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value);

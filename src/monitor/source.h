@@ -26,15 +26,16 @@ struct sb_source {
 #define SB_SOURCE_DECLARE_(name) extern const struct sb_source sb_source_##name;
 SB_SOURCES(SB_SOURCE_DECLARE_)
 
-/* Is something expensive due? Its own cost (ns, of the last time) decides how
- * long to wait, so that it never takes more than a share of one core. */
+/* When something expensive is due again: the more it cost the last time, the longer it waits,
+ * so that it never takes more than a share of one core. */
 struct sb_pace {
 	uint64_t next_ns;
 	uint64_t cost_ns;
 };
-bool sb_pace_due(const struct sb_pace *pace, uint64_t mono_ns);
+bool sb_pace_due(const struct sb_pace *pace, uint64_t mono_ns); /* true: do it now */
+/* It was done and cost so much; waits at_least_ns. */
 void sb_pace_done(struct sb_pace *pace, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns);
 
-uint64_t sb_mono_ns(void);
+uint64_t sb_mono_ns(void); /* CLOCK_MONOTONIC */
 
 #endif

@@ -20,23 +20,23 @@ struct sb_tree_totals {
 	bool io_refused; /* a process that ran kept its disk bytes from us */
 };
 
-/* outside: root itself is not of the tree, only what is below it. */
+/* Begins to watch. outside: not root itself, only what is below it. */
 void sb_tree_open(pid_t root, bool outside);
-void sb_tree_close(void);
-/* Looks at the known processes and their children, and through all of /proc when
- * that is due: it is paid for by waiting longer for the next time. */
+void sb_tree_close(void); /* forgets the tree */
+/* Looks at the known processes and their children, and at all of /proc when that is due: the more it
+ * costs, the longer the next time waits. */
 void sb_tree_update(uint64_t mono_ns, bool with_io);
-void sb_tree_totals(struct sb_tree_totals *out_totals);
-/* What only single files of /proc tell, of all processes; NaN where the kernel does not. */
+void sb_tree_totals(struct sb_tree_totals *out_totals); /* as of the last update */
+/* What further files of /proc say, added up over all processes; NaN: not known. */
 struct sb_tree_details {
 	double anon_mb, file_mb, shared_mb; /* of the resident memory */
 	double pinned_mb; /* locked or pinned: never swapped out */
 	double open_file_count;
 };
-void sb_tree_details(struct sb_tree_details *out_details);
-/* Proportional set size, expensive; NaN where the kernel does not tell. */
+void sb_tree_details(struct sb_tree_details *out_details); /* reads these files now */
+/* Proportional set size, expensive; NaN: not known. */
 double sb_tree_pss_mb(void);
-bool sb_tree_contains(pid_t pid);
+bool sb_tree_contains(pid_t pid); /* as of the last update */
 /* The processes alive at the last update; returns how many were written. */
 uint32_t sb_tree_members(pid_t *out_pids, uint32_t limit);
 /* Looks at all of /proc at the next update, whatever that costs. */

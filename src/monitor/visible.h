@@ -18,11 +18,11 @@ struct sb_visible {
 	struct sb_visible_entry entries[SB_VISIBLE_MAX];
 };
 
-/* The value of the first variable that is set, out of a list that ends with NULL. */
 struct sb_visible_text {
 	bool set;
 	char text[2048];
 };
+/* The value of the first variable that is set, out of a list that ends with NULL. */
 void sb_visible_read(const char *const *variables, struct sb_visible_text *out_text);
 
 /* text is the variable's value, NULL when it is not set. As CUDA does, the list

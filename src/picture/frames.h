@@ -26,10 +26,10 @@ struct sb_picture {
  * second and third plane are smaller. */
 int sb_picture_resize(struct sb_picture *p, enum sb_picture_colour colour, uint32_t width, uint32_t height,
 	uint32_t down_x, uint32_t down_y);
-void sb_picture_done(struct sb_picture *p);
+void sb_picture_done(struct sb_picture *p); /* p may be zeroed */
 size_t sb_picture_bytes(const struct sb_picture *p); /* of all planes */
 
-/* Where the frames are. Width, height and pixel_format are for raw files, which do not say it themselves. */
+/* Where the frames are. A raw file does not say its width, height and pixel_format; other files do. */
 struct sb_picture_source {
 	const char *path;
 	int64_t width, height; /* <= 0: not given */
@@ -82,7 +82,7 @@ struct sb_frames {
 extern const struct sb_frames_format sb_frames_y4m, sb_frames_ppm, sb_frames_pgm, sb_frames_png,
 	sb_frames_npy, sb_frames_raw, sb_frames_folder, sb_frames_ffmpeg;
 
-int sb_frames_damaged(const struct sb_frames *f, const char *what);
+int sb_frames_damaged(const struct sb_frames *f, const char *what); /* sets the message; returns its code */
 uint8_t *sb_frames_scratch(struct sb_frames *f, size_t size); /* NULL: no memory, with the message set */
 
 #endif

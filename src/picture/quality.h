@@ -25,9 +25,9 @@ struct sb_quality {
 	size_t worst_count;
 };
 
-/* pictures: make those of the worst frames. STROBE_EINVAL: they are not of one size and kind. */
+/* Compares them frame by frame. pictures: makes those of the worst frames. STROBE_EINVAL: sizes or kinds differ. */
 int sb_quality_measure(const struct sb_picture_source *base, const struct sb_picture_source *now,
 	bool pictures, struct sb_quality *out_quality);
-void sb_quality_done(struct sb_quality *quality);
+void sb_quality_done(struct sb_quality *quality); /* frees the pictures */
 
 #endif

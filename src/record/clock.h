@@ -39,6 +39,7 @@ static inline uint64_t sb_clock_ticks(void)
 	return sb_clock_counter();
 }
 
+/* One moment on all clocks. */
 struct sb_anchor {
 	uint64_t ticks;
 	uint64_t mono_ns;
@@ -47,9 +48,9 @@ struct sb_anchor {
 };
 
 void sb_clock_init(void); /* cheap to repeat */
-uint64_t sb_clock_hz(void);
-void sb_clock_anchor(struct sb_anchor *out_anchor); /* best of a few tries */
-uint64_t sb_clock_ticks_of_ns(uint64_t duration_ns);
+uint64_t sb_clock_hz(void); /* ticks per second */
+void sb_clock_anchor(struct sb_anchor *out_anchor); /* reads all clocks; the best of a few tries */
+uint64_t sb_clock_ticks_of_ns(uint64_t duration_ns); /* how many ticks a duration takes */
 /* What a timed word costs at the least: one reading of the counter and one store,
  * in 1e-12 s. Takes a few microseconds; 0 with an injected clock. */
 uint32_t sb_clock_record_ps(void);

@@ -93,11 +93,6 @@ bool sb_descriptor_table_make(void)
 	return false;
 }
 
-bool sb_descriptor_table_is_own(void)
-{
-	return own_table() != 0;
-}
-
 void sb_descriptor_table_leave(void)
 {
 	pid_t self = (pid_t)syscall(SYS_gettid);

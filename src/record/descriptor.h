@@ -19,9 +19,7 @@ struct sb_descriptor {
 /* Gives the calling thread an empty table of its own. False: the system does not allow
  * it, the thread shares the program's. Only for threads that strobe made. */
 bool sb_descriptor_table_make(void);
-/* True if the calling thread has one. */
-bool sb_descriptor_table_is_own(void);
-/* The calling thread ends: its number may become a thread of the program. */
+/* Forgets the calling thread's table before the thread ends: its id may become that of a thread of the program. */
 void sb_descriptor_table_leave(void);
 
 /* open(2). False with errno set. */
@@ -42,12 +40,13 @@ void sb_descriptor_closedir(struct sb_descriptor *d, DIR *folder);
 /* Borrows a descriptor of the program; a copy if the calling thread has a table of its own. -1: not
  * possible. Give it back soon: a pipe stays open as long. */
 int sb_descriptor_borrow(int number);
-void sb_descriptor_give_back(int borrowed, int number);
+void sb_descriptor_give_back(int borrowed, int number); /* number: as it was borrowed */
 
-/* The program's standard error, as it was found when the library was loaded: whether the
- * program has since put a file of its own under the number. */
+/* Notes which file standard error is, when the library is loaded. */
 void sb_descriptor_remember_stderr(void);
-bool sb_descriptor_stderr_is_safe(int fd); /* standard error, perhaps borrowed */
+/* True if it still is that file: the program may have put one of its own under the number. fd: standard
+ * error, perhaps borrowed. */
+bool sb_descriptor_stderr_is_safe(int fd);
 /* Writes all of it and never ends the program: a pipe whose reader has gone and the limit on file sizes are
  * errors here, not signals. false with errno set. Not for signal handlers. */
 bool sb_descriptor_write(int fd, const void *bytes, size_t size);

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The default folder of a session. */
+/* The folder of a session that was given none. */
 struct sb_destination {
 	char file_name[64];
 	bool made; /* the folder */
 };
-int sb_destination_choose(void *destination);
-int sb_destination_discard(void *unused); /* the folder, if nothing was recorded in it */
+int sb_destination_choose(void *destination); /* a struct sb_destination; makes the folder where needed */
+int sb_destination_discard(void *unused); /* removes the folder if nothing was recorded in it */
 
 /* The file of a session, and whose it is. */
 struct sb_opening {
@@ -24,6 +24,6 @@ struct sb_opening {
 	uint32_t main_tid;
 	bool unmappable; /* the folder's files can be written, but not mapped */
 };
-int sb_destination_open(void *opening); /* makes and maps it, fills its header */
+int sb_destination_open(void *opening); /* a struct sb_opening: makes and maps the file, fills its header */
 
 #endif

@@ -4,8 +4,8 @@
 #ifndef SB_RECORD_FAULT_H
 #define SB_RECORD_FAULT_H
 
-void sb_fault_catch(void); /* from now on */
+void sb_fault_catch(void); /* takes the signal */
 void sb_fault_release(void); /* gives the signal back, unless the program has taken it since */
-void sb_fault_tell(void); /* counts what the open recording has lost to private memory */
+void sb_fault_tell(void); /* counts in the open recording what went to private memory and is lost */
 
 #endif

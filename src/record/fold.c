@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct sb_fold *sb_fold_new(void)
+static struct sb_fold *fold_new(void)
 {
 	struct sb_fold *f = mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -377,7 +377,7 @@ uint32_t sb_fold_oldest(struct sb_writer *w)
 
 	if (!chunk)
 		return 0;
-	if (!w->fold && !(w->fold = sb_fold_new()))
+	if (!w->fold && !(w->fold = fold_new()))
 		return 0;
 	if (!w->fold->root && !sb_digest_open(w->fold, w))
 		return 0;

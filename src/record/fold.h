@@ -1,4 +1,4 @@
-/* A writer's fold state, and the digest heap it writes into. */
+/* Folding: how a writer turns its oldest chunk into totals (digest.c keeps them), to use the chunk again. */
 #ifndef SB_RECORD_FOLD_H
 #define SB_RECORD_FOLD_H
 
@@ -58,24 +58,26 @@ struct sb_fold {
 	} index[SB_FOLD_INDEX];
 };
 
-struct sb_fold *sb_fold_new(void); /* NULL: no memory */
-
 /* ---- digest.c ---- */
-bool sb_digest_open(struct sb_fold *f, struct sb_writer *w); /* false: no chunk */
-/* Never NULL: "(other)" when the heap or the caps are full. */
+bool sb_digest_open(
+	struct sb_fold *f, struct sb_writer *w); /* begins a writer's digest; false: no chunk for it */
+/* The node of a name under a parent, made when first needed. Never NULL: "(other)" when there is no room. */
 struct sb_digest_node *sb_digest_node(struct sb_fold *f, uint32_t parent, uint32_t name, uint32_t flags);
 /* The entry of the node's histogram that holds a bucket; NULL: no room. */
 struct sb_digest_hist *sb_digest_hist(struct sb_fold *f, uint32_t node, uint32_t bucket);
+/* The key of a parent and flags in the table of children. */
 static inline uint32_t sb_fold_under(uint32_t parent, uint32_t flags)
 {
 	return parent << 2 | (flags & 3);
 }
+/* The place in that table where such a child is, if it is there. */
 static inline struct sb_fold_child *sb_fold_child_of(struct sb_fold *f, uint32_t under, uint32_t name)
 {
 	return &f->children[(under * 31 + name) & (SB_FOLD_CHILDREN - 1)];
 }
+/* Adds the value of an attribute to the node's sums. */
 void sb_digest_sum(struct sb_fold *f, uint32_t node, uint32_t key, int64_t i, double d);
-/* Writes the tallies and the open zones, then makes everything stamped with f->seq the truth. */
+/* Writes the tallies and the open zones, then makes everything stamped with f->seq valid by one store. */
 void sb_digest_commit(struct sb_fold *f);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-int sb_fork_watch(void); /* from now on this process is known by its number */
+int sb_fork_watch(void); /* notes which process this is */
 /* True if the recorder belongs to this process; in a child it is made so. False: not yet, because another
  * thread does it and takes too long, or a signal handler has interrupted this one. */
 bool sb_fork_settle(void);

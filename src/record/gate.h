@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From this state to SB_OPENING, by this thread. False: it is in another state now. */
+/* Changes the state from `from` to SB_OPENING, for this thread. False: the state is another one by now. */
 bool sb_gate_claim(uint32_t from);
-/* Leaves SB_OPENING, or any other state; wakes those who wait. */
+/* Sets the state and wakes the threads that wait for it. */
 void sb_gate_set(uint32_t state);
-/* The opening thread has written the first records of the session. */
+/* Says that the opening thread has written the first records of the session. */
 void sb_gate_done(void);
-/* Waits for that, so that a session is not closed while it is opened. */
+/* Waits until it has, so that a session is not closed while it is opened. */
 void sb_gate_wait_done(void);
-/* The state, when no other thread is opening any more. SB_OPENING: that takes too long,
- * or it is this thread itself that a signal handler has interrupted. */
+/* Waits while another thread opens a session; returns the state. SB_OPENING: it takes too long,
+ * or a signal handler interrupted the opening thread and asks. */
 uint32_t sb_gate_wait(void);
 
 #endif

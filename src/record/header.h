@@ -6,9 +6,10 @@
 #include "record/clock.h"
 #include "record/settings.h"
 
-/* h is zeros; the magic is written last, so that a file with one has a header. */
+/* Fills a header of zeros. The magic is written last: a file that has it has a whole header. */
 void sb_header_fill(struct sb_file_header *h, uint32_t chunk_bytes, const struct sb_settings *settings,
 	const char *run_dir);
+/* Writes the end of the session into it. */
 void sb_header_finish(struct sb_file_header *h, const struct sb_anchor *end, uint32_t chunk_count);
 
 #endif

@@ -10,7 +10,7 @@ struct sb_name_table;
 extern struct sb_recorder *sb_recorder_used;
 extern struct sb_name_table *sb_names_used;
 
-/* Called once per instance, when it is loaded. */
+/* Makes this instance use the process's recorder and names. Called once per instance, when it is loaded. */
 void sb_instances_join(void);
 
 #endif

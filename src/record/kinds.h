@@ -10,7 +10,7 @@
 #define SB_SITE_KIND_BIT 0x80000000u
 #define SB_SITE_KIND_SHIFT 24
 
-/* True: the settings in force leave it out. Opens an armed session: before that
+/* True if the settings leave this kind out. Opens an armed session: before that
  * the settings are not known. */
 bool sb_kind_is_off(enum strobe_kind kind);
 

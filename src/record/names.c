@@ -175,18 +175,18 @@ void sb_name_text(uint32_t id, char *out_name, size_t name_size, char *out_code,
 	snprintf(out_code, code_size, "%.*s", n ? (int)n->code_bytes : 0, n ? n->text + n->name_bytes : "");
 }
 
-bool sb_name_write(uint32_t id)
+static void name_write(uint32_t id)
 {
 	const struct name *n = atomic_load_explicit(&NAMES->entries[id], memory_order_acquire);
 	uint64_t payload[1 + (2 * NAME_MAX_BYTES) / 8 + 1] = { 0 };
 	size_t bytes;
 
 	if (!n)
-		return true;
+		return;
 	bytes = (size_t)n->name_bytes + n->code_bytes;
 	payload[0] = n->name_bytes | (uint64_t)n->code_bytes << 32;
 	memcpy(payload + 1, n->text, bytes);
-	return sb_put(SB_STREAM_KEEP, SB_NAME, id, payload, 1 + (uint32_t)((bytes + 7) / 8));
+	sb_put(SB_STREAM_KEEP, SB_NAME, id, payload, 1 + (uint32_t)((bytes + 7) / 8));
 }
 
 void sb_names_write_all(void)
@@ -194,7 +194,7 @@ void sb_names_write_all(void)
 	uint32_t count = atomic_load(&NAMES->count);
 
 	for (uint32_t id = SB_NAME_FIXED; id < count && id < SB_NAME_COUNT_MAX; id++)
-		sb_name_write(id);
+		name_write(id);
 }
 
 uint32_t sb_name_intern(const char *name, const char *code)
@@ -218,7 +218,7 @@ uint32_t sb_name_intern(const char *name, const char *code)
 		sb_names_init();
 	id = find_or_insert(name, name_bytes, code, code_bytes, &is_new);
 	if (is_new && sb_session_active())
-		sb_name_write(id);
+		name_write(id);
 	if (id == SB_NAME_OTHER && strcmp(name, "(other)"))
 		sb_lost(SB_LOST_NAMES_FULL, 1);
 	return id;

@@ -20,8 +20,8 @@ bool sb_put(
 bool sb_put_text(enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
 	uint32_t words, const char *text, size_t size);
 
-/* A duration that began at start_ticks and ends now, in the zones of the calling thread. */
 struct strobe_attr;
+/* Writes a duration that began at start_ticks and ends now, in the zones of the calling thread. */
 void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count);
 
 uint32_t sb_track_current(void); /* of the calling thread; 0: the thread itself */
@@ -32,39 +32,38 @@ uint32_t sb_name_intern(const char *name, const char *code);
 /* Counts what the program makes, for live displays. */
 void sb_made(enum sb_made what, int64_t count);
 
-/* META records. */
+/* Write a META record: one key of the session with its value. */
 void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value);
 void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value);
 void sb_keep_meta_bool(enum sb_meta_scope scope, const char *key, bool value);
 void sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value);
-/* "what" could not be recorded; shown under not_recorded. */
+/* Says what could not be recorded, why, and how to get it; the report lists it under not_recorded. */
 void sb_keep_missing(const char *what, const char *why, const char *how);
 
-/* Counts a loss that no chunk can tell. */
+/* Counts records that were lost and that no chunk's header counts. */
 void sb_lost(enum sb_lost_reason reason, uint64_t count);
 
-/* Samples: a schema names its columns once (column names end in their unit),
- * then one double per column; NaN where a value is not known. */
+/* Names the columns of a series of samples, once; the names end in their unit. Returns the schema's number. */
 uint32_t sb_schema_define(const char *source, int device, const char *const *columns,
 	uint32_t column_count); /* 0 when nothing records */
+/* Writes one sample: a double per column, NaN where the value is not known. */
 void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32_t count);
 
-/* How scarce the room for what is kept has become: 0 while half of its share is free, 1
- * below that, 2 below a quarter, and so on. Who writes again and again writes less. */
+/* How scarce the room of the KEEP stream has become: 0 while half of its share is free, 1
+ * below that, 2 below a quarter, and so on. Monitors then write less often. */
 uint32_t sb_keep_scarcity(void);
 
-/* Is a session open right now, and which (changes with every session)? */
-bool sb_session_active(void);
-uint32_t sb_session_epoch(void);
+bool sb_session_active(void); /* true: a session is open */
+uint32_t sb_session_epoch(void); /* changes with every session */
 
-/* Was this process forked off a recording one? Its parent then samples the machine. */
+/* True if this process was forked off a recording one, which samples the machine for both. */
 bool sb_session_is_forked(void);
 
-/* To be called when the session closes, whichever copy of the library closes it:
- * that one knows only its own modules. */
+/* Has f called when the session closes, whichever instance of the library closes it: an
+ * instance stops only its own modules. */
 void sb_session_on_close(void (*f)(void));
 
-/* Strobe's own threads add their CPU time here, for `recording.overhead`. */
+/* Adds CPU time of one of strobe's own threads, for `recording.overhead`. */
 void sb_session_add_own_cpu(uint64_t ns);
 
 #endif

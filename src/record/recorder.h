@@ -1,7 +1,7 @@
 /*
  * The recorder's insides: what zone.c, put.c, fold.c, extent.c, helper_thread.c and
  * session.c share. One recorder per process, however many instances of the library
- * are loaded; one writer per thread and copy.
+ * are loaded; one writer per thread and instance.
  */
 #ifndef SB_RECORD_RECORDER_H
 #define SB_RECORD_RECORDER_H
@@ -108,12 +108,12 @@ struct sb_recorder {
 	_Atomic uint32_t state;
 	_Atomic uint32_t session; /* counts sessions; odd numbers never repeat in a process */
 	uint32_t *mode_words[SB_INSTANCES_MAX]; /* strobe_mode_ of every instance */
-	_Atomic uint32_t copy_count;
+	_Atomic uint32_t instance_count; /* entries of mode_words in use */
 	_Atomic uint32_t opener; /* the thread that opens, in SB_OPENING */
 	_Atomic bool opening_hangs; /* threads no longer wait for it */
 	_Atomic uint32_t *_Atomic canary; /* see fork.c */
-	_Atomic bool unwiped; /* the system does not wipe pages in children */
-	_Atomic uint32_t settler; /* the thread that starts afresh after a fork */
+	_Atomic bool unwiped; /* this system cannot wipe pages in children */
+	_Atomic uint32_t settler; /* after a fork: the thread that makes the recorder the child's own */
 	_Atomic uint64_t lost_early[SB_LOST_REASONS]; /* before there was a header to count in */
 	pthread_mutex_t control; /* start and stop, never taken by recording calls */
 	struct sb_extent extent; /* for those who have entered, see sb_writer_enter() */
@@ -147,7 +147,7 @@ struct sb_recorder {
 	char stage_log_path[256]; /* "": standard error */
 	_Atomic(void (*)(void)) step_hook, step_counting_hook;
 	_Atomic(void (*)(void)) closing[SB_INSTANCES_MAX]; /* see sb_session_on_close() */
-	_Atomic(const struct sb_watcher *) watcher; /* see record/watch.h */
+	_Atomic(const struct sb_watcher *) watcher; /* see record/watcher.h */
 };
 
 /* One for all instances of the library in the process. */
@@ -156,7 +156,7 @@ struct sb_recorder {
 /* The calling thread's writer, attached to the open session; opens an armed
  * session. NULL: nothing records. */
 struct sb_writer *sb_writer_here(void);
-/* The same without attaching: never NULL, but perhaps of no session. */
+/* The calling thread's writer without attaching it: never NULL, but perhaps of no session. */
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
 
 /* ---- extent.c ---- */
@@ -166,12 +166,12 @@ int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64
 	uint64_t run_most_bytes, bool small);
 void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
 bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread that does it */
-/* What was asked for and is not there yet: for the thread that may touch the file. */
+/* True if a writer needs more chunks than are ready. For the thread that may touch the file. */
 bool sb_extent_is_asked(const struct sb_extent *x);
 /* index + 1, or 0. first: a writer's first chunk of the stream. */
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_stream stream, bool first);
 uint32_t sb_extent_keep_share(const struct sb_extent *x); /* chunks that the KEEP stream may take */
-struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
+struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk); /* chunk: index + 1 */
 static inline struct sb_file_header *sb_header(void)
 {
 	return atomic_load_explicit(&REC->header, memory_order_acquire);
@@ -186,13 +186,15 @@ static inline void sb_writer_leave(struct sb_writer *w)
 {
 	atomic_store_explicit(&w->busy, false, memory_order_release);
 }
-/* After the state has left SB_OPEN: until no thread is inside any more. */
+/* Waits until no thread is between enter and leave. After the state has left SB_OPEN. */
 void sb_writers_quiesce(void);
+/* Writes the chunk's header and makes it the position's. ticks: what its words count from. */
 void sb_writer_open_chunk(
 	struct sb_writer *w, struct sb_position *p, enum sb_stream stream, uint32_t chunk, uint64_t ticks);
 /* Makes room for `words` words in the HOT stream at this time; writes REBASE where
  * needed. False: counted as lost. Between enter and leave. */
 bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks);
+/* Sends every writer to the slow path at its next event: it has to look at the state again. */
 void sb_writers_poison(void);
 
 /* ---- fold.c: the owner folds its oldest HOT chunk and gets it back ---- */
@@ -203,17 +205,16 @@ void sb_fold_forget(struct sb_fold *f); /* the writer begins a new file */
 void sb_lost_early_tell(void); /* what was lost while the session opened, into its header */
 
 /* ---- names.c ---- */
-void sb_names_init(void);
-void sb_names_write_all(void);
-bool sb_name_write(uint32_t id);
-/* "" where there is none; cut to what fits */
+void sb_names_init(void); /* gives the fixed names their ids; cheap to repeat */
+void sb_names_write_all(void); /* into the session that was just opened */
+/* The text and the code of a name: "" where there is none, cut to what fits. */
 void sb_name_text(uint32_t id, char *out_name, size_t name_size, char *out_code, size_t code_size);
 
 /* ---- helper_thread.c: the helper thread ---- */
 void sb_helper_start(void); /* once; where no thread can be had, errands run where they are asked */
-void sb_helper_stop(void);
-void sb_helper_beat(bool on); /* from now on; nothing is under way when it returns */
-void sb_helper_wake(void);
+void sb_helper_stop(void); /* returns when the thread has ended */
+void sb_helper_beat(bool on); /* whether it grows the file from now on; returns when nothing is under way */
+void sb_helper_wake(void); /* ends its sleep */
 
 /* ---- errand.c ---- */
 void sb_errand_serve(void); /* does what is asked, on the helper thread */
@@ -222,6 +223,5 @@ void sb_errand_forget(void); /* in a forked child */
 /* ---- session.c ---- */
 void sb_session_open_armed(void); /* the first event of an armed process */
 void sb_session_forked(void); /* forgets the parent's session and arms the child; see fork.c */
-void sb_mode_set(uint32_t mode);
 
 #endif

@@ -13,7 +13,7 @@
  * thread that may touch files. */
 size_t sb_run_bytes_claim(
 	uint64_t most_bytes, size_t own_bytes, size_t step, void (*reserve)(void *, size_t), void *own);
-/* Tells `strobe run` that this process has no recording. */
+/* Leaves a line for `strobe run`: this process has no recording because the run has no room. */
 void sb_run_bytes_refused(const char *run_dir);
 
 #define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */

@@ -54,9 +54,9 @@ const char *strobe_run_dir(void)
 	return REC->run_dir;
 }
 
-void sb_mode_set(uint32_t mode)
+static void mode_set(uint32_t mode)
 {
-	uint32_t count = atomic_load(&REC->copy_count);
+	uint32_t count = atomic_load(&REC->instance_count);
 
 	for (uint32_t i = 0; i < count && i < SB_INSTANCES_MAX; i++)
 		if (REC->mode_words[i])
@@ -144,7 +144,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 	sb_helper_beat(true); /* first: writers need room */
 	sb_gate_set(SB_OPEN);
 	sb_lost_early_tell();
-	sb_mode_set(1);
+	mode_set(1);
 	sb_names_write_all();
 	sb_tags_write(settings);
 	start_modules();
@@ -159,7 +159,7 @@ static void give_up_opening(uint32_t state)
 {
 	sb_helper_stop();
 	if (state == SB_IDLE)
-		sb_mode_set(0);
+		mode_set(0);
 	sb_gate_set(state);
 	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
 		atomic_store(&REC->lost_early[i], 0);
@@ -381,7 +381,7 @@ int sb_session_close(void)
 	sb_clock_anchor(&end); /* waiting from here on does not count as the program's time */
 	stop_modules();
 	sb_fault_tell();
-	sb_mode_set(0);
+	mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
@@ -450,7 +450,7 @@ __attribute__((constructor)) static void library_loaded(void)
 	sb_descriptor_remember_stderr();
 	stay_loaded();
 	sb_instances_join();
-	slot = atomic_fetch_add(&REC->copy_count, 1);
+	slot = atomic_fetch_add(&REC->instance_count, 1);
 	sb_clock_init();
 	sb_names_init();
 	if (slot < SB_INSTANCES_MAX)
@@ -458,7 +458,7 @@ __attribute__((constructor)) static void library_loaded(void)
 	if (atomic_load(&REC->state) == SB_OPEN || atomic_load(&REC->state) == SB_ARMED)
 		__atomic_store_n(&strobe_mode_, 1, __ATOMIC_RELAXED);
 	else if (enabled_by_environment() && atomic_compare_exchange_strong(&REC->state, &idle, SB_ARMED))
-		sb_mode_set(1);
+		mode_set(1);
 }
 
 __attribute__((destructor)) static void process_ends(void)

@@ -86,8 +86,7 @@ const struct sb_setting sb_setting_table[] = {
 	{ 0 },
 };
 const size_t sb_setting_count = sizeof sb_setting_table / sizeof sb_setting_table[0] - 1;
-_Static_assert(
-	sizeof sb_setting_table / sizeof sb_setting_table[0] <= SB_SETTING_COUNT_MAX, "grow the origins");
+_Static_assert(sizeof sb_setting_table / sizeof sb_setting_table[0] <= SB_SETTINGS_MAX, "grow the origins");
 
 const struct sb_setting *sb_setting_find(const char *key)
 {

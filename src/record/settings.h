@@ -1,4 +1,4 @@
-/* The effective configuration of a recording: PRODUCT's `profiling:` keys.
+/* The effective configuration of a recording: the keys of `profiling:` (docs/config.md).
  * Flags beat environment beats file beats preset beats default. */
 #ifndef SB_RECORD_SETTINGS_H
 #define SB_RECORD_SETTINGS_H
@@ -96,12 +96,12 @@ struct sb_setting {
 	const char *help;
 };
 
-enum { SB_SETTING_COUNT_MAX = 48 };
+enum { SB_SETTINGS_MAX = 48 };
 extern const struct sb_setting sb_setting_table[]; /* ends with a NULL key */
 extern const size_t sb_setting_count;
 
-const struct sb_setting *sb_setting_find(const char *key);
-/* true, yes, on, 1 and false, no, off, 0; a text may be neither. */
+const struct sb_setting *sb_setting_find(const char *key); /* NULL: there is no such key */
+/* True for "true", "yes", "on", "1"; for "false", "no", "off", "0". A text may be neither. */
 bool sb_setting_is_true(const char *text);
 bool sb_setting_is_false(const char *text);
 /* The known key nearest to what was typed; NULL when none is near. */
@@ -121,14 +121,14 @@ enum sb_setting_source {
 	SB_FROM_FLAG
 };
 struct sb_settings_origin {
-	uint8_t source[SB_SETTING_COUNT_MAX];
-	int line[SB_SETTING_COUNT_MAX]; /* of the file, from 1 */
+	uint8_t source[SB_SETTINGS_MAX];
+	int line[SB_SETTINGS_MAX]; /* of the file, from 1 */
 	char preset[24];
 	char file[512];
 };
 
 /* ---- values --------------------------------------------------------------- */
-void sb_settings_default(struct sb_settings *s);
+void sb_settings_default(struct sb_settings *s); /* sets every value to its fallback */
 
 /* Sets one value from text; the message names the key, what it wants and what it
  * got. TAGS and STAGES replace the list: "k=v;k2=v2", "mod:f=4c VAE encode;…". */
@@ -142,13 +142,15 @@ void sb_setting_tag_text(const struct sb_setting_tag *tag, struct sb_buf *out);
 void sb_setting_stage_text(const struct sb_setting_stage *stage, struct sb_buf *out);
 /* A tag with the same key is replaced. A program's own value may be of any length. */
 int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
+/* Adds the limit of a rule, or replaces it. */
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);
 /* The names that thresholds may have; the tool sets them. Before that any name is accepted. */
 void sb_settings_provide_thresholds(const char *const *names, size_t count);
 /* The text from which sb_settings_set() makes the same value. */
 void sb_settings_text(const struct sb_settings *s, const struct sb_setting *setting, struct sb_buf *out);
-/* 0 where there is a preset of that name; the message has the nearest. */
+/* Fails where there is no preset of that name; the message has the nearest. */
 int sb_settings_check_preset(const char *preset);
+/* Sets what the preset sets; origin says so from then on. */
 int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct sb_settings_origin *origin);
 
 /* Everything but the command line: opts (may be NULL), environment, file,

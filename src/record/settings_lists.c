@@ -357,7 +357,7 @@ const char *sb_setting_nearest_of(const char *typed, const char *const *names, s
 
 const char *sb_setting_nearest(const char *typed)
 {
-	const char *keys[SB_SETTING_COUNT_MAX];
+	const char *keys[SB_SETTINGS_MAX];
 
 	for (size_t i = 0; i < sb_setting_count; i++)
 		keys[i] = sb_setting_table[i].key;

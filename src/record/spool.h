@@ -19,15 +19,15 @@ int sb_spool_open(
 /* How large the user's own recording is that a pointer names; 0: none, or on another
  * machine. */
 uint64_t sb_spool_bytes(int folder, const char *pointer);
-/* Moves a finished spool home. On failure it stays where it is. known may be an
- * unknown folder. */
+/* Moves a finished recording from its spool to run_dir. On failure it stays where it is. known: run_dir
+ * as it was made; may be zeroed. */
 int sb_spool_move(
 	const char *spool_path, const char *run_dir, const struct sb_folder *known, const char *file_name);
 /* The same for a signal handler: allocates nothing; false with errno set. */
 bool sb_spool_rescue(
 	const char *spool_path, const char *run_dir, const struct sb_folder *known, const char *file_name);
-/* Moves a spool that a killed process left behind: spool is a descriptor from
- * sb_spool_follow(), and is closed. */
+/* Moves a recording that a killed process left in its spool. spool: a descriptor from
+ * sb_spool_follow(); it is closed. */
 bool sb_spool_bring_home(int spool, const char *spool_path, int folder, const char *file_name);
 
 #endif

@@ -10,13 +10,14 @@
 
 struct sb_stage_log;
 
-/* As the setting says; before the session's first word. */
+/* Switches it on or off as the setting says. Before the session's first word. */
 void sb_stage_log_open(const char *setting);
-/* In force in this process? */
+/* True if it is on in this process. */
 bool sb_stage_log_on(void);
 
-/* The calling thread's zones: *log is made when it is first needed. Only while it is on. */
+/* Takes an event of the calling thread, whose *log is made when first needed. Only while it is on. */
 void sb_stage_log_event(struct sb_stage_log **log, enum sb_kind kind, uint32_t id, uint64_t ticks);
+/* Takes a number that the innermost zone has. */
 void sb_stage_log_attr(struct sb_stage_log *log, uint32_t key, int64_t value);
 
 #endif

@@ -1,4 +1,4 @@
-/* What describes a session. */
+/* Tags and settings of a session, as records. */
 #ifndef SB_RECORD_TAGS_H
 #define SB_RECORD_TAGS_H
 

@@ -1,4 +1,4 @@
-/* How long a GPU trace lasts, in the words of the setting gpu_trace. */
+/* How long a GPU trace or the sampling of counters lasts: the settings gpu_trace and gpu_counters, parsed. */
 #ifndef SB_RECORD_TRACE_SPEC_H
 #define SB_RECORD_TRACE_SPEC_H
 

@@ -7,7 +7,7 @@
 #include "record/put.h"
 #include "record/recorder.h"
 #include "record/step.h"
-#include "record/watch.h"
+#include "record/watcher.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,7 +123,7 @@ void strobe_step_record(const char *name, const struct strobe_step *step, uint64
 	if (!STROBE_ON_())
 		return;
 	sb_step_passes(); /* the next one begins where this one ended */
-	sb_watch_step_over(duration_ns, step ? step->block_size : 0);
+	sb_watcher_step_over(duration_ns, step ? step->block_size : 0);
 	if (sb_kind_is_off(STROBE_KIND_STEP))
 		return;
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_STEP);

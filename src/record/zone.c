@@ -7,7 +7,7 @@
 #include "record/recorder.h"
 #include "record/stage_log.h"
 #include "record/step.h"
-#include "record/watch.h"
+#include "record/watcher.h"
 
 #include <string.h>
 
@@ -205,7 +205,7 @@ static const struct sb_watcher *watcher(void)
 	return atomic_load_explicit(&REC->watcher, memory_order_acquire);
 }
 
-void sb_watch_fact(uint32_t name, int64_t value)
+void sb_watcher_fact(uint32_t name, int64_t value)
 {
 	const struct sb_watcher *w = watcher();
 
@@ -213,7 +213,7 @@ void sb_watch_fact(uint32_t name, int64_t value)
 		w->fact(name, value);
 }
 
-void sb_watch_end(enum strobe_role role)
+void sb_watcher_end(enum strobe_role role)
 {
 	const struct sb_watcher *w = watcher();
 
@@ -221,7 +221,7 @@ void sb_watch_end(enum strobe_role role)
 		w->end(role);
 }
 
-void sb_watch_step_over(uint64_t duration_ns, int64_t block_size)
+void sb_watcher_step_over(uint64_t duration_ns, int64_t block_size)
 {
 	const struct sb_watcher *w = watcher();
 
@@ -237,7 +237,7 @@ int strobe_roles_watched(void)
 void strobe_role_end(enum strobe_role role)
 {
 	if (STROBE_ON_())
-		sb_watch_end(role);
+		sb_watcher_end(role);
 }
 
 /* For live displays. A block's size follows its role. */
@@ -269,7 +269,7 @@ static void note_fact(uint32_t name, int64_t value)
 		count_role((enum strobe_role)value);
 	else if (name == SB_NAME_BLOCK_SIZE)
 		count_block_frames(value);
-	sb_watch_fact(name, value);
+	sb_watcher_fact(name, value);
 }
 
 /* The only place where roles are set: every way to set "strobe.role" ends here. */

@@ -45,8 +45,6 @@ bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
 /* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. */
 bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t *out_rank);
 
-/* A run's folder whose recordings are of several ranks, as a launcher leaves it: on one machine, or on each node of a job. */
-bool sb_job_is_node(const char *path);
 /* JOB/rank_3 of a job whose rank_<N> are such folders: true, with where that rank lies (JOB/rank_1/rank_3). The node's
  * own folder is JOB/rank_1/. then. The same for FOLDER/rank_3 where the job has no folder (nodes.h). */
 bool sb_job_rank_in_node(const char *path, char *out_path, size_t size);

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool sb_job_is_node(const char *path)
+/* A run's folder whose recordings are of several ranks, as a launcher leaves it: on one machine, or on each node of a job. */
+static bool is_node(const char *path)
 {
 	struct sb_member *all = NULL;
 	size_t count = 0;
@@ -104,7 +105,7 @@ bool sb_job_rank_in_node(const char *path, char *out_path, size_t size)
 	sb_catalogue_kind(folder, &ranks);
 	if (!ranks && stat(path, &st))
 		return find_beside(folder, name, out_path, size);
-	if (!ranks || (!stat(path, &st) && !sb_job_is_node(path)))
+	if (!ranks || (!stat(path, &st) && !is_node(path)))
 		return false;
 	return find_in_nodes(folder, name, out_path, size);
 }

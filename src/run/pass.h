@@ -114,8 +114,6 @@ void sb_stack_close_all(struct sb_engine *e, struct sb_stack *s, int64_t t_ns);
 /* A complete duration; one without an id was measured and belongs to the zone around it. */
 void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *zone, bool measured);
 void sb_stack_free(struct sb_stack *s);
-/* Counts and hands out a zone; false: it lies outside the cut. */
-bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
 
 /* ---- attrs.c ---- */
 /* Text of a record, NUL-terminated, at an offset of the scratch. */

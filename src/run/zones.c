@@ -125,7 +125,8 @@ SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 	return true;
 }
 
-bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
+/* Counts and hands out a zone; false: it lies outside the cut. */
+static bool zone_give(struct sb_engine *e, struct sb_zone *z)
 {
 	return give(e, z);
 }
@@ -354,6 +355,6 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 	z->process = e->process;
 	z->flags |= SB_ZONE_SPAN | (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
 		    (sb_stack_is_warming(s, depth) ? SB_ZONE_WARMING : 0);
-	if (sb_zone_give(e, z) && measured)
+	if (zone_give(e, z) && measured)
 		claim_in_parent(e, s, depth, z->begin_ns, z->end_ns);
 }

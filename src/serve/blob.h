@@ -1,5 +1,4 @@
-/* Bytes that many answers share: made once, never changed, gone with the last
- * one that holds them. */
+/* Bytes that many answers share: made once, never changed, freed by their last holder. */
 #ifndef SB_SERVE_BLOB_H
 #define SB_SERVE_BLOB_H
 
@@ -11,7 +10,7 @@ struct sb_blob {
 	char *data;
 	size_t size;
 	unsigned holders;
-	size_t *held_bytes; /* of all blobs alive, its owner's */
+	size_t *held_bytes; /* the owner's count of the bytes of all its blobs */
 };
 
 /* Takes the buffer's memory, also when it fails. NULL: no memory, or the buffer had failed. */

@@ -1,7 +1,7 @@
-/* HTTP connections within limits: so many at once, so long for a head, so long
- * without reading the answer, so many bytes waiting in all. Where a limit is
- * reached the connection that has held its place longest without use gives way,
- * so that many slow ones never keep the next one out. */
+/* HTTP connections within limits: how many at once, how long for a head, how long
+ * without reading the answer, how many bytes may wait in all. Where a limit is
+ * reached the connection that has been idle longest is closed, so that slow clients
+ * never keep the next one out. */
 #ifndef SB_SERVE_CONNECTION_H
 #define SB_SERVE_CONNECTION_H
 
@@ -36,15 +36,16 @@ struct sb_connection {
 	enum sb_connection_state state;
 	double due_s; /* when its time is up; 0: never */
 	double since_s; /* in this state */
-	bool trusted; /* has asked for something it may see */
-	bool peer_asked, peer_is_owner; /* kept by the server */
+	bool trusted; /* a request of it was allowed */
+	bool peer_asked,
+		peer_is_owner; /* the server's: whether it looked up the peer's user, and whether that is its own */
 	struct sb_request request; /* texts are valid until the answer */
 	char *head;
 	struct sockaddr_storage peer;
 	uint64_t ended_count; /* requests answered */
 };
 
-/* Calls back; both must be set. */
+/* What the connections call; all must be set. */
 struct sb_connection_calls {
 	void *self;
 	/* A request is complete: answer it now or later. */
@@ -71,22 +72,25 @@ void sb_connections_done(struct sb_connections *all); /* closes every one */
 void sb_connections_add(struct sb_connections *all, int fd, const struct sockaddr *peer, socklen_t size);
 /* Closes what is overdue. Call it every second. */
 void sb_connections_sweep(struct sb_connections *all);
-/* Closes the one that is least missed, with 503 if no answer has begun; false: none can be spared. */
+/* Closes one connection: one that asks for nothing (with 503), else a slow reader; of these the one that has waited
+ * longest. False: all are in use. */
 bool sb_connections_spare(struct sb_connections *all);
 /* Closes slow readers until so many bytes more can be held. */
 void sb_connections_make_room(struct sb_connections *all, size_t bytes);
 
-int sb_connection_fd(const struct sb_connection *c);
-/* headers: further lines, each with its CRLF; "" or NULL: none. HEAD gets no body. */
+int sb_connection_fd(const struct sb_connection *c); /* its socket */
+/* Sends an answer. headers: further lines, each with its CRLF; "" or NULL: none. HEAD gets no body. */
 void sb_connection_reply(struct sb_connection *c, int code, const char *type, const char *headers,
 	const void *body, size_t size);
+/* Sends 200 with a body that others may share. */
 void sb_connection_reply_blob(struct sb_connection *c, const char *type, struct sb_blob *body);
+/* Sends an error with its message as plain text. */
 void sb_connection_problem(struct sb_connection *c, int code, const char *message);
-/* Its answer is being made: no limit of time until then. */
+/* Says that its answer is being made: no limit of time until then. */
 void sb_connection_wait(struct sb_connection *c);
 /* Sends the headers of an event stream; false: that was all (HEAD). */
 bool sb_connection_stream(struct sb_connection *c);
-/* A reader that still has to take the one before misses this one: false. */
+/* Sends one event; false: the reader has not taken the one before, and misses this one. */
 bool sb_connection_send(struct sb_connection *c, struct sb_blob *event);
 /* Sends the last event, however much is still to be taken, and closes the stream when all is sent. */
 void sb_connection_end_stream(struct sb_connection *c, struct sb_blob *last);

@@ -34,6 +34,7 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 	const char *suffix, const char *labels, double value);
 /* Appends key="value", with a comma where needed; the value is escaped. */
 void sb_exposition_label(struct sb_buf *labels, const char *key, const char *value);
+/* Writes every family: as Prometheus text, or as OpenMetrics. */
 void sb_exposition_write(const struct sb_exposition *e, bool open_metrics, struct sb_buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The live runs as /metrics tells of them: each recording is followed from one
+/* The live runs as /metrics shows them: each recording is followed from one
  * scrape to the next, so that a scrape costs what is new. */
 #ifndef SB_SERVE_FLEET_H
 #define SB_SERVE_FLEET_H

@@ -13,7 +13,7 @@ struct sb_follow_writer {
 	size_t first, at; /* the oldest that may be there still; the one being read */
 	uint32_t words_done; /* of it */
 	uint64_t base_ticks; /* of its next word */
-	bool opened; /* words_done and base are its own */
+	bool opened; /* words_done and base_ticks are of that chunk */
 	bool gap; /* a chunk was missing at the last look */
 	struct sb_tally_writer who;
 };
@@ -29,11 +29,11 @@ struct sb_follow {
 	struct sb_vec waiting; /* uint32_t: chunks that had no header yet */
 	uint32_t chunk_count; /* looked at so far */
 	uint64_t read_bytes; /* by all looks */
-	uint64_t restarts; /* a part was gone before it was read: read again */
-	bool lost_track; /* so at the next look */
+	uint64_t restarts; /* times that a part was gone before it was read, and all was read again */
+	bool lost_track; /* read from the start at the next look */
 };
 
-int sb_follow_init(struct sb_follow *f, const char *path);
+int sb_follow_init(struct sb_follow *f, const char *path); /* reads nothing yet */
 void sb_follow_done(struct sb_follow *f); /* f may be zeroed */
 /* Reads what is new. On failure the tally stays as it was. */
 int sb_follow_look(struct sb_follow *f);

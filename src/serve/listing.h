@@ -37,8 +37,8 @@ struct sb_listing {
 int sb_listing_scan(const char *target, struct sb_listing *out_listing);
 void sb_listing_done(struct sb_listing *l); /* l may be zeroed */
 const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *id); /* NULL: none */
-/* What /api/runs answers (docs/runs.schema.json): the newest SB_LISTING_SHOWN. */
 extern const struct sb_fields sb_listing_fields;
+/* Writes what /api/runs answers (docs/runs.schema.json): the newest SB_LISTING_SHOWN. */
 void sb_listing_json(struct sb_listing *l, struct sb_buf *out);
 
 #endif

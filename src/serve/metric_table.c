@@ -12,7 +12,7 @@
 #define LAST(name, type, help, source, column, factor) { name, type, help, source, column, factor, false }
 #define HIGHEST(name, type, help, source, column, factor) { name, type, help, source, column, factor, true }
 
-static const struct sb_metric table[] = {
+static const struct sb_exposed_metric table[] = {
 	OWN("strobe_stage_duration_seconds", HISTOGRAM, "Time of one call of a stage, its children included."),
 	OWN("strobe_stage_self_seconds_total", COUNTER, "Time in a stage, its children left out."),
 	OWN("strobe_stage_gpu_span_seconds_total", COUNTER, "GPU time of a stage from event to event; may hold idle time."),
@@ -101,7 +101,7 @@ static const struct sb_metric table[] = {
 };
 /* clang-format on */
 
-const struct sb_metric *sb_metrics_table(size_t *out_count)
+const struct sb_exposed_metric *sb_metrics_table(size_t *out_count)
 {
 	*out_count = sizeof table / sizeof *table;
 	return table;

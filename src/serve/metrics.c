@@ -13,10 +13,10 @@
 
 #define MIB 1048576.0
 
-const struct sb_metric *sb_metrics_named(const char *name)
+const struct sb_exposed_metric *sb_metrics_named(const char *name)
 {
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(table[i].name, name))
@@ -27,7 +27,7 @@ const struct sb_metric *sb_metrics_named(const char *name)
 void sb_metrics_put(
 	struct sb_exposition *e, const char *name, const char *suffix, const char *labels, double value)
 {
-	const struct sb_metric *m = sb_metrics_named(name);
+	const struct sb_exposed_metric *m = sb_metrics_named(name);
 
 	if (m)
 		sb_exposition_add(e, name, m->type, m->help, suffix, labels, value);
@@ -104,7 +104,7 @@ static void add_column(struct sb_exposition *e, const char *source, const char *
 	int core = core_of(source, column);
 	bool known = false;
 	size_t count;
-	const struct sb_metric *m = sb_metrics_table(&count);
+	const struct sb_exposed_metric *m = sb_metrics_table(&count);
 
 	if (core >= 0) {
 		add_core(e, labels, core, last);

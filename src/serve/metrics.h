@@ -1,20 +1,19 @@
-/* What Prometheus sees of the runs: one table of metrics, and the samples of a
- * run's tallies. */
+/* The metrics that Prometheus reads: their table, and a run's values from its tallies. */
 #ifndef SB_SERVE_METRICS_H
 #define SB_SERVE_METRICS_H
 
 #include "serve/exposition.h"
 #include "serve/tally.h"
 
-struct sb_metric {
+struct sb_exposed_metric {
 	const char *name, *type, *help;
 	/* From a monitor's sample; NULL: from elsewhere. */
 	const char *source, *column;
 	double factor; /* to base units */
-	bool highest; /* not the last sample, the highest so far */
+	bool highest; /* of all samples; else the last one */
 };
 
-const struct sb_metric *sb_metrics_table(size_t *out_count);
+const struct sb_exposed_metric *sb_metrics_table(size_t *out_count); /* all of them */
 
 /* A run, its processes together. */
 struct sb_metrics_run {
@@ -29,8 +28,9 @@ struct sb_metrics_run {
 	size_t stages_max; /* the largest by time; the rest is one stage "(other)" */
 };
 
+/* Adds every metric of a run. */
 void sb_metrics_add(struct sb_exposition *e, const struct sb_metrics_run *run);
-/* One of the server's own. */
+/* Adds a metric of the server itself. */
 void sb_metrics_add_own(struct sb_exposition *e, const char *name, double value);
 
 #endif

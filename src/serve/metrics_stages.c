@@ -104,7 +104,7 @@ static int by_total(const void *a, const void *b)
 static void put_row(struct sb_exposition *e, const struct row *row)
 {
 	static const char name[] = "strobe_stage_duration_seconds";
-	const struct sb_metric *m = sb_metrics_named(name);
+	const struct sb_exposed_metric *m = sb_metrics_named(name);
 	struct sb_family *f = sb_exposition_family(e, m->name, m->type, m->help);
 	uint64_t below = 0;
 

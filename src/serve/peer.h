@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Both ends are this machine's loopback. */
+/* True if the peer's address is this machine's loopback. */
 bool sb_peer_is_local(const struct sockaddr *peer);
 /* The user whose process holds the peer's socket, from sock_diag or /proc/net/tcp[6];
  * false: not known (another machine, a socket its process has closed). */

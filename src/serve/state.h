@@ -15,14 +15,15 @@
 #define SB_LISTENERS_MAX 128u
 #define SB_ANSWERS_MAX 32u
 
+/* Which part of an answer a connection waits for. */
 enum sb_want { SB_WANT_PAGE, SB_WANT_JSON, SB_WANT_TIMELINE, SB_WANT_METRICS, SB_WANT_EVENTS, SB_WANT_PARTS };
 
-/* Something built once for everybody who asks. */
+/* What is built once for all who ask for it. */
 struct sb_answer {
 	enum sb_worker_task_kind kind;
 	char *key;
 	char *id;
-	bool built, asked; /* asked: the worker is at it */
+	bool built, asked; /* asked: the worker builds it now */
 	double asked_s, built_s; /* when */
 	int status;
 	char message[512];
@@ -33,6 +34,7 @@ struct sb_answer {
 	struct sb_answer *next;
 };
 
+/* A connection whose answer is not built yet. */
 struct sb_waiter {
 	struct sb_connection *connection;
 	char *key;
@@ -40,6 +42,7 @@ struct sb_waiter {
 	struct sb_waiter *next;
 };
 
+/* A connection that gets the report again and again. */
 struct sb_listener {
 	struct sb_connection *connection;
 	char *id;
@@ -69,25 +72,27 @@ struct sb_server {
 };
 
 /* ---- server.c ---- */
-double sb_server_now_s(struct sb_server *s);
-/* Watches the worker's descriptor, whichever it has now. */
+double sb_server_now_s(struct sb_server *s); /* of a clock that only goes on */
+/* Watches the worker's descriptor; again after the worker was replaced. */
 void sb_server_watch_worker(struct sb_server *s);
 
 /* ---- answers.c ---- */
-/* Answers now, or as soon as it is built. No connection: for those who listen. */
+/* Answers now, or as soon as it is built. c NULL: builds it for the listeners. */
 void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_worker_task_kind kind,
 	const char *id, const char *other);
-void sb_answers_take(struct sb_server *s); /* the worker may have finished something */
-void sb_answers_forget(struct sb_server *s, const struct sb_connection *gone);
-void sb_answers_done(struct sb_server *s);
+void sb_answers_take(struct sb_server *s); /* takes what the worker has finished, and answers with it */
+void sb_answers_forget(
+	struct sb_server *s, const struct sb_connection *gone); /* waits for nothing any more */
+void sb_answers_done(struct sb_server *s); /* frees all answers and waiters */
 
 /* ---- stream.c ---- */
+/* Makes the connection a listener of the run, and sends the report as it is. */
 void sb_stream_open(struct sb_server *s, struct sb_connection *c, struct sb_answer *a);
-void sb_stream_tick(struct sb_server *s);
-void sb_stream_send(struct sb_server *s, struct sb_answer *a);
-/* Says that the run is still live, and no more. */
+void sb_stream_tick(struct sb_server *s); /* asks for new reports of the runs that have listeners */
+void sb_stream_send(struct sb_server *s, struct sb_answer *a); /* a new report, to all listeners of its run */
+/* Tells the listeners that the run is still live and its report has not changed. */
 void sb_stream_pulse(struct sb_server *s, struct sb_answer *a);
-void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone);
-void sb_stream_done(struct sb_server *s);
+void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone); /* it listens no longer */
+void sb_stream_done(struct sb_server *s); /* frees all listeners */
 
 #endif

@@ -1,6 +1,6 @@
 /* The running totals of one recording, kept up as its records come: what
- * /metrics needs, and nothing that needs the whole recording again. Which
- * records are new is follow.h's. */
+ * /metrics needs, without reading the recording again. follow.h finds the records
+ * that are new. */
 #ifndef SB_SERVE_TALLY_H
 #define SB_SERVE_TALLY_H
 
@@ -79,7 +79,7 @@ struct sb_tally {
 	bool no_memory;
 };
 
-/* Who writes hot words. */
+/* A writer of HOT records: its thread and where it is. */
 struct sb_tally_writer {
 	uint32_t tid;
 	uint32_t track;
@@ -92,22 +92,24 @@ void sb_tally_done(struct sb_tally *t); /* t may be zeroed */
 /* Sets the clock's rate from a later reading of both clocks. Before the first word. */
 void sb_tally_set_rate(struct sb_tally *t, uint64_t ticks, uint64_t mono_ns);
 
-/* Searches among very many open zones have a budget of their own from here on: a damaged
- * recording must not hold up the others. Before each part of a file. */
+/* Renews the budget of searches among very many open zones: a damaged recording must not hold up
+ * the others. Call it before each part of a file. */
 void sb_tally_refresh(struct sb_tally *t);
 
-/* A record of the KEEP or DEVICE stream. */
+/* Takes a record of the KEEP or DEVICE stream. */
 void sb_tally_keep(struct sb_tally *t, const struct sb_record *r);
-/* A record of a thread. */
+/* Takes a record of a writer's HOT stream. */
 void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_record *r);
+/* The writer's next records are of this thread and track. */
 void sb_tally_switch(struct sb_tally *t, struct sb_tally_writer *w, uint32_t tid, uint32_t track);
-/* What a writer has folded away before it was first looked at. */
+/* Takes the totals of what a writer had folded before it was first read. */
 void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_digest *d);
 
-const char *sb_tally_name(const struct sb_tally *t, uint32_t name); /* "(name 7)" is "" here */
-const char *sb_tally_stage_name(const struct sb_tally *t, const struct sb_tally_stage *s);
+const char *sb_tally_name(const struct sb_tally *t, uint32_t name); /* "": not known */
+const char *sb_tally_stage_name(
+	const struct sb_tally *t, const struct sb_tally_stage *s); /* without the path */
 const char *sb_tally_stage_code(const struct sb_tally *t, const struct sb_tally_stage *s); /* "" : none */
-/* From the best source there is; -1: not known. */
+/* How many frames were made, from the best source there is; -1: not known. */
 int64_t sb_tally_frames(const struct sb_tally *t);
 
 #endif

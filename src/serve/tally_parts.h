@@ -4,12 +4,13 @@
 
 #include "serve/tally.h"
 
+/* A duration in ns; 0: it is damaged. */
 static inline int64_t sb_tally_ns(const struct sb_tally *t, uint64_t ticks)
 {
 	return ticks >> 62 ? 0 : (int64_t)((unsigned __int128)ticks * t->scale >> 40);
 }
 
-/* frames below 0: not given. */
+/* Adds frames to a sum. Below 0: not given. */
 static inline void sb_tally_add_frames(int64_t *sum, int64_t frames)
 {
 	if (frames >= 0)
@@ -17,7 +18,9 @@ static inline void sb_tally_add_frames(int64_t *sum, int64_t frames)
 }
 
 /* ---- tally.c ---- */
+/* Adds to the frames counted or dropped, where the counter is one of these two. */
 void sb_tally_count(struct sb_tally *t, uint32_t name, int64_t delta);
+/* Adds hits, misses or evictions of a cache. */
 void sb_tally_count_cache(struct sb_tally *t, uint32_t name, uint32_t kind, uint64_t count);
 
 /* ---- tally_stages.c ---- */
@@ -30,13 +33,14 @@ static inline struct sb_tally_stage *sb_tally_stage_at(const struct sb_tally *t,
 uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name);
 /* The same where its role is not that of the stage above which has its name: not recursive, but inside it. */
 uint32_t sb_tally_stage_of_role(struct sb_tally *t, uint32_t parent, uint32_t name);
+/* A new stage; name 0: text names it. Returns its number. */
 uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text);
-/* As in run/zones.c: a damaged file may have a million zones open, and as many words that
- * look through all of them. The nearest are free, those beyond come out of a budget. */
+/* False: the search among open zones has used up its budget (sb_tally_refresh). A damaged file may have a
+ * million zones open, and as many records that search all of them. far: how many were passed; the nearest are free. */
 bool sb_tally_may_look(struct sb_tally *t, uint32_t far);
 
 /* ---- tally_zones.c ---- */
-bool sb_tally_zones_init(struct sb_tally *t);
+bool sb_tally_zones_init(struct sb_tally *t); /* false: no memory */
 void sb_tally_zones_done(struct sb_tally *t);
 
 #endif

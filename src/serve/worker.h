@@ -30,13 +30,13 @@ const char *sb_run_state_text(enum sb_run_state state); /* "live", "ended", "kil
 
 struct sb_worker_task {
 	enum sb_worker_task_kind kind;
-	char *key; /* what is asked for, to find who waits */
+	char *key; /* what is asked for; those who wait for it have the same */
 	char *target; /* the folder that is served */
 	char *id; /* REPORT: the run; DIFF: the base; else "" */
 	char *other; /* DIFF: the new one; else "" */
 	/* the answer */
 	int status; /* 200, or why not: 404, 500 */
-	char message[512]; /* then: in words */
+	char message[512]; /* why not, in words */
 	enum sb_run_state state; /* REPORT */
 	bool aggregate; /* REPORT: a job was asked for, so that the body is its aggregate */
 	struct sb_buf body; /* JSON, or the metrics' text */
@@ -57,6 +57,7 @@ struct sb_worker_options {
 	void *log_self;
 };
 
+/* Starts the process and returns at once. */
 int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **out_worker);
 void sb_worker_stop(struct sb_worker *w); /* ends the process, whatever it does; takes NULL */
 /* Readable when there is something to take; changes when the process is replaced. */
@@ -70,13 +71,14 @@ void sb_worker_step(struct sb_worker *w, double now_s);
 /* The next finished task, NULL: none. The caller frees it. */
 struct sb_worker_task *sb_worker_take(struct sb_worker *w);
 void sb_worker_task_free(struct sb_worker_task *task); /* takes NULL */
-uint64_t sb_worker_restarts(const struct sb_worker *w);
+uint64_t sb_worker_restarts(const struct sb_worker *w); /* how often it was replaced */
 
 /* ---- the worker's side ---- */
 
 struct sb_worker_link;
 /* Tells the server what is about to be read. False: a worker died of it before, do not read it. */
 bool sb_worker_reading(struct sb_worker_link *link, const char *path);
+/* Does one task: fills its answer. */
 typedef void sb_worker_do(void *self, struct sb_worker_task *task, struct sb_worker_link *link);
 /* Does tasks until the server ends. To be called first thing in a process that has SB_WORKER_FD. */
 int sb_worker_serve(sb_worker_do *work, void *self);

@@ -109,7 +109,8 @@ static void write_column(const char *key, const double *values, size_t count, in
 	sb_json_array_end(j);
 }
 
-void sb_series_write(const struct sb_series *s, const char *key, struct sb_json *j)
+/* Writes {"t_s": [...], "power_w": [...]}; nothing if the series is NULL or empty. */
+static void series_write(const struct sb_series *s, const char *key, struct sb_json *j)
 {
 	if (!s || !s->count)
 		return;
@@ -175,8 +176,8 @@ static void write_field(const struct sb_field *f, const char *object, struct sb_
 	case SB_FIELD_TIME_S: write_time(f, *(const uint64_t *)at, j); break;
 	case SB_FIELD_SECONDS: write_number(f, (double)*(const uint64_t *)at / 1e9, j); break;
 	case SB_FIELD_OBJECT: sb_fields_write(f->of, at, f->key, j); break;
-	case SB_FIELD_SERIES: sb_series_write(at, f->key, j); break;
-	case SB_FIELD_SERIES_AT: sb_series_write(*(const struct sb_series *const *)at, f->key, j); break;
+	case SB_FIELD_SERIES: series_write(at, f->key, j); break;
+	case SB_FIELD_SERIES_AT: series_write(*(const struct sb_series *const *)at, f->key, j); break;
 	default: write_many(f, object, j); break;
 	}
 }

@@ -158,9 +158,6 @@ void sb_fields_write_list(const struct sb_fields *fields, const void *first, siz
 void sb_fields_write_key(
 	const struct sb_fields *fields, const void *object, const char *key, struct sb_json *json);
 
-/* Writes {"t_s": [...], "power_w": [...]}. Writes nothing if the series is NULL or empty. */
-void sb_series_write(const struct sb_series *series, const char *key, struct sb_json *json);
-
 /* Fills a zeroed struct from the object; what is not there gets its absent value. Texts point
  * into the document, arrays come from alloc (zeroed, NULL: no memory, then they stay empty).
  * Series, texts in the struct itself, and arrays of strings and integers stay empty. */

@@ -332,13 +332,3 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 const char *const sb_verdict_names[] = { "same", "worse", "better", "uncertain", "appeared", "vanished",
 	"changed", "too_few", SB_NAMES_END };
 const char *const sb_basis_names[] = { "tolerance", "too_few", "rank_test", SB_NAMES_END };
-
-const char *sb_verdict_name(enum sb_verdict verdict)
-{
-	return sb_verdict_names[verdict];
-}
-
-const char *sb_basis_name(enum sb_basis basis)
-{
-	return sb_basis_names[basis];
-}

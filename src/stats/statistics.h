@@ -118,8 +118,6 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 /* How many repetitions on each side the rank test needs. */
 size_t sb_judge_count_needed(double alpha);
 
-const char *sb_verdict_name(enum sb_verdict verdict); /* "same", "worse"… */
-const char *sb_basis_name(enum sb_basis basis);
 extern const char *const sb_verdict_names[], *const sb_basis_names[]; /* by value */
 
 #endif

@@ -31,7 +31,7 @@ static double product(const uint8_t *power, size_t axis_count, const double *x)
 	return p;
 }
 
-double sb_surface_form_at(const struct sb_surface_form *f, size_t axis_count, const double *x)
+static double form_at(const struct sb_surface_form *f, size_t axis_count, const double *x)
 {
 	double y = f->fixed;
 
@@ -154,7 +154,7 @@ static double leave_one_out(struct sb_surface_form f, size_t axis_count,
 
 		if (!fit(&f, axis_count, points, count, i))
 			return INFINITY;
-		off = fabs(sb_surface_form_at(&f, axis_count, points[i].x) / points[i].y - 1);
+		off = fabs(form_at(&f, axis_count, points[i].x) / points[i].y - 1);
 		sum += off * off;
 		*out_worst = fmax(*out_worst, off);
 	}
@@ -315,11 +315,11 @@ static double farther(const struct sb_surface *s, const double *x, double y)
 
 double sb_surface_at(const struct sb_surface *s, const double *x, double *out_low, double *out_high)
 {
-	double y = sb_surface_form_at(&s->forms[0], s->axis_count, x), low = y, high = y;
+	double y = form_at(&s->forms[0], s->axis_count, x), low = y, high = y;
 	double off = deviations(s) * s->error_ratio * farther(s, x, y);
 
 	for (size_t i = 1; i < s->form_count; i++) {
-		double other = sb_surface_form_at(&s->forms[i], s->axis_count, x);
+		double other = form_at(&s->forms[i], s->axis_count, x);
 
 		low = fmin(low, other);
 		high = fmax(high, other);
@@ -336,5 +336,5 @@ double sb_surface_without(
 
 	if (!fit(&f, s->axis_count, points, count, left_out))
 		return NAN;
-	return sb_surface_form_at(&f, s->axis_count, points[left_out].x);
+	return form_at(&f, s->axis_count, points[left_out].x);
 }

@@ -41,7 +41,6 @@ struct sb_surface {
 int sb_surface_fit(const struct sb_surface_point *points, size_t count, size_t axis_count, unsigned repeats,
 	struct sb_surface *out_surface);
 
-double sb_surface_form_at(const struct sb_surface_form *form, size_t axis_count, const double *x);
 /* Of the first form; low and high: over all forms, and at least twice the leave-one-out error, which grows with the value and the
  * sizes beyond the largest point. */
 double sb_surface_at(const struct sb_surface *s, const double *x, double *out_low, double *out_high);

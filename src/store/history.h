@@ -47,7 +47,7 @@ struct sb_history_filter {
 /* Newest first; of ranks that were added one by one, the first of each job. */
 int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
 	struct sb_history_run **out_runs, size_t *out_count);
-void sb_history_runs_free(struct sb_history_run *runs, size_t count);
+void sb_history_runs_free(struct sb_history_run *runs, size_t count); /* takes NULL */
 
 /* spec: an id, the start of a session id, "last", "last~2", "best" (the shortest
  * of its name; name NULL: of the newest run's). */
@@ -76,17 +76,16 @@ extern const struct sb_fields sb_history_trend_fields;
 /* metric: a metric, or a stage's name or code (its total). Oldest first. */
 int sb_history_trend(struct sb_history *h, const char *metric, const struct sb_history_filter *filter,
 	struct sb_history_point **out_points, size_t *out_count);
-void sb_history_points_free(struct sb_history_point *points, size_t count);
+void sb_history_points_free(struct sb_history_point *points, size_t count); /* takes NULL */
 
-/* Forgets runs past the newest keep (of each name; 0: no limit), those that
- * started before a time (0: none), and, where asked, those whose folder is gone.
- * Folders stay. */
+/* Which runs to remove from the history. */
 struct sb_history_prune {
-	size_t keep;
-	uint64_t before_real_ns;
-	bool gone;
-	bool dry;
+	size_t keep; /* all but the newest so many of each name; 0: none for this reason */
+	uint64_t before_real_ns; /* those that started before; 0: none for this reason */
+	bool gone; /* those whose folder is gone */
+	bool dry; /* only count them */
 };
+/* Removes them and says how many; their folders stay. */
 int sb_history_prune(struct sb_history *h, const struct sb_history_prune *what, size_t *out_count);
 
 #endif

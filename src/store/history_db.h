@@ -14,13 +14,13 @@ struct sb_history {
 
 /* The message of SQLite's last error, and a code. */
 int sb_history_fail(const struct sb_history *h);
+/* Compiles a statement; the caller finalizes it. */
 int sb_history_prepare(struct sb_history *h, const char *sql, sqlite3_stmt **out_statement);
 
 /* ---- history_ranks.c ---- */
 /* The ranks of a job, in tables that older histories do not have. */
 int sb_history_add_ranks(struct sb_history *h, const struct sb_facts *f, int64_t id);
 int sb_history_read_ranks(struct sb_history *h, struct sb_facts *f, int64_t id);
-bool sb_history_has_ranks(struct sb_history *h);
 int sb_history_count_ranks(struct sb_history *h, int64_t id, int64_t *out_count);
 
 /* ---- history_sizes.c ---- */

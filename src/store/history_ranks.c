@@ -20,7 +20,7 @@ static const char tables[] =
 	" place INTEGER NOT NULL, min_s REAL, max_s REAL, min_rank INTEGER NOT NULL,"
 	" max_rank INTEGER NOT NULL, PRIMARY KEY (run, place)) WITHOUT ROWID;";
 
-bool sb_history_has_ranks(struct sb_history *h)
+static bool has_ranks(struct sb_history *h)
 {
 	return sqlite3_table_column_metadata(h->db, NULL, "ranks", "rank", NULL, NULL, NULL, NULL, NULL) ==
 	       SQLITE_OK;
@@ -143,7 +143,7 @@ int sb_history_count_ranks(struct sb_history *h, int64_t id, int64_t *out_count)
 	int err;
 
 	*out_count = 0;
-	if (!sb_history_has_ranks(h))
+	if (!has_ranks(h))
 		return 0;
 	err = sb_history_prepare(h, "SELECT count(*) FROM ranks WHERE run = ?", &s);
 	if (!err) {

@@ -157,7 +157,7 @@ static bool is_metric(const char *name, size_t size)
 {
 	static const char *const endings[] = { "", "_bucket", "_sum", "_count" };
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < (strcmp(table[i].type, "histogram") ? 1 : 4); k++) {
@@ -195,7 +195,7 @@ static void the_dashboard_draws_every_metric(void **state)
 {
 	struct sb_buf text = { 0 };
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	assert_int_equal(
 		sb_buf_read_file(&text, STROBE_SOURCE_DIR "/docs/grafana-dashboard.json", 1u << 20), 0);
@@ -209,7 +209,7 @@ static void the_docs_name_every_metric(void **state)
 {
 	struct sb_buf text = { 0 };
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	assert_int_equal(sb_buf_read_file(&text, STROBE_SOURCE_DIR "/docs/serve.md", 1u << 20), 0);
 	for (size_t i = 0; i < count; i++) {
@@ -224,7 +224,7 @@ static void the_docs_name_every_metric(void **state)
 static void counters_and_only_they_end_in_total(void **state)
 {
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		size_t size = strlen(table[i].name);

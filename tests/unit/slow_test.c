@@ -14,7 +14,7 @@
 #include "gpu/slow.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
-#include "record/watch.h"
+#include "record/watcher.h"
 
 static uint64_t clock_ticks = 1000000;
 static char moments[2048]; /* each and a ';' */
@@ -96,12 +96,12 @@ static void kernel(uint32_t name, uint64_t milliseconds)
 
 static void step(uint64_t milliseconds, uint32_t name, uint64_t gpu_milliseconds)
 {
-	sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 	pass(1);
 	if (gpu_milliseconds)
 		kernel(name, gpu_milliseconds);
 	pass(milliseconds - 1);
-	sb_watch_end(STROBE_ROLE_STEP);
+	sb_watcher_end(STROBE_ROLE_STEP);
 	pass(1);
 }
 
@@ -180,9 +180,9 @@ static void a_step_that_waits_for_earlier_work_is_not_slow(void **state)
 		gpu = gpu > r.when ? gpu : r.when;
 		r.payload[0] = gpu;
 		gpu += ms(10);
-		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 		pass(i < 8 ? 3 : 10);
-		sb_watch_end(STROBE_ROLE_STEP);
+		sb_watcher_end(STROBE_ROLE_STEP);
 		sb_held_put(&r);
 		sb_slow_look(true);
 	}
@@ -196,13 +196,13 @@ static void a_stall_of_such_a_program_is_slow(void **state)
 	for (uint32_t i = 0; i < 12; i++) {
 		struct sb_held r = { .aux = 100 + i, .words = 4 };
 
-		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 		pass(1);
 		r.when = clock_ticks;
 		r.payload[0] = clock_ticks + ms(8); /* runs into the next step */
 		r.payload[1] = ms(8);
 		pass(i == 8 ? 79 : 9);
-		sb_watch_end(STROBE_ROLE_STEP);
+		sb_watcher_end(STROBE_ROLE_STEP);
 		sb_held_put(&r);
 		sb_slow_look(true);
 	}
@@ -273,12 +273,12 @@ static void what_had_to_make_room_is_counted(void **state)
 {
 	(void)state;
 	steps(10, 10);
-	sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 	sb_slow_look(true);
 	for (uint32_t i = 0; i < SB_HELD_RECORDS + 50; i++)
 		kernel(7, 1);
 	pass(30);
-	sb_watch_end(STROBE_ROLE_STEP);
+	sb_watcher_end(STROBE_ROLE_STEP);
 	sb_slow_look(true);
 	sb_slow_stop(true);
 	assert_int_equal(moment_count, 1);
@@ -290,12 +290,12 @@ static void only_steps_of_one_kind_are_peers(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 12; i++) {
-		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
-		sb_watch_fact(SB_NAME_BLOCK_SIZE, i % 3 ? 1 : 21); /* the large ones take long */
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		sb_watcher_fact(SB_NAME_BLOCK_SIZE, i % 3 ? 1 : 21); /* the large ones take long */
 		if (i % 3 == 1)
-			sb_watch_fact(SB_NAME_CACHED, 1); /* and these hardly anything */
+			sb_watcher_fact(SB_NAME_CACHED, 1); /* and these hardly anything */
 		pass(i % 3 == 0 ? 100 : i % 3 == 1 ? 2 : 10);
-		sb_watch_end(STROBE_ROLE_STEP);
+		sb_watcher_end(STROBE_ROLE_STEP);
 	}
 	sb_slow_look(false);
 	assert_int_equal(moment_count, 0);
@@ -305,11 +305,11 @@ static void the_first_step_of_a_generation_warms_up(void **state)
 {
 	(void)state;
 	for (int g = 0; g < 6; g++) {
-		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
 		step(50, 1, 0);
 		for (int i = 0; i < 5; i++)
 			step(10, 1, 0);
-		sb_watch_end(STROBE_ROLE_GENERATION);
+		sb_watcher_end(STROBE_ROLE_GENERATION);
 		sb_slow_look(false);
 	}
 	assert_int_equal(moment_count, 0);
@@ -317,10 +317,10 @@ static void the_first_step_of_a_generation_warms_up(void **state)
 
 static void generation(uint64_t milliseconds, int64_t frames)
 {
-	sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
-	sb_watch_fact(SB_NAME_FRAMES, frames);
+	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
+	sb_watcher_fact(SB_NAME_FRAMES, frames);
 	pass(milliseconds);
-	sb_watch_end(STROBE_ROLE_GENERATION);
+	sb_watcher_end(STROBE_ROLE_GENERATION);
 	sb_slow_look(false);
 }
 
@@ -352,7 +352,7 @@ static void what_runs_is_kept_when_memory_runs_out_or_when_asked(void **state)
 {
 	(void)state;
 	steps(3, 10);
-	sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 	kernel(77, 1);
 	pass(2);
 	sb_watch_ask("out of memory");
@@ -382,10 +382,10 @@ static void a_step_inside_a_step_is_part_of_it(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 		step(i == 10 ? 12 : 2, 1, 0);
 		pass(20);
-		sb_watch_end(STROBE_ROLE_STEP);
+		sb_watcher_end(STROBE_ROLE_STEP);
 	}
 	sb_slow_look(false);
 	assert_int_equal(moment_count, 0);

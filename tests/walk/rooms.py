@@ -100,7 +100,7 @@ static void driver(char *out, int size)
 	snprintf(out, (size_t)size, "1.0");
 }
 
-const struct sb_gpus_provider sb_gpus_toy = { .name = "Toy", .open = open_toy, .read = read_toy, .close = close_toy, .driver = driver };
+const struct sb_gpus_vendor sb_gpus_toy = { .name = "Toy", .open = open_toy, .read = read_toy, .close = close_toy, .driver = driver };
 """,
         "src/monitor/gpus.h": [("vendor(nvml) vendor(amd)", " vendor(toy)", AFTER)],
     },

@@ -152,7 +152,7 @@ static bool ends_with(const char *name, size_t size, const char *end)
 	return size >= strlen(end) && !memcmp(name + size - strlen(end), end, strlen(end));
 }
 
-static const char *unit_of_metric(const struct sb_metric *m, bool counter)
+static const char *unit_of_metric(const struct sb_exposed_metric *m, bool counter)
 {
 	size_t size = strlen(m->name) - (counter ? strlen("_total") : 0);
 
@@ -163,7 +163,7 @@ static const char *unit_of_metric(const struct sb_metric *m, bool counter)
 }
 
 /* A metric on its own; of a counter its growth a second. */
-static void put_metric(struct place *p, const struct sb_metric *m)
+static void put_metric(struct place *p, const struct sb_exposed_metric *m)
 {
 	bool counter = !strcmp(m->type, "counter");
 	bool gpu = m->source && !strncmp(m->source, "gpu", 3);
@@ -181,7 +181,7 @@ static void put_metric(struct place *p, const struct sb_metric *m)
 			     { { expression, gpu ? "{{run}} GPU {{device}}" : "{{run}}" } } });
 }
 
-static bool is_drawn(const struct sb_metric *m)
+static bool is_drawn(const struct sb_exposed_metric *m)
 {
 	if (!strcmp(m->name, "strobe_run_info"))
 		return true; /* the choices of the page's head come from it */
@@ -192,7 +192,7 @@ static bool is_drawn(const struct sb_metric *m)
 	return false;
 }
 
-static size_t group_of(const struct sb_metric *m)
+static size_t group_of(const struct sb_exposed_metric *m)
 {
 	size_t g = 0;
 
@@ -206,7 +206,7 @@ static void put_group(struct place *p, size_t group)
 {
 	struct sb_json *j = &p->json;
 	size_t count;
-	const struct sb_metric *table = sb_metrics_table(&count);
+	const struct sb_exposed_metric *table = sb_metrics_table(&count);
 
 	p->y += p->row_height;
 	p->x = 0;

@@ -155,7 +155,7 @@ static int add_sum(struct sb_gpu_families *f, uint32_t path, uint32_t class, int
 int sb_gpu_families_add(
 	struct sb_gpu_families *f, uint32_t path, uint32_t name, uint32_t flags, int64_t duration_ns)
 {
-	uint32_t class;
+	uint32_t class = 0;
 	int err = sb_gpu_families_class(f, name, flags, &class);
 
 	return err ? err : add_sum(f, path, class, 1, duration_ns);

@@ -84,7 +84,8 @@ static void take_whole_run(struct sb_video *v)
 	n->track = UINT32_MAX;
 }
 
-uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns)
+/* The generation that a moment on a track belongs to. */
+static uint32_t generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns)
 {
 	const struct sb_video_generation *all = v->generations.items;
 	size_t low = 0, high = v->generations.count;
@@ -114,7 +115,7 @@ uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns
 uint32_t sb_generation_of(
 	const struct sb_video *v, uint32_t track, int64_t begin_ns, int64_t end_ns, bool measured)
 {
-	return sb_generation_at(v, track, measured ? end_ns : begin_ns);
+	return generation_at(v, track, measured ? end_ns : begin_ns);
 }
 
 static void count_frames(struct sb_video *v)
@@ -124,13 +125,13 @@ static void count_frames(struct sb_video *v)
 	struct sb_video_stage *stages = v->stages.items;
 
 	for (size_t i = 0; i < v->frames.count; i++) {
-		uint32_t g = sb_generation_at(v, UINT32_MAX, frames[i].t_ns);
+		uint32_t g = generation_at(v, UINT32_MAX, frames[i].t_ns);
 
 		if (g != SB_NO_GENERATION)
 			all[g].counted += frames[i].count;
 	}
 	for (size_t i = 0; i < v->stages.count; i++) {
-		stages[i].generation = sb_generation_at(v, stages[i].track, stages[i].begin_ns);
+		stages[i].generation = generation_at(v, stages[i].track, stages[i].begin_ns);
 		if (stages[i].generation == SB_NO_GENERATION || stages[i].work != STROBE_ROLE_VAE_DECODE ||
 			stages[i].frames < 0)
 			continue;

@@ -110,8 +110,6 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model);
 
 /* Whether any step or block lies in a generation. Sets v->outside. */
 void sb_generations_look_for_steps(struct sb_video *v);
-/* The generation a moment on a track belongs to. */
-uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns);
 /* The generation of a step or block. measured: its duration was handed in by the caller, whose stopwatch may have
  * started before the generation was marked; then its end decides. */
 uint32_t sb_generation_of(

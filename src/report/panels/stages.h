@@ -17,7 +17,5 @@ const char *sb_stage_mark(const struct sb_stages_panel *stages, const struct sb_
 /* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",
  * " (3 recursive)". Returns the columns used. */
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out);
-/* "(1320 frames, batch=4)" with a space before it, or nothing. */
-void sb_stage_remarks(const struct sb_stage *s, struct sb_buf *out);
 
 #endif

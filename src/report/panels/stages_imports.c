@@ -9,20 +9,20 @@
 #define LEAST 3 /* fewer are rows like any other */
 
 /* Nothing but imports around it and in it: children come after their parents. */
-static void mark_folded(const struct sb_stages_panel *stages, bool *folded)
+static void mark_gathered(const struct sb_stages_panel *stages, bool *gathered)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		const struct sb_stage *s = &stages->stages[i];
 
-		folded[i] = s->role == STROBE_ROLE_IMPORT && s->state == SB_STAGE_NORMAL && !s->open_count &&
-			    (s->parent < 0 || folded[s->parent]);
+		gathered[i] = s->role == STROBE_ROLE_IMPORT && s->state == SB_STAGE_NORMAL &&
+			      !s->open_count && (s->parent < 0 || gathered[s->parent]);
 	}
 	for (size_t i = stages->stage_count; i-- > 0;)
-		if (!folded[i] && stages->stages[i].parent >= 0)
-			folded[stages->stages[i].parent] = false;
+		if (!gathered[i] && stages->stages[i].parent >= 0)
+			gathered[stages->stages[i].parent] = false;
 	for (size_t i = 0; i < stages->stage_count; i++)
-		if (stages->stages[i].parent >= 0 && !folded[stages->stages[i].parent])
-			folded[i] = false;
+		if (stages->stages[i].parent >= 0 && !gathered[stages->stages[i].parent])
+			gathered[i] = false;
 }
 
 static void add(struct sb_imports *all, const struct sb_stage *s)
@@ -37,7 +37,7 @@ static void add(struct sb_imports *all, const struct sb_stage *s)
 	all->row.main_thread |= s->main_thread;
 }
 
-void sb_imports_fold(const struct sb_model *m, struct sb_imports *out)
+void sb_imports_gather(const struct sb_model *m, struct sb_imports *out)
 {
 	const struct sb_stages_panel *stages = &m->stages;
 
@@ -54,12 +54,12 @@ void sb_imports_fold(const struct sb_model *m, struct sb_imports *out)
 	};
 	if (sb_model_build_options(m)->no_groups || stages->combined || !stages->stage_count)
 		return;
-	out->folded = calloc(stages->stage_count, sizeof *out->folded);
-	if (!out->folded)
+	out->gathered = calloc(stages->stage_count, sizeof *out->gathered);
+	if (!out->gathered)
 		return;
-	mark_folded(stages, out->folded);
+	mark_gathered(stages, out->gathered);
 	for (size_t i = 0; i < stages->stage_count; i++)
-		if (out->folded[i])
+		if (out->gathered[i])
 			add(out, &stages->stages[i]);
 	if (out->count < LEAST) {
 		sb_imports_done(out);
@@ -73,12 +73,12 @@ void sb_imports_fold(const struct sb_model *m, struct sb_imports *out)
 
 void sb_imports_done(struct sb_imports *imports)
 {
-	free(imports->folded);
-	imports->folded = NULL;
+	free(imports->gathered);
+	imports->gathered = NULL;
 	imports->count = 0;
 }
 
 bool sb_imports_has(const struct sb_imports *imports, size_t stage)
 {
-	return imports->folded && imports->folded[stage];
+	return imports->gathered && imports->gathered[stage];
 }

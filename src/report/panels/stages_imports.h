@@ -7,13 +7,13 @@
 
 struct sb_imports {
 	size_t count; /* stages in the row; 0: there is none */
-	bool *folded; /* by the index of a stage; NULL: none */
+	bool *gathered; /* by the index of a stage; NULL: none */
 	struct sb_stage row; /* calls, total, self and share; the rest is not known of many */
 	char name[32];
 };
 
 /* Imports under no other stage, with nothing else inside. --no-groups keeps them apart. */
-void sb_imports_fold(const struct sb_model *model, struct sb_imports *out);
+void sb_imports_gather(const struct sb_model *model, struct sb_imports *out);
 void sb_imports_done(struct sb_imports *imports);
 bool sb_imports_has(const struct sb_imports *imports, size_t stage);
 

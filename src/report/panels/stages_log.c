@@ -29,7 +29,8 @@ static int compare_codes(const char *a, const char *b)
 	return *a ? 1 : *b ? -1 : 0;
 }
 
-void sb_stage_remarks(const struct sb_stage *s, struct sb_buf *out)
+/* "(1320 frames, batch=4)" with a space before it, or nothing. */
+static void remarks(const struct sb_stage *s, struct sb_buf *out)
 {
 	static const char *const plain[] = { "frames", "steps", "iters", "tiles", "tokens" };
 	int remarks = 0;
@@ -96,7 +97,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 	if (row->code)
 		sb_buf_printf(out, "[%s] ", row->code);
 	sb_text_name(out, row->name, 90);
-	sb_stage_remarks(row, out);
+	remarks(row, out);
 	if (row->state == SB_STAGE_SKIPPED) {
 		sb_buf_puts(out, ": SKIPPED (");
 		sb_text_name(out, row->skip_reason ? row->skip_reason : "", 200);

@@ -447,7 +447,7 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 		out->failed = true;
 		return;
 	}
-	sb_imports_fold(m, &imports);
+	sb_imports_gather(m, &imports);
 	count = take_rows(s, &imports, o->sort, rows);
 	write_table(m, o, rows, count, out);
 	write_remarks(s, o, out);

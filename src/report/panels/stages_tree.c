@@ -277,7 +277,7 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	t.width = columns > fixed + 24 + marked ? columns - fixed - marked : 24;
 	t.width = t.width > 48 ? 48 : t.width;
 	t.spare = columns > t.width + fixed ? columns - t.width - fixed : 0;
-	sb_imports_fold(m, &t.imports);
+	sb_imports_gather(m, &t.imports);
 	tree_title(&t);
 	put_rows(&t);
 	tree_end(&t);

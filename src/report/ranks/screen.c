@@ -12,7 +12,7 @@ enum { ROWS = 8 };
 
 static void put_head(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	const struct sb_extent *wall = &a->metrics[SB_METRIC_WALL];
+	const struct sb_across_ranks *wall = &a->metrics[SB_METRIC_WALL];
 	char slow[32], fast[32];
 
 	sb_buf_printf(out, "%zu ranks", a->rank_count);

@@ -92,7 +92,7 @@ static void put_value(struct sb_buf *out, const char *word, double value, const 
 
 /* "GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB" */
 static void put_extent(
-	struct sb_buf *out, const char *name, const struct sb_extent *e, double scale, const char *unit)
+	struct sb_buf *out, const char *name, const struct sb_across_ranks *e, double scale, const char *unit)
 {
 	if (!e->count)
 		return;
@@ -325,7 +325,7 @@ static void put_stages(const struct sb_aggregate *a, size_t top, struct sb_buf *
 
 static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	const struct sb_extent *e = &a->metrics[SB_METRIC_COLLECTIVE];
+	const struct sb_across_ranks *e = &a->metrics[SB_METRIC_COLLECTIVE];
 
 	if (!e->count)
 		return;

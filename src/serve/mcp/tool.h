@@ -47,6 +47,7 @@ struct sb_mcp_tool {
 extern const struct sb_mcp_tool *const sb_mcp_tools[]; /* NULL-terminated */
 
 /* ---- arguments.c ---- */
+/* Writes the JSON schema of the tool's arguments. */
 void sb_mcp_tool_schema(const struct sb_mcp_tool *tool, struct sb_json *json);
 /* STROBE_EINVAL with the message set: which argument is wrong, and what it takes. */
 int sb_mcp_call_read(
@@ -60,7 +61,7 @@ double sb_mcp_number(const struct sb_mcp_call *call, const char *name); /* NAN: 
 int sb_mcp_model(struct sb_mcp *m, const char *id, const struct sb_model **out_model);
 /* The run itself, a part of it; the caller closes it. */
 int sb_mcp_run(struct sb_mcp *m, const char *id, const struct sb_cut *cut, struct sb_run **out_run);
-/* A model that is the caller's own. */
+/* The same model as a new one, which the caller frees. */
 int sb_mcp_model_new(struct sb_mcp *m, const char *id, struct sb_model **out_model);
 
 struct sb_aggregate;
@@ -71,7 +72,7 @@ int sb_mcp_job(struct sb_mcp *m, const char *id, struct sb_aggregate **out_job);
 int sb_mcp_job_report(const struct sb_aggregate *job, struct sb_json *json);
 
 /* ---- mask.c ---- */
-/* Command lines, tag values, strings the program attached, host names and paths of the run. */
+/* Masks command lines, tag values, strings that the program attached, host names and paths of the run. */
 void sb_mcp_mask(struct sb_model *model);
 /* The last failure's words, with path replaced by id. */
 int sb_mcp_fail_as(int err, const char *path, const char *id);

@@ -1,6 +1,6 @@
 /* Symptoms, and the causes that explain them. */
-#ifndef SB_ADVISE_FOLD_H
-#define SB_ADVISE_FOLD_H
+#ifndef SB_ADVISE_SYMPTOMS_H
+#define SB_ADVISE_SYMPTOMS_H
 
 #include <stdbool.h>
 
@@ -8,9 +8,10 @@ struct sb_advisor;
 
 /* Removes each symptom that is explained by causes, and names it in their findings. A symptom that stays
  * says that no cause was found, and what to record to find it. */
-void sb_fold_symptoms(struct sb_advisor *a);
+void sb_symptoms_explain(struct sb_advisor *a);
+/* True if it says what is seen and not what causes it. */
 bool sb_rule_is_symptom(const char *id);
-/* True if it only says where the time goes. */
+/* True if it says where the time goes and not why. */
 bool sb_rule_is_direction(const char *id);
 /* True if its time is spent before the first generation. */
 bool sb_rule_is_startup(const char *id);

@@ -1,5 +1,5 @@
 /* Front-to-back reading, with a look at the first bytes and a progress call. */
-#include "exchange/source.h"
+#include "exchange/foreign.h"
 
 #include "base/error.h"
 #include "exchange/ahead.h"
@@ -17,7 +17,7 @@
 /* A smaller file is read before a thread has started. */
 #define AHEAD_LEAST_BYTES (512u * 1024)
 
-struct sb_source {
+struct sb_foreign {
 	int fd;
 	char path[1024];
 	uint64_t total_bytes, told_bytes;
@@ -34,7 +34,7 @@ struct sb_source {
 
 static ssize_t read_raw(void *self, char *to, size_t size)
 {
-	struct sb_source *s = self;
+	struct sb_foreign *s = self;
 	ssize_t n;
 
 	if (s->raw_peek && s->peeked_used < s->peeked_count) {
@@ -55,7 +55,7 @@ static ssize_t read_raw(void *self, char *to, size_t size)
 	return n;
 }
 
-static void tell_progress(struct sb_source *s)
+static void tell_progress(struct sb_foreign *s)
 {
 	uint64_t done_bytes = s->done_bytes;
 
@@ -67,12 +67,12 @@ static void tell_progress(struct sb_source *s)
 
 static ssize_t read_content(void *self, char *to, size_t size)
 {
-	struct sb_source *s = self;
+	struct sb_foreign *s = self;
 
 	return s->inflate ? sb_inflate_read(s->inflate, to, size) : read_raw(s, to, size);
 }
 
-static int fill_peek(struct sb_source *s)
+static int fill_peek(struct sb_foreign *s)
 {
 	s->peeked_count = s->peeked_used = 0;
 	while (s->peeked_count < sizeof s->peeked) {
@@ -88,7 +88,7 @@ static int fill_peek(struct sb_source *s)
 }
 
 /* The unpacker takes the raw peek in its first read; then the peek is content. */
-static int unpack(struct sb_source *s)
+static int unpack(struct sb_foreign *s)
 {
 	char first[sizeof s->peeked];
 	size_t count = 0;
@@ -117,9 +117,9 @@ static bool is_worth_reading_ahead(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_size >= AHEAD_LEAST_BYTES;
 }
 
-int sb_source_open(const char *path, struct sb_source **out_source)
+int sb_foreign_open(const char *path, struct sb_foreign **out_source)
 {
-	struct sb_source *s = calloc(1, sizeof *s);
+	struct sb_foreign *s = calloc(1, sizeof *s);
 	struct stat st;
 	int err = 0;
 
@@ -141,14 +141,14 @@ int sb_source_open(const char *path, struct sb_source **out_source)
 		s->read_ahead = is_worth_reading_ahead(&st);
 	}
 	if (err) {
-		sb_source_close(s);
+		sb_foreign_close(s);
 		return err;
 	}
 	*out_source = s;
 	return 0;
 }
 
-void sb_source_close(struct sb_source *s)
+void sb_foreign_close(struct sb_foreign *s)
 {
 	if (!s)
 		return;
@@ -159,20 +159,20 @@ void sb_source_close(struct sb_source *s)
 	free(s);
 }
 
-void sb_source_on_progress(struct sb_source *s, sb_progress_fn *progress, void *self)
+void sb_foreign_on_progress(struct sb_foreign *s, sb_progress_fn *progress, void *self)
 {
 	s->progress = progress;
 	s->progress_self = self;
 }
 
-size_t sb_source_peek(struct sb_source *s, const char **out_bytes)
+size_t sb_foreign_peek(struct sb_foreign *s, const char **out_bytes)
 {
 	*out_bytes = s->peeked + s->peeked_used;
 	return s->peeked_count - s->peeked_used;
 }
 
 /* What follows the first bytes. */
-static ssize_t read_on(struct sb_source *s, char *to, size_t size)
+static ssize_t read_on(struct sb_foreign *s, char *to, size_t size)
 {
 	ssize_t n;
 
@@ -185,9 +185,9 @@ static ssize_t read_on(struct sb_source *s, char *to, size_t size)
 	return n;
 }
 
-ssize_t sb_source_read(void *source, char *to, size_t size)
+ssize_t sb_foreign_read(void *source, char *to, size_t size)
 {
-	struct sb_source *s = source;
+	struct sb_foreign *s = source;
 	size_t left = s->peeked_count - s->peeked_used;
 
 	if (!left)
@@ -199,16 +199,11 @@ ssize_t sb_source_read(void *source, char *to, size_t size)
 	return (ssize_t)left;
 }
 
-bool sb_source_is_packed(const struct sb_source *s)
-{
-	return s->inflate != NULL;
-}
-
-int sb_source_read_all(struct sb_source *source, const char *path, size_t most_bytes, struct sb_buf *out)
+int sb_foreign_read_all(struct sb_foreign *source, const char *path, size_t most_bytes, struct sb_buf *out)
 {
 	for (;;) {
 		char *to = sb_buf_reserve(out, 65536);
-		ssize_t n = to ? sb_source_read(source, to, 65536) : -1;
+		ssize_t n = to ? sb_foreign_read(source, to, 65536) : -1;
 
 		if (!to || out->size > most_bytes)
 			return sb_fail(STROBE_ENOMEM, "'%s' is too large for a report", path);

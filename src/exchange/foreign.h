@@ -1,6 +1,6 @@
 /* A file read from front to back, unpacked on the way when it is gzip. */
-#ifndef SB_EXCHANGE_SOURCE_H
-#define SB_EXCHANGE_SOURCE_H
+#ifndef SB_EXCHANGE_FOREIGN_H
+#define SB_EXCHANGE_FOREIGN_H
 
 #include "base/buf.h"
 
@@ -11,22 +11,20 @@
 
 typedef void sb_progress_fn(void *self, uint64_t done_bytes, uint64_t total_bytes);
 
-struct sb_source;
+struct sb_foreign;
 
-int sb_source_open(const char *path, struct sb_source **out_source);
-void sb_source_close(struct sb_source *s); /* takes NULL */
+int sb_foreign_open(const char *path, struct sb_foreign **out_source);
+void sb_foreign_close(struct sb_foreign *s); /* takes NULL */
 /* Called now and then with the bytes of the file passed so far. */
-void sb_source_on_progress(struct sb_source *s, sb_progress_fn *progress, void *self);
+void sb_foreign_on_progress(struct sb_foreign *s, sb_progress_fn *progress, void *self);
 
 /* The first bytes of the content, without passing over them; at most 4096. */
-size_t sb_source_peek(struct sb_source *s, const char **out_bytes);
+size_t sb_foreign_peek(struct sb_foreign *s, const char **out_bytes);
 
 /* Bytes read, 0 at the end, -1 with the message set. Fits sb_jsonin_read_fn. */
-ssize_t sb_source_read(void *source, char *to, size_t size);
-
-bool sb_source_is_packed(const struct sb_source *s);
+ssize_t sb_foreign_read(void *source, char *to, size_t size);
 
 /* The whole of it into out; STROBE_ENOMEM where it is larger than that. */
-int sb_source_read_all(struct sb_source *source, const char *path, size_t most_bytes, struct sb_buf *out);
+int sb_foreign_read_all(struct sb_foreign *source, const char *path, size_t most_bytes, struct sb_buf *out);
 
 #endif

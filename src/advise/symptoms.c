@@ -1,6 +1,6 @@
-/* Folds symptoms (what the GPU or a stage shows) under the causes that explain them. Two tables: the
+/* Leaves out symptoms (what the GPU or a stage shows) that a cause explains, and names them in its finding. Two tables: the
  * symptoms with what to record to learn more, and the symptoms that each cause can explain. */
-#include "advise/fold.h"
+#include "advise/symptoms.h"
 
 #include "advise/rule.h"
 
@@ -26,10 +26,10 @@ static const char *const directions[] = { "stage_dominates", "layer_dominates", 
 static const char *const startup[] = { "compile_time", "model_load" };
 
 /* What happens in every step makes none of them slower than the others, and what stops Python makes no kernel short. */
-static const struct folding {
+static const struct explanation {
 	const char *cause;
 	const char *explains[EXPLAINED_MOST];
-} foldings[] = {
+} explanations[] = {
 	{ "recompiles", { IDLE, "slow_steps", "stage_dominates" } },
 	{ "graph_breaks", { "small_kernels" } },
 	{ "data_loading", { IDLE, "stage_dominates" } },
@@ -81,7 +81,7 @@ bool sb_rule_is_direction(const char *id)
 	return is_one_of(directions, sizeof directions / sizeof *directions, id);
 }
 
-static bool is_foldable(const char *id)
+static bool can_be_explained(const char *id)
 {
 	return sb_rule_is_symptom(id) || sb_rule_is_direction(id);
 }
@@ -93,17 +93,17 @@ bool sb_rule_is_startup(const char *id)
 
 static bool can_explain(const char *cause, const char *symptom)
 {
-	for (size_t i = 0; i < sizeof foldings / sizeof *foldings; i++) {
-		const struct folding *f = &foldings[i];
+	for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++) {
+		const struct explanation *e = &explanations[i];
 
-		for (size_t k = 0; strcmp(f->cause, cause) == 0 && k < EXPLAINED_MOST && f->explains[k]; k++)
-			if (strcmp(f->explains[k], symptom) == 0)
+		for (size_t k = 0; strcmp(e->cause, cause) == 0 && k < EXPLAINED_MOST && e->explains[k]; k++)
+			if (strcmp(e->explains[k], symptom) == 0)
 				return true;
 	}
 	return false;
 }
 
-/* ---- folding ------------------------------------------------------------ */
+/* ---- explaining --------------------------------------------------------- */
 
 static bool is_of_another_cache(const struct sb_advice *cause, const struct sb_advice *symptom)
 {
@@ -188,16 +188,23 @@ static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const st
 						       part < 0.0995 ? 1 : 0, 100 * part, symptom->issue);
 }
 
-/* The symptom's name is written under the cause that costs most. */
-static void fold(struct sb_advisor *a, const struct sb_advice *symptom)
+/* Of the causes that explain the symptom, the one that costs most; NULL: there is none. */
+static struct sb_advice *largest_cause(const struct sb_advisor *a, const struct sb_advice *symptom)
 {
 	struct sb_advice *all = a->found.items, *most = NULL;
 
 	for (size_t i = 0; i < a->found.count; i++)
 		if (accounts_for(a->model, &all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
 			most = &all[i];
-	if (most && !is_of_another_stage(a->model, most, symptom))
-		name_symptom(a, most, symptom);
+	return most;
+}
+
+static void name_under_cause(struct sb_advisor *a, const struct sb_advice *symptom)
+{
+	struct sb_advice *cause = largest_cause(a, symptom);
+
+	if (cause && !is_of_another_stage(a->model, cause, symptom))
+		name_symptom(a, cause, symptom);
 }
 
 /* ---- what is left ------------------------------------------------------- */
@@ -241,20 +248,9 @@ static const char *what_was_asked(const struct sb_model *model)
 					     : "neither kernels nor Python functions were recorded";
 }
 
-/* The largest cause of a part of it; NULL: there is none. */
-static const struct sb_advice *part_of(const struct sb_advisor *a, const struct sb_advice *symptom)
-{
-	const struct sb_advice *all = a->found.items, *most = NULL;
-
-	for (size_t i = 0; i < a->found.count; i++)
-		if (accounts_for(a->model, &all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
-			most = &all[i];
-	return most;
-}
-
 static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 {
-	const struct sb_advice *part = f->cause ? NULL : part_of(a, f);
+	const struct sb_advice *part = f->cause ? NULL : largest_cause(a, f);
 	double all_s = f->whole_s > 0 ? f->whole_s : f->rank_s;
 
 	if (f->cause)
@@ -281,20 +277,20 @@ static bool found(const struct sb_advisor *a, const char *id)
 }
 
 /* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. gaps: they
- * were found, and may be folded by now. */
+ * were found, and may be left out by now. */
 static bool is_repeated(const struct sb_advice *f, bool gaps)
 {
 	return gaps && (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0);
 }
 
-void sb_fold_symptoms(struct sb_advisor *a)
+void sb_symptoms_explain(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
 	bool gaps = found(a, "gpu_gaps");
 
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
-		double covered_s = is_foldable(f.id) ? explained_s(a, &f) : 0;
+		double covered_s = can_be_explained(f.id) ? explained_s(a, &f) : 0;
 		double all_s = sb_rule_is_symptom(f.id) && f.whole_s > 0 ? f.whole_s : f.rank_s;
 		bool repeated = is_repeated(&f, gaps);
 
@@ -307,6 +303,6 @@ void sb_fold_symptoms(struct sb_advisor *a)
 		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
 		a->found.count--;
 		if (!repeated)
-			fold(a, &f);
+			name_under_cause(a, &f);
 	}
 }

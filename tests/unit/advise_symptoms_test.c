@@ -1,4 +1,4 @@
-/* Symptoms are folded under the causes that account for them; those that stay say what would tell. */
+/* Symptoms are named under the causes that account for them; those that stay say what would tell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void half_idle(struct synthetic *s)
 		synthetic_kernel(s, "gemm", t, 5 * MS);
 }
 
-static void a_symptom_is_folded_under_its_cause(void **state)
+static void a_symptom_is_named_under_its_cause(void **state)
 {
 	struct synthetic s;
 	const struct sb_advice *f;
@@ -123,7 +123,7 @@ static void what_costs_the_start_comes_after_what_costs_the_generations(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_symptom_is_folded_under_its_cause),
+		cmocka_unit_test(a_symptom_is_named_under_its_cause),
 		cmocka_unit_test(a_cause_too_small_for_it_leaves_the_symptom),
 		cmocka_unit_test(short_kernels_are_no_finding_beside_explained_gaps),
 		cmocka_unit_test(a_symptom_alone_says_which_recording_would_tell),

@@ -1,16 +1,16 @@
 /* A short list: it is searched from front to back. */
-#include "gpu/moments.h"
+#include "gpu/kept_moments.h"
 
 #include <string.h>
 
-void sb_moments_add(struct sb_moments *moments, struct sb_moment moment)
+void sb_kept_moments_add(struct sb_kept_moments *moments, struct sb_kept_moment moment)
 {
-	if (moments->count == SB_MOMENTS)
+	if (moments->count == SB_KEPT_MOMENTS)
 		memmove(moments->all, moments->all + 1, --moments->count * sizeof *moments->all);
 	moments->all[moments->count++] = moment;
 }
 
-void sb_moments_forget(struct sb_moments *moments, uint64_t now_ticks)
+void sb_kept_moments_forget(struct sb_kept_moments *moments, uint64_t now_ticks)
 {
 	uint32_t left = 0;
 

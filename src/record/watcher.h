@@ -1,6 +1,6 @@
 /* Tells a watcher which steps and generations begin and end, while there is one. */
-#ifndef SB_RECORD_WATCH_H
-#define SB_RECORD_WATCH_H
+#ifndef SB_RECORD_WATCHER_H
+#define SB_RECORD_WATCHER_H
 
 #include "strobe.h"
 
@@ -20,8 +20,9 @@ struct sb_watcher {
 /* NULL: none. One at a time, in all instances of the library; it lives for good. */
 void sb_watcher_set(const struct sb_watcher *watcher);
 
-void sb_watch_fact(uint32_t name, int64_t value);
-void sb_watch_end(enum strobe_role role);
-void sb_watch_step_over(uint64_t duration_ns, int64_t block_size);
+/* Call the watcher, if there is one. */
+void sb_watcher_fact(uint32_t name, int64_t value);
+void sb_watcher_end(enum strobe_role role);
+void sb_watcher_step_over(uint64_t duration_ns, int64_t block_size);
 
 #endif
