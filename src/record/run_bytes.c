@@ -77,19 +77,20 @@ static uint64_t bound_of(uint64_t most_bytes, size_t own_bytes)
 }
 
 /* All of them could take a step at this moment, without a turn, and stay within the bound. */
-static bool is_far(struct sum sum, uint64_t bound, size_t step)
+static bool all_may_step(struct sum sum, uint64_t bound, size_t step)
 {
-	return sum.bytes + ((uint64_t)sum.files + sum.empty_files) * step <= bound / 2;
+	return sum.bytes + ((uint64_t)sum.files + sum.empty_files) * step <= bound;
 }
 
-/* The turn ends with its holder, and at the latest when the tries are used up. */
-static void wait_for_turn(const struct sb_descriptor *at)
+/* False: the tries are used up, others have their turns. A file system without locks has none. */
+static bool wait_for_turn(const struct sb_descriptor *at)
 {
 	for (int i = 0; i < TURN_TRIES && sb_descriptor_is_ours(at); i++) {
 		if (!flock(at->number, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
-			return;
+			return true;
 		nanosleep(&turn_pause, NULL);
 	}
+	return false;
 }
 
 /* The nearer the bound, the smaller the steps. */
@@ -112,17 +113,21 @@ size_t sb_run_bytes_claim(
 	struct sb_descriptor at;
 	DIR *folder = most_bytes ? sb_descriptor_opendir(&at, REC->run_dir) : NULL;
 	struct sum sum;
+	bool is_my_turn;
 	size_t size;
 
 	if (!folder)
 		return step;
 	sum = add_up(folder, &at);
-	if (is_far(sum, bound, step)) {
+	if (all_may_step(sum, bound / 2, step)) {
 		sb_descriptor_closedir(&at, folder);
 		return allowed(sum, bound, step);
 	}
-	wait_for_turn(&at);
-	size = allowed(add_up(folder, &at), bound, step);
+	is_my_turn = wait_for_turn(&at);
+	if (!is_my_turn)
+		step = SMALLEST_STEP;
+	sum = add_up(folder, &at);
+	size = is_my_turn || all_may_step(sum, bound, step) ? allowed(sum, bound, step) : 0;
 	if (size)
 		reserve(own, size);
 	/* Told, not left to closing: a process forked meanwhile holds the folder open as well. */
