@@ -1,12 +1,22 @@
-"""Calls back when a module has been imported, without importing it. A finder at
-the front of sys.meta_path that finds nothing itself; it only looks when one of
-the watched names comes by."""
+"""Calls back when a module is looked for, and when it has been imported, without
+importing it. A finder at the front of sys.meta_path that finds nothing itself; it
+only looks when one of the watched names comes by."""
 import sys
-import threading
+from _thread import _local
 
+_looked_for = {}  # package -> callbacks
 _waiting = {}  # module name -> callbacks
 _observers = []  # (begin, end) around every import of a watched package
-_busy = threading.local()
+_busy = _local()
+
+
+def when_looked_for(package, callback):
+    """callback() once, before the package is imported, or now if it is there already. Whatever it raises is swallowed."""
+    if package in sys.modules:
+        _quietly(callback)
+        return
+    _looked_for.setdefault(package, []).append(callback)
+    install()
 
 
 def when_imported(name, callback):
@@ -55,6 +65,8 @@ class _Finder:
     watched_roots = frozenset()
 
     def find_spec(self, name, path=None, target=None):
+        for callback in _looked_for.pop(name, ()):
+            _quietly(callback)
         if name not in _waiting and not _is_observed(name):
             return None
         if getattr(_busy, "name", None) == name:

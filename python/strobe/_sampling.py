@@ -16,6 +16,7 @@ def start():
     global _forked
     _forked = False
     if loaded and native.main_interpreter and native.sampler_claim():
+        import threading  # noqa: F401 - here: the thread that imports it first is its main thread for good
         native.readings_install(_read)
         _thread.start_new_thread(native.sampler_run, ())
         if native.garbage_seen not in gc.callbacks:

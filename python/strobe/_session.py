@@ -1,19 +1,27 @@
 """Sessions: start, stop, and what must happen around them in a Python process:
 the end of the interpreter, forks, spawned children."""
 import atexit
-import contextlib
 import os
 import sys
-import threading
 import warnings
+from _thread import RLock
 
 from . import _config, _display, _faults, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 
 _EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -3, -4, -5, -6, -7
-_lock = threading.RLock()
+_lock = RLock()
 _children = {}  # environment variables set for spawned processes -> what was there before
+
+
+def _context(block):
+    """contextlib.contextmanager, which is loaded when a block is opened."""
+    def opened(*args, **options):
+        from contextlib import contextmanager
+        return contextmanager(block)(*args, **options)
+    opened.__name__, opened.__qualname__, opened.__doc__, opened.__wrapped__ = block.__name__, block.__qualname__, block.__doc__, block
+    return opened
 
 
 def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, max_trace_bytes=None):
@@ -87,7 +95,7 @@ def _text(path):
     return None if path is None else os.fspath(path)
 
 
-@contextlib.contextmanager
+@_context
 def _environment(values):
     os.environ.update(values)
     try:
@@ -172,7 +180,7 @@ def stop():
     return Report(folder) if folder else None
 
 
-@contextlib.contextmanager
+@_context
 def session(name=None, **options):
     """with strobe.session("nightly", tags={...}): start() and stop() around a block."""
     start(name, **options)
@@ -187,7 +195,7 @@ def tag(**tags):
     native.tag(tags)
 
 
-@contextlib.contextmanager
+@_context
 def gpu_trace(spec=""):
     """Records kernels and copies inside the block; spec: "", "steps:3", "seconds:5", "slow:1.5"."""
     code, message = native.gpu_trace_start(spec)
@@ -200,7 +208,7 @@ def gpu_trace(spec=""):
             native.gpu_trace_stop()
 
 
-@contextlib.contextmanager
+@_context
 def gpu_counters(spec=""):
     """Samples the GPU's counters inside the block; spec: "", "steps:3", "seconds:5"."""
     code, message = native.gpu_counters_start(spec)
@@ -275,7 +283,7 @@ def _at_exit():
 
 def _after_fork():
     global _lock
-    _lock = threading.RLock()
+    _lock = RLock()
 
 
 if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not the program's

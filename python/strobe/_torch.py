@@ -4,17 +4,22 @@ to leave sections alone."""
 import os
 import sys
 
-from . import _dynamo, _faults
+from . import _faults
 from ._imports import when_imported
 
 
 def watch():
-    when_imported("torch._dynamo", _dynamo.on_dynamo)
+    when_imported("torch._dynamo", _on_dynamo)
     if os.environ.get("STROBE_GPU_ZONES", "1") != "0":
         when_imported("torch", _on_torch)
     else:
         from ._native import native
         native.stream_install(None, None)
+
+
+def _on_dynamo(module):
+    from . import _dynamo  # only where something is compiled
+    _dynamo.on_dynamo(module)
 
 
 def _on_torch(torch):

@@ -3,10 +3,10 @@ has changed since its last zone. Tracks are reused when their task is gone, so
 that a service's millionth request does not need a millionth track."""
 import os
 import sys
-import threading
-import weakref
+from _thread import allocate_lock
+from _weakref import ref
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _tracks = {}  # id of the task -> (weak reference, track)
 _free = []
 _count = 0
@@ -56,7 +56,7 @@ def _take(task):
             from ._native import native
             _count += 1
             track = native.track_new("task %d" % _count)
-        _tracks[key] = (weakref.ref(task, gone), track)
+        _tracks[key] = (ref(task, gone), track)
     return track
 
 
@@ -72,7 +72,7 @@ def forget():
 
 def _after_fork():
     global _lock
-    _lock = threading.Lock()
+    _lock = allocate_lock()
     forget()
 
 

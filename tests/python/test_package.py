@@ -51,13 +51,16 @@ def test_every_module_is_there_compiled_and_copying_does_not_make_it_stale():
 
 def test_what_few_programs_use_is_loaded_when_it_is_named():
     code = """import sys, strobe
-later = ["strobe._" + name for name in ("arguments", "caches", "computed", "flops", "growth", "history", "kinds", "mlflow", "profile", "report", "residency")]
+later = ["strobe._" + name for name in ("arguments", "computed", "dynamo", "flops", "kinds", "memory.caches", "memory.growth",
+                                        "memory.history", "memory.residency", "mlflow", "profile", "report")]
 print([name for name in later if name in sys.modules])
+import importlib.util
+print([name for name in later if importlib.util.find_spec(name) is None])
 print(all(callable(getattr(strobe, name)) for name in strobe.__all__ if name not in ("ConfigError",)))
 print(strobe.profile.__module__, strobe.Report.__module__, vars(strobe)["report"] is strobe.report)
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
-    assert done.stdout.splitlines() == ["[]", "True", "strobe._profile strobe._report True"]
+    assert done.stdout.splitlines() == ["[]", "[]", "True", "strobe._profile strobe._report True"]
 
 
 def test_importing_strobe_imports_nothing_heavy():
@@ -139,7 +142,7 @@ def test_metadata_agrees_with_the_header(backend, tmp_path):
 
 
 SLOW_TO_LOAD = {"inspect", "json", "re", "shutil", "difflib", "base64", "subprocess", "typing", "dataclasses", "ast",
-                "torch", "numpy"}
+                "torch", "numpy", "contextlib", "importlib.util", "weakref", "strobe.auto.modules", "strobe.auto.vocabulary"}
 
 
 def test_the_import_loads_nothing_that_takes_long():
@@ -155,6 +158,13 @@ def test_nor_does_the_start_up_hook(tmp_path):
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, text=True, check=True,
                           env=dict(os.environ, STROBE_ENABLED="1", STROBE_RUN_DIR=str(tmp_path)))
     assert "strobe.auto" in done.stdout and not SLOW_TO_LOAD & set(done.stdout.split())
+
+
+def test_the_packages_that_bring_a_framework_are_those_it_waits_for():
+    from strobe.auto import frameworks
+    for name, packages in frameworks.TABLE.items():
+        waits_for = importlib.import_module("strobe.auto.frameworks." + name).WAITS_FOR
+        assert {module.partition(".")[0] for module in waits_for} == set(packages), name
 
 
 def test_a_wheel_for_an_old_c_library_or_this_machines_own(backend, tmp_path, monkeypatch, capsys):

@@ -147,9 +147,10 @@ def test_a_framework_is_a_file_and_its_name(tmp_path):
     shutil.copytree(BUILD / "python/strobe", package, symlinks=False)
     folder = package / "auto/frameworks"
     (folder / "toyvideo.py").write_text(rooms.FRAMEWORK)
-    table = (folder / "__init__.py").read_text()
+    table, row = (folder / "__init__.py").read_text(), '    "comfyui": ('
+    assert table.count(row) == 1
     (folder / "__init__.py").unlink()
-    (folder / "__init__.py").write_text(table.replace('"comfyui")', '"comfyui", "toyvideo")'))
+    (folder / "__init__.py").write_text(table.replace(row, '    "toyvideo": ("toyvideo",),\n' + row))
     (tmp_path / "toyvideo.py").write_text("def generate():\n    return 1\n")
     (tmp_path / "program.py").write_text("import toyvideo\n\ntoyvideo.generate()\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "STROBE_HOOK_DIR": str(package / "hook")}

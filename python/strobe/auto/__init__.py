@@ -31,8 +31,10 @@ def _sampling():
 
 
 def _stages():
-    from .script import stages
-    stages.add_all(os.environ.get("STROBE_STAGES", ""), before_the_script=True)
+    named = os.environ.get("STROBE_STAGES", "")
+    if named:
+        from .script import stages
+        stages.add_all(named, before_the_script=True)
 
 
 def _imports():

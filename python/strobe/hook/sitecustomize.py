@@ -4,6 +4,13 @@ own sitecustomize. It never raises, on any version of Python."""
 import os
 import sys
 
+try:  # importlib.util's and importlib.machinery's own, without the nine modules that those load
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder, spec_from_file_location
+except ImportError:
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec, spec_from_file_location
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -14,46 +21,50 @@ def _own(path):
         return False
 
 
-def _strobe_name(importlib_util, package):
+def _found(name):
+    specs = (finder.find_spec(name, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    return next((spec for spec in specs if spec is not None), None)
+
+
+def _strobe_name():
     """"strobe", unless the program has another package of that name."""
     try:
-        spec = importlib_util.find_spec("strobe")
+        origin = getattr(_found("strobe"), "origin", None)
     except Exception:
         return "strobe"
-    origin = getattr(spec, "origin", None) if spec else None
     if not origin or os.path.exists(os.path.join(os.path.dirname(origin), "auto", "__init__.py")):
         return "strobe"
     return "_strobe_of_the_recorder"
 
 
+def _spec(name):
+    package = os.path.dirname(_HERE)
+    return spec_from_file_location(name, os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+
+
 def _load():
     """The package this hook belongs to, without adding anything to sys.path."""
-    import importlib.util
-    package = os.path.dirname(_HERE)
-    name = _strobe_name(importlib.util, package)
+    name = _strobe_name()
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, os.path.join(package, "__init__.py"),
-                                                      submodule_search_locations=[package])
-        module = importlib.util.module_from_spec(spec)
+        spec = _spec(name)
+        module = module_from_spec(spec)
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
-    importlib.import_module(name + ".auto").install()
+    __import__(name + ".auto")
+    sys.modules[name + ".auto"].install()
 
 
 def _users_own():
     """The sitecustomize that would have run without us."""
-    import importlib
-    import importlib.machinery
     rest = [path for path in sys.path if not _own(path)]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    spec = PathFinder.find_spec("sitecustomize", rest)
     if spec is None or spec.loader is None:
         return
-    import importlib.util
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
 
@@ -64,12 +75,7 @@ class _Inert:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != "strobe":
-            return None
-        import importlib.util
-        package = os.path.dirname(_HERE)
-        return importlib.util.spec_from_file_location(name, os.path.join(package, "__init__.py"),
-                                                      submodule_search_locations=[package])
+        return _spec(name) if name == "strobe" else None
 
 
 def _start():

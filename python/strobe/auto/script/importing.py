@@ -2,8 +2,7 @@
 import sys
 
 from ... import _imports
-from ..._native import ROLE_IMPORT
-from ..vocabulary import zone
+from ..._native import ROLE_IMPORT, section
 
 _open = {}
 
@@ -18,7 +17,7 @@ class _Installed:
 
 
 def _begin(name):
-    one = zone("import " + name.partition(".")[0], ROLE_IMPORT)
+    one = section("import " + name.partition(".")[0], **{"strobe.role": ROLE_IMPORT})
     one.__enter__()
     _open[name] = one
 
