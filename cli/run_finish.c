@@ -18,6 +18,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ static void name_report(const char *folder, char *out, size_t size, bool job)
 /* A job that ended with this run. aggregate NULL: there is none. */
 struct ended_job {
 	struct sb_aggregate *aggregate;
+	bool runs; /* ranks beside this one do: the one that ends last shows all */
 	char folder[PATH_MAX];
 };
 
@@ -125,8 +127,25 @@ static void read_job_around(const struct run_finish *f, struct ended_job *job)
 		return;
 	snprintf(job->folder, sizeof job->folder, "%.*s", length, f->folder);
 	snprintf(attempt, sizeof attempt, "%s/.", job->folder);
-	if (sb_job_has_ended(job->folder) && job_arg_read(attempt, 0, &job->aggregate))
-		complain_last();
+	switch (sb_job_end_of(job->folder)) {
+	case SB_JOB_RUNS: job->runs = true; break;
+	case SB_JOB_PARTLY: break;
+	case SB_JOB_ENDED:
+		if (job_arg_read(attempt, 0, &job->aggregate))
+			complain_last();
+	}
+}
+
+/* Of a rank while others run: a screen of each would bury the one of the job. */
+static void print_rank(const struct run_finish *f, const struct sb_model *model)
+{
+	char report[PATH_MAX + 64];
+
+	name_report(f->folder, report, sizeof report, false);
+	fprintf(stderr, "== strobe: %s, rank %" PRId64, model->session.name, model->session.rank);
+	if (model->session.world_size > 0)
+		fprintf(stderr, " of %" PRId64, model->session.world_size);
+	fprintf(stderr, ", %s, %.2f s; other ranks still run; report: %s\n", f->outcome, f->wall_s, report);
 }
 
 static void print_summary(
@@ -193,6 +212,7 @@ static void remember(const struct run_finish *f, const struct sb_model *model, s
 	else
 		complain_of_history(sb_history_add(model, f->folder));
 	read_job_around(f, &around);
+	out_job->runs = around.runs;
 	if (!around.aggregate)
 		return;
 	keep_job(f, &around);
@@ -226,7 +246,9 @@ void run_finish_reports(const struct run_finish *f)
 	if (model)
 		remember(f, model, &job);
 	if (!f->quiet) {
-		if (model)
+		if (model && job.runs && !job.aggregate)
+			print_rank(f, model);
+		else if (model)
 			print_summary(f, model, &job);
 		else
 			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome,

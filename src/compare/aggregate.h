@@ -40,7 +40,7 @@ struct sb_aggregate_rank {
 	double work_s; /* what it did itself: sb_aggregate.work_measure */
 	double met_s, together_s; /* between collectives: when that begins, how long it lasts */
 	double work_parts_s[SB_WORK_PARTS]; /* its work in each part of that */
-	double behind_s; /* how much more work than the median rank; the others wait for it */
+	double behind_s; /* how much more work than the median rank, of two than the other one; the others wait for it */
 	double caused_wait_s; /* what the others waited where it came last, start-up left out; NaN: not known */
 	size_t last_count; /* collectives where it came last, as far as the clocks can tell */
 	size_t clear_count; /* its collectives of which they can */

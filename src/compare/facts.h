@@ -119,10 +119,17 @@ struct sb_fact_stage {
 struct sb_fact_rank {
 	int64_t rank;
 	const char *host, *label;
-	double wall_s, work_s, behind_s; /* behind: more work than the median rank */
+	double wall_s, work_s,
+		behind_s; /* behind: more work than the median rank, of two than the other one */
 	bool straggler, complete;
 	const char *slow_stage; /* NULL: none */
 };
+
+/* What a rank's work is compared with: of two ranks the other one, whose median would be halfway between them. */
+static inline const char *sb_rank_compared(size_t rank_count)
+{
+	return rank_count == 2 ? "the other rank" : "the median rank";
+}
 
 /* A rank can hold the others up without working more: it only comes later. Less than is shown is none. */
 static inline bool sb_shows_more_work(double behind_s)

@@ -57,16 +57,17 @@ static int by_news(const void *a, const void *b)
 static int say_who_came(struct sb_comparison *c)
 {
 	const struct sb_straggler_change *s = c->jobs.stragglers;
+	const char *compared = sb_rank_compared(c->jobs.now_rank_count);
 
 	if (!c->jobs.straggler_count || s->change[0] != 'c')
 		return 0;
 	if (!sb_shows_more_work(s->now_behind_s))
 		return sb_comparison_say(&c->explanations, &c->explanation_count,
-			"the others wait for rank %lld%s%s now, which does no more work than the median rank",
-			(long long)s->rank, s->host ? " on " : "", s->host ? s->host : "");
+			"the others wait for rank %lld%s%s now, which does no more work than %s",
+			(long long)s->rank, s->host ? " on " : "", s->host ? s->host : "", compared);
 	return sb_comparison_say(&c->explanations, &c->explanation_count,
-		"the others wait for rank %lld%s%s now: %.2f s more work than the median rank%s%s",
-		(long long)s->rank, s->host ? " on " : "", s->host ? s->host : "", s->now_behind_s,
+		"the others wait for rank %lld%s%s now: %.2f s more work than %s%s%s", (long long)s->rank,
+		s->host ? " on " : "", s->host ? s->host : "", s->now_behind_s, compared,
 		s->stage ? ", most of it in " : "", s->stage ? s->stage : "");
 }
 

@@ -86,11 +86,14 @@ static double work_of(const struct sb_aggregate *a, size_t rank)
 	return work < 0 ? 0 : work; /* NaN stays */
 }
 
-static double median_of(double *values, size_t count)
+/* What a rank is compared with. */
+static double typical_of(double *values, size_t count)
 {
 	struct sb_stats s;
 
-	return sb_stats_of(values, count, &s) ? NAN : s.median;
+	if (sb_stats_of(values, count, &s))
+		return NAN;
+	return count == 2 ? s.min : s.median; /* of two: the other one's, halfway is no rank's */
 }
 
 /* ---- who is late -------------------------------------------------------- */
@@ -175,9 +178,9 @@ static int explain(struct sb_aggregate *a, const struct rule *rule)
 		if (a->ranks[i].behind_s > most->behind_s)
 			most = &a->ranks[i];
 	sb_text_seconds(more, sizeof more, fmax(most->behind_s, 0));
-	n = snprintf(text, sizeof text,
-		"none: rank %" PRId64 " works most, %s (%.1f %%) more than the median rank", most->rank, more,
-		rule->median_s > 0 ? fmax(100 * most->behind_s / rule->median_s, 0) : 0);
+	n = snprintf(text, sizeof text, "none: rank %" PRId64 " works most, %s (%.1f %%) more than %s",
+		most->rank, more, rule->median_s > 0 ? fmax(100 * most->behind_s / rule->median_s, 0) : 0,
+		sb_rank_compared(a->rank_count));
 	switch (judge(a, most, rule)) {
 	case WITHIN_SPREAD:
 		snprintf(text + n, sizeof text - (size_t)n,
@@ -223,7 +226,8 @@ static int name_stage(struct sb_aggregate *a, size_t i)
 
 	for (size_t k = 0; k < a->stage_count; k++) {
 		const struct sb_aggregate_stage *s = &a->stages[k];
-		double excess = s->selves ? s->selves[i] - s->self_s.median : NAN;
+		double usual = a->rank_count == 2 ? s->self_s.min : s->self_s.median;
+		double excess = s->selves ? s->selves[i] - usual : NAN;
 
 		if (isnan(excess) || excess <= most || is_apart(s) || s->role == STROBE_ROLE_COLLECTIVE)
 			continue;
@@ -233,12 +237,22 @@ static int name_stage(struct sb_aggregate *a, size_t i)
 		if (!r->slow_stage)
 			return no_memory();
 		r->slow_stage_s = s->selves[i];
-		r->slow_stage_median_s = s->self_s.median;
+		r->slow_stage_median_s = usual;
 	}
 	return 0;
 }
 
 /* ---- all of them -------------------------------------------------------- */
+
+static double work_typical_s(const struct sb_aggregate *a)
+{
+	return a->rank_count == 2 ? a->work_s.min : a->work_s.median;
+}
+
+static double compared_work_s(const struct sb_aggregate *a, size_t rank)
+{
+	return a->rank_count == 2 ? a->ranks[!rank].work_s : a->work_s.median;
+}
 
 static void measure(struct sb_aggregate *a, double *values, int64_t *ranks)
 {
@@ -250,7 +264,7 @@ static void measure(struct sb_aggregate *a, double *values, int64_t *ranks)
 	}
 	sb_across_ranks_of(values, ranks, a->rank_count, &a->work_s);
 	for (size_t i = 0; i < a->rank_count; i++)
-		a->ranks[i].behind_s = a->ranks[i].work_s - a->work_s.median;
+		a->ranks[i].behind_s = a->ranks[i].work_s - compared_work_s(a, i);
 }
 
 static struct rule rule_of(const struct sb_aggregate *a, double *values, double *part_medians_s)
@@ -258,11 +272,11 @@ static struct rule rule_of(const struct sb_aggregate *a, double *values, double 
 	for (size_t k = 0; k < a->work_part_count; k++) {
 		for (size_t i = 0; i < a->rank_count; i++)
 			values[i] = a->ranks[i].work_parts_s[k];
-		part_medians_s[k] = median_of(values, a->rank_count);
+		part_medians_s[k] = typical_of(values, a->rank_count);
 	}
 	for (size_t i = 0; i < a->rank_count; i++)
 		values[i] = fabs(a->ranks[i].behind_s);
-	return (struct rule){ a->work_s.median, 1.4826 * median_of(values, a->rank_count), part_medians_s };
+	return (struct rule){ work_typical_s(a), 1.4826 * typical_of(values, a->rank_count), part_medians_s };
 }
 
 static int judge_all(struct sb_aggregate *a, const struct rule *rule)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GAPS_MAX = 8 }; /* how many attempts may be missing between two: removed, or on another disk */
 
@@ -214,7 +215,7 @@ static int64_t count_ranks(const char *folder)
 	return count;
 }
 
-bool sb_job_has_ended(const char *folder)
+enum sb_job_end sb_job_end_of(const char *folder)
 {
 	struct sb_catalogue found = { 0 };
 	int64_t ranks = 0, world = 0;
@@ -232,7 +233,9 @@ bool sb_job_has_ended(const char *folder)
 			world = brief.world_size;
 	}
 	sb_catalogue_done(&found);
-	return !live && ranks > 1 && (ranks >= world || count_ranks(folder) >= world);
+	if (live)
+		return SB_JOB_RUNS;
+	return ranks > 1 && (ranks >= world || count_ranks(folder) >= world) ? SB_JOB_ENDED : SB_JOB_PARTLY;
 }
 
 static bool is_whole(const struct sb_job_attempt *a)
@@ -318,21 +321,59 @@ static bool is_one_attempt(const char *path)
 	return !strcmp(sb_filename_of(path), ".") || sb_job_is_later_attempt(path, first, sizeof first);
 }
 
+/* Where a link ("last") leads, if that is an attempt after the first: its own name has no number. */
+static void follow_link(char *path, size_t size)
+{
+	char led[PATH_MAX], target[PATH_MAX], first[PATH_MAX];
+	ssize_t length = readlink(path, target, sizeof target - 1);
+	int folder = length > 0 && target[0] != '/' ? (int)(sb_filename_of(path) - path) : 0;
+
+	if (length <= 0)
+		return;
+	target[length] = 0;
+	if ((size_t)snprintf(led, sizeof led, "%.*s%s", folder, path, target) < size &&
+		sb_job_is_later_attempt(led, first, sizeof first))
+		snprintf(path, size, "%s", led);
+}
+
+/* The folder itself, without what stands after its name: "/", "/.". */
+static void clean_folder(const char *path, char *out, size_t size)
+{
+	size_t length = strlen(path);
+
+	if (length > 2 && !strcmp(path + length - 2, "/."))
+		length -= 2;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	snprintf(out, size, "%.*s", (int)length, path);
+	follow_link(out, size);
+}
+
+static struct sb_job_attempt *attempt_at(const struct sb_job *job, const char *folder)
+{
+	for (size_t i = 0; i < job->attempt_count; i++)
+		if (!strcmp(job->attempts[i].path, folder))
+			return &job->attempts[i];
+	return NULL;
+}
+
 static int find_in_job(const char *folder, struct sb_job *job)
 {
-	char clean[PATH_MAX];
-	size_t length = strlen(folder);
+	char clean[PATH_MAX], first[PATH_MAX];
+	struct sb_job_attempt *taken;
 	int err;
 
-	if (is_one_attempt(folder))
+	clean_folder(folder, clean, sizeof clean);
+	if (!sb_job_is_later_attempt(clean, first, sizeof first))
+		snprintf(first, sizeof first, "%s", clean);
+	err = list_folders(first, job);
+	if (err || !job->attempt_count) /* gone meanwhile */
+		return err;
+	taken = is_one_attempt(folder) ? attempt_at(job, clean) : take_one(job);
+	if (!taken)
 		return find_ranks(folder, job);
-	while (length > 1 && folder[length - 1] == '/')
-		length--;
-	snprintf(clean, sizeof clean, "%.*s", (int)length, folder);
-	err = list_folders(clean, job);
-	if (!err && !job->attempt_count) /* gone meanwhile */
-		return 0;
-	return err ? err : find_ranks(take_one(job)->path, job);
+	taken->taken = true;
+	return find_ranks(taken->path, job);
 }
 
 int sb_job_find_itself(const char *path, struct sb_job *out_job)

@@ -35,9 +35,14 @@ struct sb_nodes;
 int sb_job_find_nodes(const char *path, struct sb_nodes *out_nodes);
 void sb_job_done(struct sb_job *job); /* job may be zeroed */
 
-/* folder: an attempt of ranks (rank_<N> in it). True if all ranks of its world are there and none runs any
- * more, in order or not. */
-bool sb_job_has_ended(const char *folder);
+enum sb_job_end {
+	SB_JOB_RUNS, /* a rank still runs, or cannot be read */
+	SB_JOB_PARTLY, /* none runs; ranks of its world are elsewhere or not there yet */
+	SB_JOB_ENDED /* all ranks of its world are there and none runs any more, in order or not */
+};
+
+/* folder: an attempt of ranks (rank_<N> in it). */
+enum sb_job_end sb_job_end_of(const char *folder);
 
 /* True: FOLDER.2 of a job whose first attempt is FOLDER; out_first gets that. */
 bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);

@@ -104,8 +104,40 @@ def test_the_last_complete_attempt_is_the_job_and_earlier_ones_are_listed(strobe
     assert json.loads(strobe("aggregate", "out", "--format", "json").stdout) == report
     assert "Attempt 2, this report" in strobe("aggregate", "out/t-j").stdout
     one = json.loads(strobe("report", "out/t-j.1", "--format", "json").stdout)
-    assert [r["run"] for r in one["reports_summary"]] == ["out/t-j/./rank_0", "out/t-j/./rank_1"] and "attempts" not in one
+    assert [r["run"] for r in one["reports_summary"]] == ["out/t-j/rank_0", "out/t-j/rank_1"]
+    assert [a["attempt_index"] for a in one["attempts"] if a.get("taken")] == [1]
     assert json.loads(strobe("report", "out/t-j.3", "--format", "json").stdout)["missing_ranks"] == [0]
+
+
+def test_a_link_to_a_later_attempt_is_the_job_with_all_its_attempts(strobe, tmp_path):
+    for port in ("1", "2"):
+        for rank in range(2):
+            record(strobe, rank, "j", port=port)
+    assert (tmp_path / "out" / "last").readlink().name == "t-j.2"
+    report = json.loads(strobe("report", "out/last", "--format", "json").stdout)
+    assert [(a["attempt_index"], a["run"], a.get("taken", False)) for a in report["attempts"]] == [(1, "out/t-j", False), (2, "out/t-j.2", True)]
+    written = json.loads((tmp_path / "out" / "t-j.2" / "aggregated_report.json").read_text())  # by the rank that ended last
+    assert [a["attempt_index"] for a in written["attempts"]] == [1, 2]
+
+
+def test_the_screen_of_a_job_says_how_earlier_attempts_ended(strobe, tmp_path):
+    def end(rank, port):
+        return strobe("run", "-o", "out", "--name", "t", "--", str(MARKED), "3", RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
+                      TORCHELASTIC_RUN_ID="j", MASTER_PORT=port).stderr
+    record(strobe, 0, "j", port="1")  # its other rank never came
+    end(0, "2")
+    assert "Attempt 2 of 2; attempt 1: 1 of 2 ranks ended in order\n" in end(1, "2")
+
+
+def test_of_two_ranks_each_is_compared_with_the_other(strobe, tmp_path):
+    make(tmp_path / "two", ranks=2, straggler=1, hosts=1)
+    report = json.loads(strobe("report", "two", "--format", "json").stdout)
+    work = [r["work_s"] for r in report["reports_summary"]]
+    assert [r["behind_s"] for r in report["reports_summary"]] == pytest.approx([work[0] - work[1], work[1] - work[0]])
+    late = report["reports_summary"][1]
+    forward = next(s for s in report["stages"] if s["name"] == "forward")
+    assert late["straggler"] and late["slow_stage_median_s"] == pytest.approx(forward["total_s"]["min_value"])
+    assert "more than the other rank; forward took" in strobe("report", "two").stdout
 
 
 def test_a_foreign_rank_of_another_job_is_never_taken(strobe, tmp_path):

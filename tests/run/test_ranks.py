@@ -1,8 +1,10 @@
 """Ranks below `strobe run`: each with its own GPU, CPU and memory; the first screen is about them."""
 import json
+import os
 import sqlite3
+import subprocess
 
-from conftest import BUILD
+from conftest import BUILD, TOOL
 
 PROGRAM = f"{BUILD / 'tests' / 'marked'} 3"
 LAUNCHER = "for r in 0 1 2; do RANK=$r LOCAL_RANK=$r WORLD_SIZE=3 TORCHELASTIC_RUN_ID=j {} & done; wait"
@@ -63,6 +65,22 @@ def test_nothing_is_sampled_in_ranks_where_nothing_shall_be(strobe):
 def rows(strobe):
     with sqlite3.connect(strobe.environment["STROBE_HISTORY"]) as db:
         return db.execute("SELECT dir, (SELECT count(*) FROM ranks WHERE run = id) FROM runs ORDER BY dir").fetchall()
+
+
+def test_a_rank_that_ends_while_others_run_has_one_line(strobe):
+    os.mkfifo(strobe.folder / "until")
+    around = dict(strobe.environment, WORLD_SIZE="2", TORCHELASTIC_RUN_ID="j", MASTER_PORT="29500")
+    other = subprocess.Popen([TOOL, "run", "-q", "--name", "t", "--", "sh", "-c", "echo ready; read line < until"], cwd=strobe.folder,
+                             env=dict(around, RANK="1"), stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"ready\n"
+        strobe.environment.update(around, RANK="0")
+        lines = strobe.run("--name", "t", "--", *PROGRAM.split()).stderr.split("\n")
+        (line,) = [line for line in lines if "strobe" in line]
+        assert line.startswith("== strobe: t, rank 0 of 2, exit 0, ") and line.endswith("t-j/rank_0/profiling_report.html")
+    finally:
+        (strobe.folder / "until").write_text("\n")
+        assert other.wait(timeout=60) == 0
 
 
 def test_the_rank_that_ends_last_reports_the_job(strobe):

@@ -1910,7 +1910,7 @@ export type AggregateRank = {
   page?: true; // profiling_report.html lies in its folder
   damage?: string; // what of its recording could not be read
   work_s?: number; // what it did itself: see work_measure
-  behind_s?: number; // how much more work than the median rank
+  behind_s?: number; // how much more work than the median rank, of two than the other one
   straggler: boolean; // the others wait for it
   works_more?: true; // behind_s is more than nothing
   slow_stage?: string; // where most of it is

@@ -47,7 +47,7 @@ static size_t spreads_of(const struct sb_comparison *c, const struct sb_stage_ch
 	return count;
 }
 
-static void put_straggler(const struct sb_straggler_change *s, struct sb_buf *out)
+static void put_straggler(const struct sb_straggler_change *s, size_t rank_count, struct sb_buf *out)
 {
 	double late_s = s->change[0] == 'w' ? s->base_behind_s : s->now_behind_s;
 
@@ -58,9 +58,10 @@ static void put_straggler(const struct sb_straggler_change *s, struct sb_buf *ou
 	if (s->change[0] == 'w')
 		sb_buf_puts(out, "was ");
 	if (sb_shows_more_work(late_s))
-		sb_buf_printf(out, "%.2f s behind the median rank", late_s);
+		sb_buf_printf(out, "%.2f s behind %s", late_s, sb_rank_compared(rank_count));
 	else
-		sb_buf_puts(out, "last at collectives, with no more work than the median rank");
+		sb_buf_printf(
+			out, "last at collectives, with no more work than %s", sb_rank_compared(rank_count));
 	if (s->stage)
 		sb_buf_printf(out, ", in %s", s->stage);
 	sb_buf_putc(out, '\n');
@@ -88,7 +89,7 @@ void sb_diff_jobs_text(const struct sb_comparison *c, size_t top, size_t name_co
 		j->now_host_count == 1 ? "" : "s");
 	for (size_t i = 0; i < j->straggler_count && i < top; i++) {
 		sb_buf_puts(out, "  Straggler ");
-		put_straggler(&j->stragglers[i], out);
+		put_straggler(&j->stragglers[i], j->now_rank_count, out);
 	}
 	if (j->straggler_count > top)
 		sb_buf_printf(out, "  … %zu more stragglers (--top N)\n", j->straggler_count - top);
@@ -123,6 +124,6 @@ void sb_diff_jobs_markdown(const struct sb_comparison *c, size_t top, struct sb_
 		j->now_rank_count);
 	for (size_t i = 0; i < j->straggler_count && i < top; i++) {
 		sb_buf_puts(out, "- straggler ");
-		put_straggler(&j->stragglers[i], out);
+		put_straggler(&j->stragglers[i], j->now_rank_count, out);
 	}
 }

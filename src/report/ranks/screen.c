@@ -30,6 +30,21 @@ static void put_head(const struct sb_aggregate *a, struct sb_buf *out)
 	sb_buf_putc(out, '\n');
 }
 
+/* Where the job was started more than once: which start this is, and how the others ended. */
+static void put_attempts(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
+		if (a->attempts[i].taken)
+			sb_buf_printf(
+				out, "Attempt %" PRId64 " of %zu", a->attempts[i].number, a->attempt_count);
+	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
+		if (!a->attempts[i].taken && i + 4 > a->attempt_count)
+			sb_buf_printf(
+				out, "; attempt %" PRId64 ": %s", a->attempts[i].number, a->attempts[i].what);
+	if (a->attempt_count > 1)
+		sb_buf_putc(out, '\n');
+}
+
 static void put_cell(struct sb_buf *out, const struct sb_aggregate_rank *r, enum sb_metric metric, int width)
 {
 	char text[32] = "-";
@@ -95,8 +110,8 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 	for (size_t i = 0; i < a->straggler_count && i < 3; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than the median",
-			r->rank, r->behind_s);
+		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than %s", r->rank,
+			r->behind_s, sb_rank_compared(a->rank_count));
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
 			sb_label_put(out, r->slow_stage, 24);
@@ -108,6 +123,7 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb_buf *out)
 {
 	put_head(a, out);
+	put_attempts(a, out);
 	put_table(a, out);
 	put_late(a, out);
 	if (a->metrics[SB_METRIC_COLLECTIVE].count)

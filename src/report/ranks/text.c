@@ -238,13 +238,12 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 	for (size_t i = 0; i < a->straggler_count && i < top; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out,
-			"rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than the median rank",
+		sb_buf_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than %s",
 			r->rank, *r->host ? " on " : "", r->host, r->work_s, r->behind_s,
-			100 * r->behind_s / a->work_s.median);
+			100 * r->behind_s / (r->work_s - r->behind_s), sb_rank_compared(a->rank_count));
 		if (r->slow_stage)
-			sb_buf_printf(out, "; %s took %.2f s, the median rank %.2f s", r->slow_stage,
-				r->slow_stage_s, r->slow_stage_median_s);
+			sb_buf_printf(out, "; %s took %.2f s, %s %.2f s", r->slow_stage, r->slow_stage_s,
+				sb_rank_compared(a->rank_count), r->slow_stage_median_s);
 		if (r->last_count && a->collective_count)
 			sb_buf_printf(out,
 				"; last at %zu of %zu collectives, the others waited %.2f s for it",
@@ -346,16 +345,31 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 }
 
+/* In the unit in which it has two digits. */
+static void put_rate(double bytes_per_s, struct sb_buf *out)
+{
+	if (bytes_per_s >= 1e7)
+		sb_buf_printf(out, "%9.2f GB/s", bytes_per_s * 1e-9);
+	else if (bytes_per_s >= 1e4)
+		sb_buf_printf(out, "%9.2f MB/s", bytes_per_s * 1e-6);
+	else
+		sb_buf_printf(out, "%9.2f kB/s", bytes_per_s * 1e-3);
+}
+
 /* Which group and operation, when there is something to tell of it. */
 static void put_communication(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	size_t shown = 0;
+	size_t shown = 0, more = 0;
 
-	for (size_t i = 0; i < a->communication_count && shown < 8; i++) {
+	for (size_t i = 0; i < a->communication_count; i++) {
 		const struct sb_communication *c = &a->communication[i];
 
 		if (!c->group)
 			continue;
+		if (shown >= 8) {
+			more++;
+			continue;
+		}
 		if (!shown++)
 			sb_buf_printf(out, "  %-24s%-22s%8s%10s%10s%10s%14s  %s\n", "operation", "group",
 				"times", "waiting", "transfer", "hidden", "bus bandwidth", "last");
@@ -364,11 +378,13 @@ static void put_communication(const struct sb_aggregate *a, struct sb_buf *out)
 		if (isnan(c->bus_bytes_per_s))
 			sb_buf_printf(out, "%14s", "-");
 		else
-			sb_buf_printf(out, "%9.2f GB/s", c->bus_bytes_per_s * 1e-9);
+			put_rate(c->bus_bytes_per_s, out);
 		if (c->last_rank >= 0)
 			sb_buf_printf(out, "  rank %" PRId64 " at %zu", c->last_rank, c->last_count);
 		sb_buf_putc(out, '\n');
 	}
+	if (more)
+		sb_buf_printf(out, "  … %zu more, with less time: --format json has all\n", more);
 }
 
 static void put_late_groups(const struct sb_aggregate *a, struct sb_buf *out)

@@ -49,7 +49,7 @@ function Stragglers({ d }: { d: AggregateReport }) {
             </a>
           </b>
           {r.host ? ` on ${r.host}` : ''} holds the others up
-          {num(r, 'behind_s') !== undefined && `: ${seconds(num(r, 'behind_s'))} more work than the median rank`}
+          {num(r, 'behind_s') !== undefined && `: ${seconds(num(r, 'behind_s'))} more work than the ${d.rank_count === 2 ? 'other' : 'median'} rank`}
           {r.slow_stage && `, most of it in ${clip(r.slow_stage, 60)}`}
           {num(r, 'slow_stage_s') !== undefined && num(r, 'slow_stage_median_s') !== undefined && ` (${seconds(num(r, 'slow_stage_s'))} against ${seconds(num(r, 'slow_stage_median_s'))})`}
           {num(r, 'caused_wait_s') !== undefined && `. The others waited ${seconds(num(r, 'caused_wait_s'))} for it in ${count(r.last_count)} collectives`}.
