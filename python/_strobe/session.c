@@ -52,6 +52,16 @@ static PyObject *role_recorded(PyObject *module, PyObject *role)
 	return PyBool_FromLong(strobe_kind_recorded(kind));
 }
 
+static PyObject *exit_status(PyObject *module, PyObject *status)
+{
+	long value = PyLong_AsLong(status);
+
+	if (value == -1 && PyErr_Occurred())
+		return NULL;
+	strobe_exit_status((int)value);
+	Py_RETURN_NONE;
+}
+
 static PyObject *run_dir(PyObject *module, PyObject *unused)
 {
 	return PyUnicode_DecodeFSDefault(strobe_run_dir());
@@ -187,6 +197,8 @@ PyMethodDef session_methods[] = {
 	{ "stop", stop, METH_NOARGS, NULL },
 	{ "recording", recording, METH_NOARGS, "recording()\n--\n\nTrue while a session records." },
 	{ "role_recorded", role_recorded, METH_O, NULL },
+	{ "exit_status", exit_status, METH_O,
+		"exit_status(status)\n--\n\nAfter the session's end: what the program ends with." },
 	{ "run_dir", run_dir, METH_NOARGS,
 		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
 	{ "tag", tag, METH_O, NULL },

@@ -276,6 +276,9 @@ def _at_exit():
             _say_missing()
             folder = native.run_dir()
             native.stop()
+            if getattr(sys, "last_type", None) is not None and not hasattr(sys, "ps1"):
+                # an exception ends it; a launcher may kill it before it has exited
+                native.exit_status(1)
             _run_after(folder)
     except Exception:
         pass

@@ -57,22 +57,47 @@ static const char *python_argument(const char *arguments, const char *end, bool 
 	return NULL;
 }
 
-/* "python3 wan_t2v.py" is called wan_t2v, not python3. */
-static void name_after_program(char *out, size_t size)
+/* The command line of a process, words with a 0 after each; 0: not known. */
+static size_t read_arguments(const char *file, char *out, size_t size)
 {
-	char arguments[4096];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, arguments, sizeof arguments - 2);
-	const char *name = program_invocation_short_name, *found = NULL;
-	bool module = false;
-	const char *dot;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 2);
 
 	if (fd >= 0)
 		close(fd);
-	if (n > 0 && !strncmp(name, "python", 6)) {
-		arguments[n] = arguments[n + 1] = 0;
-		found = python_argument(arguments + strlen(arguments) + 1, arguments + n, &module);
+	n = n > 0 ? n : 0;
+	out[n] = out[n + 1] = 0;
+	return (size_t)n;
+}
+
+/* A process of multiprocessing (mp.spawn) is a part of the program that started it. */
+static bool is_spawned(const char *arguments, size_t size)
+{
+	static const char code[] = "from multiprocessing.";
+
+	for (const char *a = arguments; a < arguments + size && *a; a += strlen(a) + 1)
+		if (!strncmp(a, code, sizeof code - 1))
+			return true;
+	return false;
+}
+
+/* "python3 wan_t2v.py" is called wan_t2v, not python3. */
+static void name_after_program(char *out, size_t size)
+{
+	char arguments[4096], parent[64];
+	const char *name = program_invocation_short_name, *found = NULL;
+	size_t n = strncmp(name, "python", 6)
+			   ? 0
+			   : read_arguments("/proc/self/cmdline", arguments, sizeof arguments);
+	bool module = false;
+	const char *dot;
+
+	if (is_spawned(arguments, n)) {
+		snprintf(parent, sizeof parent, "/proc/%ld/cmdline", (long)getppid());
+		n = read_arguments(parent, arguments, sizeof arguments);
 	}
+	if (n)
+		found = python_argument(arguments + strlen(arguments) + 1, arguments + n, &module);
 	name = found ? found : name;
 	dot = found && module ? NULL : strrchr(name, '.');
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);

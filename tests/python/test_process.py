@@ -45,6 +45,18 @@ def test_how_the_program_ended_is_in_its_recording(program, end, closed):
     assert closed_of(done) == closed
 
 
+def test_a_program_that_failed_and_is_killed_while_it_ends_did_not_end_in_order(program):
+    """As torchrun does with the other ranks."""
+    done = program("""
+        import atexit, os, signal
+        atexit.register(os.kill, os.getpid(), signal.SIGTERM)  # after strobe's own
+        import strobe
+        strobe.start()
+        raise ValueError
+    """, check=False)
+    assert done.returncode == -15 and closed_of(done) == 2
+
+
 def test_a_forked_child_that_fails_is_not_the_program(program):
     done = program("""
         import ctypes, os, strobe

@@ -1,5 +1,6 @@
 """What things are called: threads by the name the system has for them, files by their run."""
 import json
+import subprocess
 
 import pytest
 
@@ -47,3 +48,15 @@ def test_lines_that_became_zones_are_not_the_main_process(strobe):
     report = json.loads(strobe("report", "--format", "json").stdout)
     assert {"own", "RAFT"} <= {s["name"] for s in report["stage_analysis"]["stages"]}
     assert report["session_info"]["state"] == "ended without a stop"  # the lines' recording was closed in order
+
+
+def test_a_process_of_multiprocessing_is_called_after_the_script_that_started_it(strobe):
+    if not (BUILD / "python" / "strobe").exists():
+        pytest.skip("no Python package in this build")
+    script = strobe.script("import multiprocessing, strobe\ndef work():\n    strobe.start()\n    strobe.stop()\n"
+                           "if __name__ == '__main__':\n    child = multiprocessing.get_context('spawn').Process(target=work)\n"
+                           "    child.start()\n    child.join()\n", "spawning.py")
+    environment = dict(strobe.environment, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([PYTHON, script], cwd=strobe.folder, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert strobe.last().name.startswith("spawning-"), strobe.last().name
