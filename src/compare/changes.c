@@ -92,6 +92,7 @@ static void describe_stage(const struct sb_comparison *c, struct sb_stage_change
 static void describe_metric(const struct sb_comparison *c, struct sb_metric_change *m)
 {
 	m->key = sb_metric_infos[m->metric].key;
+	m->label = sb_metric_infos[m->metric].words;
 	m->unit = sb_metric_infos[m->metric].unit;
 	m->words = why_same(c, &m->judgement, m->base, m->now, verdict_words(m->verdict, m->metric));
 	m->tone = tone_of(m->verdict);

@@ -51,7 +51,7 @@ struct sb_metric_change {
 	enum sb_verdict verdict; /* VANISHED: the metric went missing */
 	struct sb_judgement judgement;
 	/* its words, the same in every format: changes.c */
-	const char *key, *unit;
+	const char *key, *label, *unit;
 	const char *words; /* "slower", "no longer measured", … */
 	enum sb_tone tone; /* one that was measured on one side only is neither */
 	bool judged; /* there on both sides */

@@ -14,6 +14,7 @@ SB_FIELD_WHEN(metric_tested, sb_metric_change, it->judged && it->judgement.basis
 
 static const struct sb_field metric_rows[] = {
 	SB_FIELD(sb_metric_change, key, "metric", SB_ALWAYS, "its key, which ends in its unit"),
+	SB_FIELD(sb_metric_change, label, "label", SB_ALWAYS, "its name for people: \"Step (median)\""),
 	SB_FIELD(sb_metric_change, unit, "unit", SB_ALWAYS, "for people"),
 	SB_FIELD(sb_metric_change, base, "base_value", SB_KNOWN, "median of the runs before", NANO,
 		.range = SB_SIGNED),

@@ -74,6 +74,23 @@ static void parts_add_up_and_a_video_keeps_its_own_time(void **state)
 	synthetic_done(&s);
 }
 
+/* A live run in its first video: the name of the video says nothing about where its time goes. */
+static void a_video_is_opened_though_one_stage_takes_nearly_all_of_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	zone(&s, 0, 5 * CS, "text_encode", NULL);
+	zone(&s, 5 * CS, 10 * SECOND, "denoise", NULL);
+	m = synthetic_model(&s, 10 * SECOND);
+	part(m, 0, SB_TIME_STAGE, "denoise", 9.95);
+	part(m, 1, SB_TIME_STAGE, "text_encode", 0.05);
+	assert_int_equal(m->stages.part_count, 2);
+	synthetic_done(&s);
+}
+
 static void the_smallest_parts_are_one(void **state)
 {
 	struct synthetic s;
@@ -438,6 +455,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nesting_never_counts_twice),
 		cmocka_unit_test(parts_add_up_and_a_video_keeps_its_own_time),
+		cmocka_unit_test(a_video_is_opened_though_one_stage_takes_nearly_all_of_it),
 		cmocka_unit_test(the_smallest_parts_are_one),
 		cmocka_unit_test(what_has_no_name_is_not_a_blank_row),
 		cmocka_unit_test(what_no_label_covers_is_unattributed),

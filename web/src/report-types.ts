@@ -1529,6 +1529,7 @@ export type ComparedRun = {
 // A metric on both sides.
 export type MetricChange = {
   metric: string; // its key, which ends in its unit
+  label: string; // its name for people: "Step (median)"
   unit: string; // for people
   base_value?: number; // median of the runs before
   new_value?: number; // median of the runs now

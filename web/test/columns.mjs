@@ -119,6 +119,6 @@ test('a slow moment shows what the counters said, beside the normal one', async 
   const { page, close } = await open(browser, writePage('slow-counters', { report, timeline }));
   const table = page.locator('.slow-moment table');
   assert.match(plain(await table.locator('caption').innerText()), /What parts of the GPU did meanwhile/);
-  assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(plain), ['SM active 41.2 % 88.5 %', 'dram active 71.0 %']);
+  assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(plain), ['SM active 41.2 % 88.5 %', 'DRAM active 71.0 %']);
   await close();
 });

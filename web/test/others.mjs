@@ -11,7 +11,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
       { name: 'unet', base_s: 116.33, new_s: 129.65, delta_s: 13.32, change_ratio: 0.115, contribution_s: 13.32, verdict: 'worse', words: 'slower', tone: 'worse', base_count: 1, new_count: 1 },
       { name: 'raft', base_s: 14.02, new_s: 10.05, delta_s: -3.97, change_ratio: -0.283, contribution_s: -3.97, verdict: 'better', words: 'faster', tone: 'better', base_count: 1, new_count: 1 },
     ],
-    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2 * 2 ** 30, new_value: 23.8 * 2 ** 30, change_ratio: 1.9, verdict: 'worse', words: 'worse', tone: 'worse' }, { metric: 'fps', base_value: 4.2, verdict: 'vanished', words: 'no longer measured', tone: 'none' }],
+    metrics: [{ metric: 'gpu_memory_peak_bytes', label: 'Peak GPU memory', base_value: 8.2 * 2 ** 30, new_value: 23.8 * 2 ** 30, change_ratio: 1.9, verdict: 'worse', words: 'worse', tone: 'worse' }, { metric: 'fps', label: 'Frames/s end to end', base_value: 4.2, verdict: 'vanished', words: 'no longer measured', tone: 'none' }],
     configuration: [{ scope: 'tag', key: 'iters', base: '12', new: '6' }],
   };
   const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));
@@ -22,6 +22,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
   const bars = await page.locator('.balance i').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().width > 1 && b.getBoundingClientRect().height > 1));
   assert.deepEqual(bars, [true, true]);
   assert.match(await page.locator('#metrics').innerText(), /8\.2\u00a0GB[\s\S]*23\.8\u00a0GB[\s\S]*no longer measured/);
+  assert.deepEqual(await page.locator('#metrics tbody td:first-child').allInnerTexts(), ['Peak GPU memory', 'Frames/s end to end']); // as the terminal says it
   assert.equal(await page.locator('#metrics .better').count(), 0, 'what is not measured is not better');
   assert.deepEqual(seen.problems, []);
   await close();

@@ -3,6 +3,7 @@ import { run } from './harness.mjs';
 import './aligned.mjs';
 import './bench.mjs';
 import './calls.mjs';
+import './colours.mjs';
 import './columns.mjs';
 import './first.mjs';
 import './fits.mjs';

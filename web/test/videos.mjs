@@ -7,12 +7,12 @@ const LENGTHS = [500, 300, 200, 260, 240]; // the first one is cold; of the warm
 const names = ['load_model', 'a cat', 'denoise', 'vae_decode', 'prefetch'];
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 
-function videos() {
+function videos(lengths = LENGTHS) {
   const rows = [[{ start: 0, end: 1000 * MS, name: 0 }], []];
   const items = [];
   const series = { t_s: [], duration_s: [] };
   let t = 1100;
-  for (const length of LENGTHS) {
+  for (const length of lengths) {
     rows[0].push({ start: t * MS, end: (t + length) * MS, name: 1 });
     for (let k = 0; k < 4; k++) {
       rows[1].push({ start: (t + k * length * 0.2) * MS, end: (t + (k + 1) * length * 0.2) * MS, name: 2 });
@@ -20,17 +20,17 @@ function videos() {
       series.duration_s.push((length * 0.2) / 1e3);
     }
     rows[1].push({ start: (t + length * 0.8) * MS, end: (t + length * 0.9) * MS, name: 3 });
-    items.push({ name: 'a cat', start_s: t / 1e3, wall_s: length / 1e3, frames: 16, fps: 16e3 / length, steps: 4, step_median_s: (length * 0.2) / 1e3, step_max_s: (length * 0.2) / 1e3, faster_count: LENGTHS.filter((o) => o < length).length });
+    items.push({ name: 'a cat', start_s: t / 1e3, wall_s: length / 1e3, frames: 16, fps: 16e3 / length, steps: 4, step_median_s: (length * 0.2) / 1e3, step_max_s: (length * 0.2) / 1e3, faster_count: lengths.filter((o) => o < length).length });
     t += length + 50;
   }
   const other = [Array.from({ length: 60 }, (_, i) => ({ start: i * 40 * MS, end: (i * 40 + 20) * MS, name: 4 }))];
-  const total = LENGTHS.reduce((a, b) => a + b, 0) / 1e3;
+  const total = lengths.reduce((a, b) => a + b, 0) / 1e3;
   const first = 1.1;
   const end = (t - 50) / 1e3;
   const stages = [
     { name: 'a cat', role: 'generation', count: 5, total_s: total, self_s: total * 0.1, wall_ratio: 0.5, first_s: first, end_s: end },
-    { name: 'denoise', parent: 'a cat', count: 20, total_s: total * 0.8, self_s: total * 0.8, wall_ratio: 0.4, first_s: first, end_s: end },
-    { name: 'vae_decode', parent: 'a cat', count: 5, total_s: total * 0.1, self_s: total * 0.1, wall_ratio: 0.05, first_s: first + 0.4, end_s: end },
+    { name: 'denoise', parent: 'a cat', bottleneck: true, count: 20, total_s: total * 0.8, self_s: total * 0.8, wall_ratio: 0.4, first_s: first, end_s: end },
+    { name: 'vae_decode', parent: 'a cat', bottleneck_level: 'other', count: 5, total_s: total * 0.1, self_s: total * 0.1, wall_ratio: 0.05, first_s: first + 0.4, end_s: end },
     { name: 'load_model', count: 1, total_s: 1, self_s: 1, wall_ratio: 0.35, first_s: 0, end_s: 1, startup: true },
     { name: 'prefetch', count: 60, total_s: 1.2, self_s: 1.2, wall_ratio: 0.4, first_s: 0, end_s: 2.4 },
   ];
@@ -120,5 +120,30 @@ test('the start-up is one row that opens, in both tables, and its button leads t
   assert.deepEqual([r.from, r.to], [0, 1100 * MS]);
   assert.deepEqual((await names('.card.table')).slice(0, 2), ['start-up', 'load_model'], 'and opens the row');
   assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('what is small in the chosen video is no bottleneck of it', async (browser) => {
+  const { page, close } = await open(browser, videos());
+  await ready(page);
+  const marked = () => page.locator('.card.table tr', { has: page.locator('em', { hasText: 'bottleneck' }) }).locator('.stage > span').allInnerTexts();
+  assert.deepEqual(await marked(), ['denoise']); // the decoder is a tenth of this video
+  await page.locator('.videos button', { hasText: 'whole run' }).click();
+  assert.deepEqual(await marked(), ['denoise', 'vae_decode']);
+  await close();
+});
+
+test('of more videos than fit the chosen one is in sight, and a phone has room for the names of stages', async (browser) => {
+  const { page, close } = await open(browser, videos(Array.from({ length: 40 }, (_, i) => 500 - i * 5)), { viewport: { width: 390, height: 844 } });
+  await ready(page);
+  const inside = () => page.locator('.videos .strip').evaluate((strip) => {
+    const [at, all] = [strip.querySelector('[aria-pressed=true]').getBoundingClientRect(), strip.getBoundingClientRect()];
+    return strip.scrollWidth > strip.clientWidth && at.left >= all.left && at.right <= all.right;
+  });
+  assert.ok(await inside());
+  await page.locator('header select').first().selectOption('38');
+  assert.ok(await inside());
+  const cut = await page.locator('.card.table .stage > span').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent));
+  assert.deepEqual(cut, []);
   await close();
 });

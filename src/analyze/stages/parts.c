@@ -10,6 +10,7 @@ enum { PARTS_MOST = 7, OPENED_MOST = 4 };
 #define WIDE 0.5 /* of the wall time: a stage that says nothing as one part */
 #define WORTH_SHOWING 0.01
 #define NOISE 1e-5 /* what bins may be off */
+#define LEAST_S 1e-9 /* the last bits of a sum are no time */
 
 struct parts {
 	const struct sb_stages_panel *stages;
@@ -58,15 +59,22 @@ static size_t large_inside(const struct sb_stages_panel *stages, int64_t parent)
 	return count;
 }
 
+/* A generation is opened whatever it holds: its name says nothing about where its time goes. */
+static bool opens(const struct parts *p, const struct sb_time_part *part)
+{
+	size_t least = p->stages->stages[part->stage].role == STROBE_ROLE_GENERATION ? 1 : 2;
+
+	return part->part_s > (p->stages->wall_s - p->startup.part_s) * WIDE &&
+	       large_inside(p->stages, part->stage) >= least;
+}
+
 /* One stage that wraps nearly everything is opened: what is inside, and its own work between. */
 static bool open_widest(struct parts *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct sb_time_part *part = &p->all[i];
 
-		if (part->kind != SB_TIME_STAGE ||
-			part->part_s <= (p->stages->wall_s - p->startup.part_s) * WIDE ||
-			large_inside(p->stages, part->stage) < 2)
+		if (part->kind != SB_TIME_STAGE || !opens(p, part))
 			continue;
 		part->kind = SB_TIME_ITSELF;
 		part->part_s -= add_inside(p, part->stage);
@@ -179,7 +187,7 @@ void sb_stages_part(struct sb_model *model)
 	keep_largest(&p);
 	add_elsewhere(&p);
 	nothing_s = unattributed_s(&p);
-	if (nothing_s > 0)
+	if (nothing_s >= LEAST_S)
 		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0, nothing_s, 0 };
 	put_first(&p, p.startup);
 	s->parts_overlap_s = take_ratios(&p);

@@ -123,7 +123,7 @@ function Stages({ d }: { d: DiffReport }) {
   return (
     <>
       <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={20} />
-      {overlaps && <p class="quiet">Shares in the change and unattributed time less the overlap are the whole change. Overlap: {seconds(before)} before, {seconds(now)} now.</p>}
+      {overlaps && <p class="quiet">Shares in the change and unattributed time less the overlap are the whole change. Overlap: {seconds(before).replace('-', '−')} before, {seconds(now).replace('-', '−')} now.</p>}
     </>
   );
 }
@@ -137,7 +137,7 @@ function Metrics({ d }: { d: DiffReport }) {
       rows={rows}
       most={60}
       columns={[
-        { key: 'metric', head: 'metric', text: true, value: (m) => text(m, 'metric'), cell: (m) => (text(m, 'metric') ?? '').replace(/_(s|ms|bytes|mb|gb|ratio|percent|count|fps|bps|w|wh|c|gb_per_s)$/, '').replaceAll('_', ' ') },
+        { key: 'label', head: 'metric', text: true, value: (m) => m.label },
         { key: 'base_value', head: 'before', value: (m) => num(m, 'base_value'), cell: (m) => valueOf(m, 'base_value') },
         { key: 'new_value', head: 'now', value: (m) => num(m, 'new_value'), cell: (m) => valueOf(m, 'new_value') },
         { key: 'change_ratio', head: 'Δ %', value: (m) => num(m, 'change_ratio'), cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },

@@ -106,7 +106,7 @@ function Brief({ data, room }: { data: Timeline; room: number }) {
       <Table
         caption="Time by name"
         rows={s.names.slice(0, Math.max(TABLE_LEAST, Math.floor((room - TABLE_AROUND) / TABLE_ROW)))}
-        columns={zoneColumns(s, range, 60, 'of the time shown')}
+        columns={zoneColumns(s, range, 60, 'share')}
       />
     </div>
   );

@@ -1,7 +1,7 @@
 // How well the GPU is used: what its kernels do per stage, how near stages come to its ceilings.
 import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
-import { nth, solid, UNATTRIBUTED } from '../colour';
+import { inkOf, nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
 import type { Ceiling, GpuCounters, GpuWork, Report, SampledCounters, SampledFamily, Stage } from '../report';
 import { dark, useStore } from '../state';
@@ -26,15 +26,15 @@ function parts(stage: Stage): Part[] {
   return out;
 }
 
-// Hues far apart, in the order in which the families take time; those not recognised are grey.
-const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? solid(UNATTRIBUTED) : nth(names.indexOf(name)));
+// Colours far apart, in the order in which the families take time; those not recognised are grey.
+const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? { background: solid(UNATTRIBUTED), color: inkOf(UNATTRIBUTED) } : nth(names.indexOf(name)));
 
-function FamilyBar({ stage, colour }: { stage: Stage; colour: (name: string) => string }) {
+function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {
   const all = parts(stage);
   return (
     <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.family} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
-        <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, background: colour(p.family) }}>
+        <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, ...colour(p.family) }}>
           {p.ratio > 0.12 ? percent(p.ratio, 0) : ''}
         </span>
       ))}
@@ -57,7 +57,7 @@ function Families({ report }: { report: Report }) {
       <ul class="legend open">
         {names.map((name) => (
           <li key={name}>
-            <i style={{ background: colour(name) }} />
+            <i style={colour(name)} />
             {name}
           </li>
         ))}

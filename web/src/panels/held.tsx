@@ -24,7 +24,7 @@ function Bar({ parts, of, names }: { parts: Part[]; of: number; names: string[] 
   return (
     <span class="held-bar" role="img" aria-label={parts.map((p) => `${p.name} ${memory(p.bytes)}`).join(', ')}>
       {parts.map((p) => (
-        <span key={p.name} title={`${p.name}: ${memory(p.bytes)}`} style={{ display: 'inline-block', height: '0.9em', width: `${(100 * p.bytes) / of}%`, background: nth(names.indexOf(p.name)) }} />
+        <span key={p.name} title={`${p.name}: ${memory(p.bytes)}`} style={{ display: 'inline-block', height: '0.9em', width: `${(100 * p.bytes) / of}%`, ...nth(names.indexOf(p.name)) }} />
       ))}
     </span>
   );

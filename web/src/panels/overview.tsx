@@ -1,6 +1,6 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { Picture } from '../picture';
-import { rankNames, solid, UNATTRIBUTED } from '../colour';
+import { inkOf, rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
 import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
@@ -240,10 +240,16 @@ export function Figures({ report }: { report: Report }) {
   return <KeyFigures all={figures(report)} />;
 }
 
+const COLOURED = 8; // and the two below: names for which there are colours that cannot be mistaken
+const GROUPS = ['start-up', 'smaller stages'];
+
+// Of many stages those with the most time; then in the order in which they began, which a run that goes on does not change.
 export function rankStages(r: Report): void {
-  const stages = [...(r.stage_analysis?.stages ?? [])].sort((a, b) => (b.self_s ?? 0) - (a.self_s ?? 0));
+  const stages = r.stage_analysis?.stages ?? [];
   const top = (r.stage_analysis?.parts ?? []).flatMap((p) => p.name ?? []);
-  rankNames([...new Set([...top, ...stages.map((s) => s.name)])]);
+  const large = [...new Set([...top, ...[...stages].sort((a, b) => (b.self_s ?? 0) - (a.self_s ?? 0)).map((s) => s.name)])].slice(0, COLOURED);
+  const began = [...stages].sort((a, b) => (a.first_s ?? 0) - (b.first_s ?? 0)).map((s) => s.name);
+  rankNames([...GROUPS, ...new Set(began.filter((name) => large.includes(name)))]);
 }
 
 const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
@@ -255,7 +261,8 @@ const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   unattributed: () => 'unattributed',
 };
 const labelOf = (p: TimePart) => LABELS[p.kind](p);
-const colourOf = (p: TimePart) => solid(p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
+const colourName = (p: TimePart) => (p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
+const colourOf = (p: TimePart) => solid(colourName(p));
 
 // What is unattributed is the gaps between the main thread's zones: each click selects the next, the longest first.
 function selectGap(t: Timeline | null): void {
@@ -280,7 +287,7 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
   const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
-  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part) }, title: label, 'aria-label': label };
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part), color: inkOf(colourName(part)) }, title: label, 'aria-label': label };
   const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
     <button {...look} onClick={pick}>

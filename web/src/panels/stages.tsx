@@ -152,6 +152,7 @@ const gpuSpan: Column<StageRow> = {
 };
 
 const FOLDED = new Set([STARTUP]);
+const MARKED = 0.2; // of a video: what is a bottleneck of the whole run may be none of this one
 
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
@@ -164,7 +165,8 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const rows = useMemo(() => {
     const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
     const some = (s: StageRow) => (inside && !s.startup ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
-    const shown = shownRows(stageRows(stages), some, new Set());
+    const large = (s: StageRow) => !inside || (inside[s.index] ?? 0) >= (video!.to - video!.from) * MARKED * 1e-9;
+    const shown = shownRows(stageRows(stages), some, new Set()).map((s) => (large(s) ? s : { ...s, bottleneck: undefined, bottleneck_level: undefined }));
     return withStartup(shown.length ? shown : stageRows(stages), report, open);
   }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);

@@ -1,5 +1,5 @@
 // Small multiples: every video of the run beside the others, to choose from.
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, seconds } from '../format';
 import { num, type Report } from '../report';
@@ -19,12 +19,20 @@ function keys(e: KeyboardEvent): void {
   (to as HTMLElement).focus();
 }
 
+// Of more videos than fit the chosen one is in sight.
+function seeInside(strip: HTMLElement | null, chosen: number | null): void {
+  const at = chosen === null ? undefined : (strip?.children[chosen] as HTMLElement | undefined);
+  if (at) strip!.scrollLeft += at.getBoundingClientRect().left - strip!.getBoundingClientRect().left - (strip!.clientWidth - at.clientWidth) / 2;
+}
+
 export function Videos({ report, timeline }: { report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(generation);
   const all = videosOf(report);
   const [focus, setFocus] = useState(0);
   const pictures = useMemo(() => all.slice(0, PICTURED).map((g) => (timeline ? partsOf(report, timeline, g) : [])), [report, timeline]);
+  const strip = useRef<HTMLDivElement>(null);
+  useEffect(() => seeInside(strip.current, chosen), [chosen]);
   if (all.length < 2) return null;
   const longest = Math.max(...all.map((g) => g.wall_s));
   const middle = medianWarm(all);
@@ -43,7 +51,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
         whole run
         <b>{count(all.length)} videos</b>
       </button>
-      <div class="strip" role="group" aria-label="choose a video">
+      <div class="strip" ref={strip} role="group" aria-label="choose a video">
         {all.slice(0, SHOWN).map((g, i) => {
           const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
           return (
