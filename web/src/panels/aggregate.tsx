@@ -55,7 +55,7 @@ function Stragglers({ d }: { d: AggregateReport }) {
           {num(r, 'caused_wait_s') !== undefined && `. The others waited ${seconds(num(r, 'caused_wait_s'))} for it in ${count(r.last_count)} collectives`}.
         </li>
       ))}
-      {slow.length > 5 && <li class="quiet">and {slow.length - 5} more, red below</li>}
+      {slow.length > 5 && <li class="quiet">and {slow.length - 5} more, marked below</li>}
     </ul>
   );
 }
@@ -115,7 +115,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
         </>
       ))}
       {ranks.length > LANES_MOST && <p class="quiet">{count(ranks.length - LANES_MOST)} more ranks are in the tables.</p>}
-      <p class="quiet">Full colour: working; pale: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red: a straggler, which the others wait for.</p>
+      <p class="quiet">Full colour: working; pale: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red and marked: a straggler, which the others wait for.</p>
     </div>
   );
 }
