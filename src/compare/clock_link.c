@@ -162,7 +162,8 @@ static void take_residuals(struct fit *f, const struct sb_clock_bound *b, size_t
 				b[i].guess_s - f->slope * (b[i].t_s - f->t0) - middle);
 }
 
-/* How far the line between two knots may be from the clock: half of what it turns there. */
+/* How far the line may be from the clock between two knots, and beside the first and the last, where the clock may go on
+ * turning as it did between them: what it turns there. */
 static double bend_of(const struct sb_clock_curve *c, const struct fit *f)
 {
 	double bend = 0;
@@ -171,7 +172,7 @@ static double bend_of(const struct sb_clock_curve *c, const struct fit *f)
 		double a = c->offset_s[i - 1] - f->slope * (c->knot_s[i - 1] - f->t0);
 		double b = c->offset_s[i] - f->slope * (c->knot_s[i] - f->t0);
 
-		bend = fmax(bend, fabs(b - a) / 2);
+		bend = fmax(bend, fabs(b - a));
 	}
 	return bend;
 }

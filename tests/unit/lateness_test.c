@@ -30,12 +30,15 @@ static int between(int low, int high)
 
 struct plan {
 	int hosts, per_host, ranks, tp;
-	double skew_s[64], drift[64];
+	double skew_s[64];
+	double drift[64],
+		later_drift[64]; /* in the first half of the run, in the second: NTP slews a clock */
 	double transfer_s; /* a collective takes up to this */
 	double delay_s[RANKS_MAX]; /* by design: a late stage of a pipeline, a slow rank */
 	double step_s;
 	bool world; /* a group of all at the end of each step */
 	bool pipeline;
+	bool ring; /* each rank sends to the next, as ring attention does */
 	bool hosts_alone; /* ranks meet on their host and in the world, and nowhere else */
 };
 
@@ -53,9 +56,11 @@ static struct plan make_plan(void)
 	p.step_s = uniform() < 0.3 ? 20 : 0.05;
 	p.world = uniform() < 0.8;
 	p.pipeline = uniform() < 0.4;
+	p.ring = !p.pipeline && uniform() < 0.3;
 	for (int h = 1; h < p.hosts; h++) {
 		p.skew_s[h] = 0.2 * (uniform() - 0.5);
 		p.drift[h] = uniform() < 0.5 ? 0 : 100e-6 * (uniform() - 0.5);
+		p.later_drift[h] = uniform() < 0.5 ? p.drift[h] : 100e-6 * (uniform() - 0.5);
 	}
 	for (int r = 0; r < p.ranks; r++)
 		p.delay_s[r] = uniform() < 0.1 ? 0.05 * uniform() : 0;
@@ -68,7 +73,10 @@ static struct plan make_plan(void)
 /* What a rank's clock says, since its start. */
 static double told(const struct plan *p, int rank, double t_s)
 {
-	return t_s * (1 + p->drift[rank / p->per_host]);
+	double half_s = STEPS * p->step_s / 2;
+	int h = rank / p->per_host;
+
+	return t_s + p->drift[h] * fmin(t_s, half_s) + p->later_drift[h] * fmax(t_s - half_s, 0);
 }
 
 static void add_call(const struct plan *p, int rank, const char *name, const char *group, int64_t seq,
@@ -133,6 +141,8 @@ static void run_step(const struct plan *p, int step)
 		snprintf(group, sizeof group, "nccl:%d-%d:tp", members[0], members[p->tp - 1]);
 		meet(p, members, p->tp, group, step);
 	}
+	for (int i = 0; i < 2 * p->ranks && p->ring; i++)
+		send(p, i % p->ranks, (i + 1) % p->ranks, 2 * step + i / p->ranks);
 	for (int h = 0; h + 1 < p->hosts && p->pipeline; h++)
 		send(p, h * p->per_host, (h + 1) * p->per_host, step);
 	for (int i = 0; i < p->per_host; i++) { /* data parallel: the same place on every host */
@@ -164,7 +174,7 @@ static struct sb_aggregate *run_job(const struct plan *p)
 		facts[r]->world_size = p->ranks;
 		facts[r]->start_real_ns = START_NS + (uint64_t)(int64_t)(p->skew_s[r / p->per_host] * 1e9);
 		facts[r]->metrics[SB_METRIC_WALL] = STEPS * p->step_s;
-		facts[r]->collectives = calloc(STEPS * (4 + 2), sizeof *facts[r]->collectives);
+		facts[r]->collectives = calloc(STEPS * (4 + 4), sizeof *facts[r]->collectives);
 	}
 	for (int step = 0; step < STEPS; step++)
 		run_step(p, step);
