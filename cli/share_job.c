@@ -16,7 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define JOB_MOST ((size_t)4 << 30)
+/* In base64 that is the longest text that a browser has: 512 MiB. */
+#define JOB_MOST ((size_t)384 << 20)
 
 static int copy_part(struct sb_share *s, const struct sb_job_part *part, const char *folder)
 {
@@ -88,7 +89,7 @@ static int make_page(
 	if (!err)
 		err = job_arg_read(folder, 0, &a);
 	if (!err)
-		err = sb_share_job_pack(folder, packed);
+		err = sb_share_job_pack(folder, packed, JOB_MOST);
 	if (!err) {
 		job_arg_rename(a, folder, "");
 		err = write_page(a, packed, out);

@@ -71,7 +71,8 @@ bool sb_share_pass(int from, int to, uint64_t size);
 /* What the page of a job holds: the recordings of a folder and of its ranks, each behind its name. */
 #define SB_SHARE_JOB_MAGIC "STROBEj\n"
 
-int sb_share_job_pack(const char *folder, const char *path);
+/* Past most_bytes it fails, and says what to do instead. */
+int sb_share_job_pack(const char *folder, const char *path, uint64_t most_bytes);
 /* Makes the folder again, in one that is empty. packed: the file; path: what messages name. */
 int sb_share_job_unpack(const char *packed, const char *folder, const char *path);
 

@@ -61,7 +61,19 @@ static int add_part(const struct sb_job_part *part, int to, const char *path)
 	return err;
 }
 
-int sb_share_job_pack(const char *folder, const char *path)
+/* Says what to do instead. */
+static int check_size(int to, uint64_t most_bytes)
+{
+	if ((uint64_t)lseek(to, 0, SEEK_CUR) <= most_bytes)
+		return 0;
+	return sb_fail(STROBE_EINVAL,
+		"the recordings of the job take more than %.0f MB packed, and browsers open no page of that "
+		"size: send a "
+		"rank (JOB/rank_0), or the folder that 'strobe export JOB --to packed' writes",
+		(double)most_bytes * 1e-6);
+}
+
+int sb_share_job_pack(const char *folder, const char *path, uint64_t most_bytes)
 {
 	struct sb_job_parts parts = { 0 };
 	int to, err = sb_job_parts_find(folder, &parts);
@@ -71,8 +83,11 @@ int sb_share_job_pack(const char *folder, const char *path)
 	to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0 || !sb_write_whole(to, SB_SHARE_JOB_MAGIC, strlen(SB_SHARE_JOB_MAGIC)))
 		err = fail_write(path);
-	for (size_t i = 0; !err && i < parts.count; i++)
+	for (size_t i = 0; !err && i < parts.count; i++) {
 		err = add_part(&parts.all[i], to, path);
+		if (!err)
+			err = check_size(to, most_bytes);
+	}
 	if (to >= 0)
 		close(to);
 	sb_job_parts_done(&parts);

@@ -295,7 +295,7 @@ static int jobs(const char *folder)
 	int err = make_ranks(folder, job);
 
 	snprintf(packed, sizeof packed, "%s.packed", job);
-	err = err || sb_share_job_pack(job, packed) || sb_buf_read_file(&bytes, packed, 1u << 24);
+	err = err || sb_share_job_pack(job, packed, UINT64_MAX) || sb_buf_read_file(&bytes, packed, 1u << 24);
 	unlink(packed);
 	remove_ranks(job);
 	for (int way = 0; way < 2 && !err; way++) {
