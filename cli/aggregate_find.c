@@ -184,15 +184,24 @@ static int find_in_argument(struct aggregate_inputs *inputs, const char *folder)
 	return err ? err : find_in_folder(inputs, folder, 0);
 }
 
+/* A folder, or an attempt that lies in the one of its run. */
+static bool may_have_ranks(const char *path)
+{
+	char folder[PATH_MAX];
+	uint32_t attempt;
+
+	return is_folder(path) || sb_job_attempt_inside(path, folder, sizeof folder, &attempt);
+}
+
 int aggregate_find(struct aggregate_inputs *inputs, const char *path)
 {
 	char resolved[PATH_MAX];
 
-	if (is_folder(path))
+	if (may_have_ranks(path))
 		return find_in_argument(inputs, path);
 	/* "last" and a shared page may be a job of many ranks */
 	if ((access(path, F_OK) || sb_run_is_in_page(path)) &&
-		!sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
+		!sb_run_resolve(path, resolved, sizeof resolved) && may_have_ranks(resolved))
 		return find_in_argument(inputs, resolved);
 	return add_input(inputs, path);
 }

@@ -67,45 +67,59 @@ static struct sb_job_attempt *add_attempt(struct sb_job *job, int number, const 
 
 /* ---- several ranks in one run's folder ---- */
 
+/* named: as the user calls the attempt. */
 static int add_inside(
-	struct sb_job *job, const char *folder, const struct sb_member *all, size_t count, uint32_t attempt)
+	struct sb_job *job, const char *named, const struct sb_member *all, size_t count, uint32_t attempt)
 {
-	int err = 0, length = (int)strlen(folder) - (sb_ends_with(folder, "/.") ? 2 : 0);
+	int err = 0, length = (int)strlen(named) - (sb_ends_with(named, "/.") ? 2 : 0);
 
 	for (size_t i = 0; i < count && !err; i++) {
 		char path[PATH_MAX];
 
 		if (all[i].leader && all[i].attempt == attempt &&
-			(size_t)snprintf(path, sizeof path, "%.*s/rank_%d", length, folder,
-				(int)all[i].rank) < sizeof path)
+			(size_t)snprintf(path, sizeof path, "%.*s/rank_%d", length, named, (int)all[i].rank) <
+				sizeof path)
 			err = add_rank(job, path);
 	}
 	return err;
 }
 
+static void look_at_members(
+	struct sb_job_attempt *a, const struct sb_member *all, size_t count, uint32_t number)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!all[i].leader || all[i].attempt != number)
+			continue;
+		a->rank_count++;
+		a->closed_count += all[i].closed;
+		a->live |= all[i].live;
+		a->world_size = all[i].world_size;
+		if (!a->start_real_ns || all[i].start_real_ns < a->start_real_ns)
+			a->start_real_ns = all[i].start_real_ns;
+	}
+}
+
+/* The attempt that counts is called as the folder is, the others FOLDER.<N>. */
 static int list_attempts(
 	struct sb_job *job, const char *folder, const struct sb_member *all, size_t count, uint32_t taken)
 {
-	uint32_t last = 0;
+	int length = (int)strlen(folder) - (sb_ends_with(folder, "/.") ? 2 : 0);
+	uint32_t last = 0, counts = sb_members_attempt(all, count);
 
 	for (size_t i = 0; i < count; i++)
 		last = all[i].attempt > last ? all[i].attempt : last;
 	for (uint32_t number = 1; number <= last; number++) {
-		struct sb_job_attempt *a = add_attempt(job, (int)number, folder);
+		struct sb_job_attempt *a;
+		char suffix[16] = "", path[PATH_MAX + 16];
 
+		if (number != counts)
+			snprintf(suffix, sizeof suffix, ".%u", number);
+		snprintf(path, sizeof path, "%.*s%s", length, folder, suffix);
+		a = add_attempt(job, (int)number, path);
 		if (!a)
 			return no_memory(folder);
 		a->taken = number == taken;
-		for (size_t i = 0; i < count; i++) {
-			if (!all[i].leader || all[i].attempt != number)
-				continue;
-			a->rank_count++;
-			a->closed_count += all[i].closed;
-			a->live |= all[i].live;
-			a->world_size = all[i].world_size;
-			if (!a->start_real_ns || all[i].start_real_ns < a->start_real_ns)
-				a->start_real_ns = all[i].start_real_ns;
-		}
+		look_at_members(a, all, count, number);
 	}
 	return 0;
 }
@@ -120,44 +134,23 @@ static int members_of(
 	return err;
 }
 
-static int find_in_run(const char *folder, bool attempts, struct sb_job *job)
+/* attempt 0: the one that counts. */
+static int find_in_run(
+	const char *folder, const char *named, uint32_t attempt, bool attempts, struct sb_job *job)
 {
 	struct sb_member *all = NULL;
 	size_t count = 0;
 	uint32_t taken;
 	int err = members_of(folder, &all, &count, &taken);
 
+	if (taken && attempt)
+		taken = attempt;
 	if (!err && taken)
-		err = add_inside(job, folder, all, count, taken);
+		err = add_inside(job, named, all, count, taken);
 	if (!err && taken && attempts)
 		err = list_attempts(job, folder, all, count, taken);
 	free(all);
 	return err;
-}
-
-bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t *out_rank)
-{
-	const char *name = sb_filename_of(path);
-	char *end = NULL;
-	long rank = sb_catalogue_is_rank(name) ? strtol(name + 5, &end, 10) : -1;
-	struct sb_member *all = NULL;
-	size_t count = 0, length = (size_t)(name - path);
-	uint32_t taken;
-	bool found = false;
-
-	if (rank < 0 || rank > INT32_MAX || *end || length >= size)
-		return false;
-	sb_path_folder(path, out_folder, size);
-	while (length > 1 && out_folder[length - 1] == '/')
-		out_folder[--length] = 0;
-	if (sb_catalogue_kind(out_folder, NULL) != SB_CATALOGUE_RUN ||
-		members_of(out_folder, &all, &count, &taken))
-		return false;
-	for (size_t i = 0; i < count && taken && !found; i++)
-		found = all[i].leader && all[i].attempt == taken && all[i].rank == rank;
-	free(all);
-	*out_rank = (int32_t)rank;
-	return found;
 }
 
 /* ---- a folder of ranks ---- */
@@ -174,7 +167,7 @@ static int find_ranks(const char *folder, struct sb_job *job)
 		if (!sb_catalogue_is_rank(e->name) || e->link)
 			continue;
 		if (e->kind == SB_CATALOGUE_RUN)
-			err = find_in_run(e->path, false, job);
+			err = find_in_run(e->path, e->path, 0, false, job);
 		/* one without a recording is named later, too */
 		if (!err && job->rank_count == before)
 			err = add_rank(job, e->path);
@@ -379,6 +372,8 @@ static int find_in_job(const char *folder, struct sb_job *job)
 int sb_job_find_itself(const char *path, struct sb_job *out_job)
 {
 	struct sb_job job = { 0 };
+	char folder[PATH_MAX];
+	uint32_t attempt;
 	size_t ranks = 0;
 	enum sb_catalogue_kind kind = sb_catalogue_kind(path, &ranks);
 	int err = 0;
@@ -386,7 +381,9 @@ int sb_job_find_itself(const char *path, struct sb_job *out_job)
 	if (ranks)
 		err = find_in_job(path, &job);
 	else if (kind == SB_CATALOGUE_RUN)
-		err = find_in_run(path, true, &job);
+		err = find_in_run(path, path, 0, true, &job);
+	else if (sb_job_attempt_inside(path, folder, sizeof folder, &attempt))
+		err = find_in_run(folder, path, attempt, true, &job);
 	if (err) {
 		sb_job_done(&job);
 		return err;

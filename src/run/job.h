@@ -24,7 +24,7 @@ struct sb_job {
 
 /* path: a job's folder (rank_<N> in it), or a run's folder whose recordings are of several
  * ranks. FOLDER, FOLDER.2, FOLDER.3 are attempts of one job: FOLDER means the last one that
- * is complete, FOLDER.2 and FOLDER/. that attempt alone. Also a folder with the runs of several
+ * is complete, FOLDER.2 and FOLDER/. that attempt alone; of a run's folder FOLDER.1, FOLDER.2, which are no folders. Also a folder with the runs of several
  * nodes (nodes.h), or one of these runs: RUN means the job on all nodes, RUN/. that node alone.
  * Anything else: no ranks. */
 int sb_job_find(const char *path, struct sb_job *out_job);
@@ -47,8 +47,12 @@ enum sb_job_end sb_job_end_of(const char *folder);
 /* True: FOLDER.2 of a job whose first attempt is FOLDER; out_first gets that. */
 bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
 
-/* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. */
-bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t *out_rank);
+/* FOLDER.2 of a run whose recordings are of several attempts, where no such folder is: true, with FOLDER and 2. */
+bool sb_job_attempt_inside(const char *path, char *out_folder, size_t size, uint32_t *out_attempt);
+/* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. Attempt: of
+ * FOLDER.2/rank_<N> 2, else 0, the one that counts. */
+bool sb_job_rank_inside(
+	const char *path, char *out_folder, size_t size, int32_t *out_rank, uint32_t *out_attempt);
 
 /* JOB/rank_3 of a job whose rank_<N> are such folders: true, with where that rank lies (JOB/rank_1/rank_3). The node's
  * own folder is JOB/rank_1/. then. The same for FOLDER/rank_3 where the job has no folder (nodes.h). */

@@ -55,13 +55,14 @@ static bool find_in_nodes(const char *folder, const char *name, char *out_path, 
 	for (size_t i = 0; i < found.count && !there; i++) {
 		const struct sb_catalogue_entry *e = &found.entries[i];
 		char inside[PATH_MAX], node[PATH_MAX];
+		uint32_t attempt;
 		int32_t rank;
 
 		if (!sb_catalogue_is_rank(e->name) || e->link || e->kind != SB_CATALOGUE_RUN ||
 			(size_t)snprintf(inside, sizeof inside, "%s/%s", e->path, name) >= sizeof inside ||
 			strlen(inside) >= size)
 			continue;
-		there = sb_job_rank_inside(inside, node, sizeof node, &rank);
+		there = sb_job_rank_inside(inside, node, sizeof node, &rank, &attempt);
 		if (there)
 			snprintf(out_path, size, "%s", inside);
 	}

@@ -71,11 +71,13 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 static bool find_rank_inside(const char *path, struct sb_recordings *r)
 {
 	char folder[PATH_MAX];
+	uint32_t attempt;
 	int32_t rank;
 
-	if (!sb_job_rank_inside(path, folder, sizeof folder, &rank))
+	if (!sb_job_rank_inside(path, folder, sizeof folder, &rank, &attempt))
 		return false;
 	r->rank = rank;
+	r->attempt = attempt;
 	r->listed = true;
 	return !sb_catalogue_recordings(folder, &r->files);
 }

@@ -58,9 +58,10 @@ static bool is_there(const char *path)
 {
 	char folder[PATH_MAX];
 	struct stat st;
+	uint32_t attempt;
 	int32_t rank;
 
-	return !stat(path, &st) || sb_job_rank_inside(path, folder, sizeof folder, &rank) ||
+	return !stat(path, &st) || sb_job_rank_inside(path, folder, sizeof folder, &rank, &attempt) ||
 	       sb_job_rank_in_node(path, folder, sizeof folder);
 }
 

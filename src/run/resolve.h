@@ -12,6 +12,7 @@ struct sb_recordings {
 	char *folder; /* where reports belong */
 	bool listed; /* found in a folder, not named: links among them are not followed */
 	int32_t rank; /* only the recordings of that rank are meant; -1: all */
+	uint32_t attempt; /* and of this attempt; 0: of the one that counts */
 	char *imported; /* a temporary recording to remove; NULL: none */
 };
 

@@ -262,7 +262,8 @@ static int open_readers(struct sb_run *run, const struct sb_recordings *found)
 	}
 	if (run->process_count == first)
 		return err;
-	return found->rank >= 0 ? sb_run_keep_rank(run, first, found->rank) : sb_run_keep_newest(run, first);
+	return found->rank >= 0 ? sb_run_keep_rank(run, first, found->rank, found->attempt)
+				: sb_run_keep_newest(run, first);
 }
 
 static int new_run(const char *path, struct sb_run **out_run)

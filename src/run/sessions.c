@@ -74,9 +74,9 @@ int sb_run_keep_newest(struct sb_run *run, uint32_t first)
 	return kept > first ? 0 : sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
 }
 
-int sb_run_keep_rank(struct sb_run *run, uint32_t first, int32_t rank)
+int sb_run_keep_rank(struct sb_run *run, uint32_t first, int32_t rank, uint32_t attempt)
 {
-	uint32_t count = run->process_count - first, attempt, kept = first;
+	uint32_t count = run->process_count - first, kept = first;
 	struct sb_run_process *p = run->processes + first;
 	struct sb_member *all = calloc(count, sizeof *all);
 
@@ -86,7 +86,8 @@ int sb_run_keep_rank(struct sb_run *run, uint32_t first, int32_t rank)
 		free(all);
 		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
 	}
-	attempt = sb_members_attempt(all, count);
+	if (!attempt)
+		attempt = sb_members_attempt(all, count);
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].of_rank == rank && all[i].attempt == attempt)
 			run->processes[kept++] = p[i];

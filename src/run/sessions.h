@@ -8,7 +8,7 @@
 /* Of the recordings from the first-th on: the newest session and everything recorded along with it. Those
  * left out are named in a warning. */
 int sb_run_keep_newest(struct sb_run *run, uint32_t first);
-/* The last attempt of one rank, where the recordings of several lie together. */
-int sb_run_keep_rank(struct sb_run *run, uint32_t first, int32_t rank);
+/* One rank, where the recordings of several lie together. attempt 0: the one that counts. */
+int sb_run_keep_rank(struct sb_run *run, uint32_t first, int32_t rank, uint32_t attempt);
 
 #endif

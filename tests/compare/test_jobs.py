@@ -175,6 +175,13 @@ def test_ranks_in_one_folder_are_named_like_folders(strobe, tmp_path):
     report = json.loads(strobe("report", run, "--format", "json").stdout)
     assert [r["run"] for r in report["reports_summary"]] == [f"{run}/rank_0", f"{run}/rank_1"]
     assert [a["attempt_index"] for a in report["attempts"]] == [1, 2] and report["attempts"][1]["taken"]
+    assert [a["run"] for a in report["attempts"]] == [f"{run}.1", str(run)]
+    first = json.loads(strobe("report", f"{run}.1", "--format", "json").stdout)  # it has no folder of its own
+    assert [r["run"] for r in first["reports_summary"]] == [f"{run}.1/rank_0", f"{run}.1/rank_1"]
+    assert [a.get("taken", False) for a in first["attempts"]] == [True, False]
+    earlier = json.loads(strobe("report", f"{run}.1/rank_1", "--format", "json").stdout)
+    assert next(s for s in earlier["stage_analysis"]["stages"] if s["name"] == "work")["count"] == 3
+    assert f"{run}.3" in strobe("report", f"{run}.3", code=2).stderr
     one = json.loads(strobe("report", run / "rank_1", "--format", "json").stdout)
     assert one["session_info"]["rank"] == 1
     assert next(s for s in one["stage_analysis"]["stages"] if s["name"] == "work")["count"] == 5
