@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,19 +31,34 @@ static struct {
 	} names[ENDS_NAMES]; /* by the name's number */
 } ends;
 
+static void read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The most that ever was resident: the kernel sees every peak, readings may miss one. -1: not known. */
+static int64_t most_resident_bytes(void)
+{
+	char text[4096];
+	const char *found;
+
+	read_file("/proc/self/status", text, sizeof text);
+	found = strstr(text, "\nVmHWM:");
+	return found ? strtoll(found + strlen("\nVmHWM:"), NULL, 10) * 1024 : -1;
+}
+
 /* Resident without what is mapped from files or shared; -1: not known. */
 static int64_t resident_bytes(void)
 {
 	long long pages, shared;
 	char text[128];
-	ssize_t n;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
+	read_file("/proc/self/statm", text, sizeof text);
 	if (sscanf(text, "%*s %lld %lld", &pages, &shared) != 2)
 		return -1;
 	return (pages - shared) * sysconf(_SC_PAGESIZE);
@@ -82,12 +98,19 @@ static void call(int64_t bytes, int64_t files)
 	PyGILState_Release(state);
 }
 
-static void take(void)
+static int64_t take_host(void)
 {
-	int64_t bytes = resident_bytes(), files = open_files();
+	int64_t bytes = resident_bytes();
 
 	if (bytes >= 0)
-		strobe_snapshot("strobe.memory.host", -1, bytes, -1, -1);
+		strobe_snapshot("strobe.memory.host", -1, bytes, -1, most_resident_bytes());
+	return bytes;
+}
+
+static void take(void)
+{
+	int64_t bytes = take_host(), files = open_files();
+
 	if (files >= 0)
 		strobe_snapshot("strobe.memory.files", -1, files, -1, -1);
 	if (readings.function)
@@ -146,6 +169,16 @@ PyObject *readings_now(PyObject *module, PyObject *unused)
 	(void)unused;
 	if (STROBE_ON_())
 		take();
+	Py_RETURN_NONE;
+}
+
+/* readings_host(): what the process holds, where a generation begins: what rises from here on is its own. */
+PyObject *readings_host(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (STROBE_ON_())
+		take_host();
 	Py_RETURN_NONE;
 }
 

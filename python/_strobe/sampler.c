@@ -331,6 +331,7 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_drain", sampler_drain, METH_NOARGS, NULL },
 	{ "readings_install", readings_install, METH_O, NULL },
 	{ "readings_now", readings_now, METH_NOARGS, NULL },
+	{ "readings_host", readings_host, METH_NOARGS, NULL },
 	{ "readings_at_ends", readings_at_ends, METH_O, NULL },
 	{ "garbage_seen", FAST(garbage_seen), METH_FASTCALL, NULL },
 	{ NULL, NULL, 0, NULL },

@@ -57,6 +57,7 @@ void readings_take(uint64_t now_ns); /* where one is due; without the GIL */
 void readings_forget(void);
 PyObject *readings_install(PyObject *module, PyObject *function);
 PyObject *readings_now(PyObject *module, PyObject *unused);
+PyObject *readings_host(PyObject *module, PyObject *unused);
 PyObject *readings_at_ends(PyObject *module, PyObject *function);
 
 /* ---- garbage.c ---- */

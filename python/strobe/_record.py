@@ -40,7 +40,7 @@ class generation:
         self._zone = native.section(name, **known, **attributes)
 
     def __enter__(self):
-        _sampling.ensure()
+        _sampling.generation_begins()
         self._zone.__enter__()
         return self
 

@@ -57,6 +57,13 @@ def ensure():
         start()
 
 
+def generation_begins():
+    """What the process held most so far is read: what rises from here on is the generation's own peak."""
+    ensure()
+    if loaded:
+        native.readings_host()
+
+
 def _after_fork():
     global _forked
     if loaded:

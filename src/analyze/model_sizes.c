@@ -11,7 +11,8 @@ static const struct sb_field size_stage_rows[] = {
 	SB_FIELD_AS(WHOLE, sb_size_stage, process_bytes, "process_bytes", SB_KNOWN,
 		"the highest sample of the processes' GPU memory"),
 	SB_FIELD_AS(WHOLE, sb_size_stage, rss_bytes, "rss_bytes", SB_KNOWN,
-		"the highest sample of the processes' host memory"),
+		"the processes' host memory: the highest sample, or the kernel's own maximum where it rose "
+		"inside"),
 };
 static SB_FIELDS(size_stage, sb_size_stage, "SizeStage", "A stage of generations of one size.");
 
@@ -32,7 +33,8 @@ static const struct sb_field size_rows[] = {
 	SB_FIELD_AS(WHOLE, sb_size, process_bytes, "process_bytes", SB_KNOWN,
 		"the processes' GPU memory, the highest sample"),
 	SB_FIELD_AS(WHOLE, sb_size, rss_bytes, "rss_bytes", SB_KNOWN,
-		"the processes' host memory, the highest sample"),
+		"the processes' host memory: the highest sample, or the kernel's own maximum where it rose "
+		"in one of them"),
 	SB_FIELD(sb_size, out_of_memory, "out_of_memory", SB_SET, "memory ran out in one of them"),
 	SB_FIELD_LIST(sb_size, stages, stage_count, "stages", SB_KNOWN, size_stage, "directly inside them"),
 };

@@ -21,7 +21,7 @@ struct sb_sizes_panel {
 		double allocated_bytes; /* of the GPU's allocator: its own maximum, which rose in one of them */
 		double reserved_bytes; /* by the allocator, the highest reading */
 		double process_bytes; /* of the processes on the GPU, sampled */
-		double rss_bytes; /* of the processes, sampled */
+		double rss_bytes; /* of the processes, sampled; or the kernel's own maximum, which rose in one of them */
 		bool out_of_memory; /* memory ran out in one of them */
 		struct sb_size_stage {
 			const char *stage;

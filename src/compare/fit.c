@@ -168,7 +168,7 @@ static int say_more(struct sb_fitting *f, size_t known, size_t missing_count, co
 	if (missing_count)
 		snprintf(text, sizeof text, "with other values of %s", missing);
 	else
-		snprintf(text, sizeof text, "of other sizes");
+		snprintf(text, sizeof text, "other than those measured");
 	f->fit->more = strdup(text);
 	return f->fit->more ? 0 : sb_fail(STROBE_ENOMEM, "no memory for a fit");
 }

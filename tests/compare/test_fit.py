@@ -82,7 +82,7 @@ def test_another_gpu_is_judged_by_its_memory(strobe, remembered):
 def test_too_few_runs_say_how_many_more(strobe, remembered):
     run = remembered([size(33, 832, 480), size(81, 832, 480)])
     text = strobe("fit", run, "--frames", 121).stdout
-    assert "too few to predict: run 1 more size of other sizes" in text and "peak memory" not in text
+    assert "too few to predict: run 1 more size other than those measured" in text and "peak memory" not in text
     text = strobe("fit", run, "--width", 1280).stdout
     assert "more sizes with other values of width" in text and "peak memory" not in text
     assert "peak memory" in strobe("fit", run, "--frames", 33).stdout  # measured

@@ -312,6 +312,27 @@ static void the_first_generation_of_a_process_is_apart(void **state)
 	synthetic_done(&s);
 }
 
+/* No sample fell into the peak: the kernel's own maximum has it. What rose before a generation is not its own. */
+static void the_host_s_maximum_counts_where_it_rose_in_a_generation(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, SECOND - MS, "strobe.memory.host", -1, 100 * MIB, -1, 300 * MIB);
+	generation(&s, SECOND, 49);
+	sb_builder_snapshot(s.b, 5 * SECOND + 1, "strobe.memory.host", -1, 100 * MIB, -1, 700 * MIB);
+	sb_builder_snapshot(s.b, 6 * SECOND - MS, "strobe.memory.host", -1, 100 * MIB, -1, 900 * MIB);
+	generation(&s, 6 * SECOND, 33);
+	sb_builder_snapshot(s.b, 10 * SECOND + 1, "strobe.memory.host", -1, 100 * MIB, -1, 900 * MIB);
+	m = synthetic_model(&s, 11 * SECOND);
+	assert_int_equal(m->sizes.count, 2);
+	assert_near(m->sizes.all[0].rss_bytes, 700.0 * MIB, 1);
+	assert_near(m->sizes.all[0].stages[0].rss_bytes, 700.0 * MIB, 1);
+	assert_true(isnan(m->sizes.all[1].rss_bytes));
+	synthetic_done(&s);
+}
+
 /* Both stages lie between two readings: the maximum rose in the one that took most of the time. */
 static void a_rise_is_that_of_one_stage(void **state)
 {
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_run_says_what_each_size_needed),
 		cmocka_unit_test(the_first_generation_of_a_process_is_apart),
 		cmocka_unit_test(a_rise_is_that_of_one_stage),
+		cmocka_unit_test(the_host_s_maximum_counts_where_it_rose_in_a_generation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -909,7 +909,7 @@ export type Size = {
   allocated_bytes?: number; // peak of the GPU's allocator, known where it rose in one of them
   reserved_bytes?: number; // by the allocator, most
   process_bytes?: number; // the processes' GPU memory, the highest sample
-  rss_bytes?: number; // the processes' host memory, the highest sample
+  rss_bytes?: number; // the processes' host memory: the highest sample, or the kernel's own maximum where it rose in one of them
   out_of_memory?: true; // memory ran out in one of them
   stages?: SizeStage[]; // directly inside them
 };
@@ -920,7 +920,7 @@ export type SizeStage = {
   total_s: number; // in one generation
   allocated_bytes?: number; // the highest that the GPU's allocator had while it ran
   process_bytes?: number; // the highest sample of the processes' GPU memory
-  rss_bytes?: number; // the highest sample of the processes' host memory
+  rss_bytes?: number; // the processes' host memory: the highest sample, or the kernel's own maximum where it rose inside
 };
 
 // Counters of the GPU sampled with --gpu-counters.

@@ -73,7 +73,6 @@ def stage(name, **facts):
 
 def generation(name, **facts):
     """One video, one prompt, one request; inside another activity it is a stage of that one's."""
-    _sampling.ensure()
     if here.activity is not None:
         return beside(here.activity, zone(name, **facts))
     return Generation(zone(name, ROLE_GENERATION, **facts))
@@ -86,6 +85,7 @@ class Generation:
         self.inner = inner
 
     def __enter__(self):
+        _sampling.generation_begins()
         return self.inner.__enter__()
 
     def __exit__(self, kind, error, trace):

@@ -1,4 +1,4 @@
-/* The allocator's readings in the order of time, and what rose between two of them. */
+/* Readings of a memory's maximum in the order of time, and what rose between two of them. */
 #include "analyze/memory/size_peaks.h"
 
 #include "base/memory_units.h"
@@ -11,18 +11,20 @@
 struct reading {
 	int64_t t_ns;
 	int64_t allocated, reserved, peak;
+	uint32_t process;
 };
 
-void sb_size_peaks_see(struct sb_size_peaks *c, const struct sb_event *e)
+void sb_size_peaks_see(struct sb_size_peaks *c, enum sb_size_memory memory, const struct sb_event *e)
 {
+	struct sb_vec *all = &c->readings[memory];
 	struct reading *r;
 
-	if (e->snapshot.peak_bytes < 0 || c->readings.count == READINGS_MOST)
+	if (e->snapshot.peak_bytes < 0 || all->count == READINGS_MOST)
 		return;
-	r = sb_vec_push(&c->readings, sizeof *r);
+	r = sb_vec_push(all, sizeof *r);
 	if (r)
 		*r = (struct reading){ e->t_ns, e->snapshot.allocated_bytes, e->snapshot.reserved_bytes,
-			e->snapshot.peak_bytes };
+			e->snapshot.peak_bytes, e->process };
 	else
 		c->failed = true;
 }
@@ -36,13 +38,15 @@ static int by_time(const void *a, const void *b)
 
 void sb_size_peaks_sort(struct sb_size_peaks *c)
 {
-	if (c->readings.count)
-		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
+	for (size_t i = 0; i < SB_SIZE_MEMORIES; i++)
+		if (c->readings[i].count)
+			qsort(c->readings[i].items, c->readings[i].count, sizeof(struct reading), by_time);
 }
 
 void sb_size_peaks_done(struct sb_size_peaks *c)
 {
-	sb_vec_done(&c->readings);
+	for (size_t i = 0; i < SB_SIZE_MEMORIES; i++)
+		sb_vec_done(&c->readings[i]);
 	sb_open_stages_done(&c->stages);
 }
 
@@ -69,12 +73,15 @@ double sb_size_sampled(
 	return most;
 }
 
-double sb_size_risen_peak(const struct sb_size_peaks *c, const struct sb_size_span *a, double *out_reserved)
+double sb_size_risen_peak(const struct sb_size_peaks *c, enum sb_size_memory memory,
+	const struct sb_size_span *a, double *out_reserved)
 {
-	const struct reading *all = c->readings.items;
+	const struct reading *all = c->readings[memory].items;
 	int64_t before = 0, after = -1;
 
-	for (size_t i = 0; i < c->readings.count; i++) {
+	for (size_t i = 0; i < c->readings[memory].count; i++) {
+		if (all[i].process != a->process)
+			continue;
 		if (all[i].t_ns <= a->begin_ns) {
 			before = all[i].peak > before ? all[i].peak : before;
 			continue;
@@ -112,10 +119,10 @@ static bool took_most(const struct sb_size_peaks *c, const struct sb_size_span *
 	return own_ns > 0;
 }
 
-static size_t first_reading_after(const struct sb_size_peaks *c, int64_t t_ns)
+static size_t first_reading_after(const struct sb_vec *readings, int64_t t_ns)
 {
-	const struct reading *all = c->readings.items;
-	size_t low = 0, high = c->readings.count;
+	const struct reading *all = readings->items;
+	size_t low = 0, high = readings->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -128,22 +135,25 @@ static size_t first_reading_after(const struct sb_size_peaks *c, int64_t t_ns)
 	return low;
 }
 
-double sb_size_stage_peak(
-	const struct sb_size_peaks *c, const struct sb_size_span *a, const struct sb_open_stage *z)
+double sb_size_stage_peak(const struct sb_size_peaks *c, enum sb_size_memory memory,
+	const struct sb_size_span *a, const struct sb_open_stage *z)
 {
-	const struct reading *all = c->readings.items;
-	size_t first = first_reading_after(c, z->begin_ns);
+	const struct reading *all = c->readings[memory].items, *before = NULL;
+	size_t first = first_reading_after(&c->readings[memory], z->begin_ns);
 	double most = NAN;
 
-	for (size_t i = first; i < c->readings.count; i++) {
-		int64_t before_ns = i ? all[i - 1].t_ns : z->begin_ns, before = i ? all[i - 1].peak : 0;
-
-		if (all[i].peak > before && took_most(c, a, z, before_ns, all[i].t_ns))
+	for (size_t i = first; i-- > 0 && !before;)
+		before = all[i].process == a->process ? &all[i] : NULL;
+	for (size_t i = first; i < c->readings[memory].count; i++) {
+		if (all[i].process != a->process)
+			continue;
+		if (all[i].peak > (before ? before->peak : 0) &&
+			took_most(c, a, z, before ? before->t_ns : z->begin_ns, all[i].t_ns))
 			sb_size_raise(&most, (double)all[i].peak);
-		if (all[i].t_ns <= z->end_ns)
-			sb_size_raise(&most, (double)all[i].allocated);
-		else
+		if (all[i].t_ns > z->end_ns)
 			break;
+		sb_size_raise(&most, (double)all[i].allocated);
+		before = &all[i];
 	}
 	return most;
 }

@@ -7,29 +7,32 @@
 #include "base/vec.h"
 #include "run/events.h"
 
+/* Two memories whose own maximum is read: that of the device's allocator, and the process's resident memory. */
+enum sb_size_memory { SB_SIZE_ALLOCATOR, SB_SIZE_HOST, SB_SIZE_MEMORIES };
+
 struct sb_size_peaks { /* zeroed: empty */
-	struct sb_vec readings; /* of the device's allocator */
+	struct sb_vec readings[SB_SIZE_MEMORIES];
 	struct sb_open_stages stages;
 	bool failed; /* no memory for a reading */
 };
 
 struct sb_size_span { /* a generation's zone */
 	int64_t begin_ns, end_ns;
-	uint32_t track, depth;
+	uint32_t track, depth, process;
 };
 
-/* Takes the allocator's readings; they are sorted once all are there. */
-void sb_size_peaks_see(struct sb_size_peaks *p, const struct sb_event *e);
+/* Takes readings; they are sorted once all are there. */
+void sb_size_peaks_see(struct sb_size_peaks *p, enum sb_size_memory memory, const struct sb_event *e);
 void sb_size_peaks_sort(struct sb_size_peaks *p);
 void sb_size_peaks_done(struct sb_size_peaks *p);
 
-/* The allocator's maximum of a span: known where it rose from the readings before to the first one after. */
-double sb_size_risen_peak(
-	const struct sb_size_peaks *p, const struct sb_size_span *span, double *out_reserved);
+/* The maximum of a span: known where it rose from the readings before to the first one after. */
+double sb_size_risen_peak(const struct sb_size_peaks *p, enum sb_size_memory memory,
+	const struct sb_size_span *span, double *out_reserved);
 
 /* A stage's: where the maximum rose inside it, else the highest reading in it. */
-double sb_size_stage_peak(
-	const struct sb_size_peaks *p, const struct sb_size_span *span, const struct sb_open_stage *stage);
+double sb_size_stage_peak(const struct sb_size_peaks *p, enum sb_size_memory memory,
+	const struct sb_size_span *span, const struct sb_open_stage *stage);
 bool sb_size_is_stage_of(const struct sb_size_span *span, const struct sb_open_stage *stage);
 
 /* The highest sample of a monitor's column, over its devices; NAN: none. */

@@ -1,7 +1,8 @@
 /* sizes: what generations of each size needed, in time and memory, by stage.
  *
- * The allocator's own maximum counts where it rose during a generation: one that ran after a larger one in the
- * same process has none. Samples of the processes have no such memory, but may miss a short peak. */
+ * A memory's own maximum, the allocator's or the kernel's of resident memory, counts where it rose during a generation: one
+ * that ran after a larger one in the same process has none. Samples of the processes have no such memory, but may miss a
+ * short peak. */
 #include "analyze/analysis.h"
 #include "analyze/memory/size_peaks.h"
 #include "base/error.h"
@@ -83,6 +84,7 @@ static void see_generation(struct collected *c, const struct sb_zone *z)
 	a->span.end_ns = z->end_ns;
 	a->span.track = z->track;
 	a->span.depth = z->depth;
+	a->span.process = c->run->tracks[z->track].process;
 	a->failed = z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED);
 	for (uint32_t i = 0; i < z->attr_count; i++) {
 		const struct sb_run_attr *attr = &z->attrs[i];
@@ -111,8 +113,12 @@ static void see_event(void *self, const struct sb_event *e)
 {
 	struct collected *c = self;
 
-	if (!strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE))
-		sb_size_peaks_see(&c->peaks, e);
+	const char *label = c->run->names[e->name].text;
+
+	if (!strcmp(label, SB_MEMORY_READING_DEVICE))
+		sb_size_peaks_see(&c->peaks, SB_SIZE_ALLOCATOR, e);
+	else if (!strcmp(label, SB_MEMORY_READING_HOST))
+		sb_size_peaks_see(&c->peaks, SB_SIZE_HOST, e);
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -238,10 +244,12 @@ static void add_stages(struct collected *c, const struct asked *a, bool timed, s
 		if (!row)
 			continue;
 		row->total_s += timed ? to_s - from_s : 0;
-		sb_size_raise(&row->allocated_bytes, sb_size_stage_peak(&c->peaks, &a->span, z));
+		sb_size_raise(
+			&row->allocated_bytes, sb_size_stage_peak(&c->peaks, SB_SIZE_ALLOCATOR, &a->span, z));
 		sb_size_raise(&row->process_bytes,
 			sb_size_sampled(c->model, "gpu", "process_memory_mb", from_s, to_s));
 		sb_size_raise(&row->rss_bytes, sb_size_sampled(c->model, "process", "rss_mb", from_s, to_s));
+		sb_size_raise(&row->rss_bytes, sb_size_stage_peak(&c->peaks, SB_SIZE_HOST, &a->span, z));
 	}
 }
 
@@ -270,11 +278,14 @@ static void add_generation(
 	struct collected *c, const struct sb_generation *g, const struct placed *p, struct sb_size *s)
 {
 	const struct asked *a = &p->asked;
+	double unused = NAN;
 
-	sb_size_raise(&s->allocated_bytes, sb_size_risen_peak(&c->peaks, &a->span, &s->reserved_bytes));
+	sb_size_raise(&s->allocated_bytes,
+		sb_size_risen_peak(&c->peaks, SB_SIZE_ALLOCATOR, &a->span, &s->reserved_bytes));
 	sb_size_raise(&s->process_bytes,
 		sb_size_sampled(c->model, "gpu", "process_memory_mb", g->begin_s, g->end_s));
 	sb_size_raise(&s->rss_bytes, sb_size_sampled(c->model, "process", "rss_mb", g->begin_s, g->end_s));
+	sb_size_raise(&s->rss_bytes, sb_size_risen_peak(&c->peaks, SB_SIZE_HOST, &a->span, &unused));
 	add_stages(c, a, !p->first || !s->warm_count, s);
 }
 
