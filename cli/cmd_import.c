@@ -20,6 +20,10 @@
 
 static const struct command_option options[] = {
 	{ "output", 'o', "DIR", "the run folder to make (default: under ./strobe-runs)", false, false },
+	{ "stages", 0, "RUN",
+		"of a memory snapshot: say in which stage of RUN, recorded at the same time, each block was "
+		"allocated",
+		false, false },
 	{ "quiet", 'q', NULL, "print the run folder only", false, false },
 	{ 0 },
 };
@@ -131,7 +135,7 @@ static int import_job(const struct args *args, const char *path, char *folder, i
 
 static int import_one(struct args *args, const char *path, const char *chosen)
 {
-	struct sb_import_options import_options = { 0 };
+	struct sb_import_options import_options = { .stages_of = args_value(args, "stages") };
 	struct sb_import_summary summary;
 	struct import_progress progress;
 	char folder[3000], file[3100];

@@ -16,7 +16,11 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 		"layers are lines of the program, from the allocator's history; absent: components"),
 	SB_FIELD(sb_memory_picture, by_stage, "by_stage", SB_SET,
 		"layers are stages: memory that was taken while one was open and is still held; what is "
-		"given back is taken off the newest first"),
+		"given back is taken off the newest first, unless exact is set"),
+	SB_FIELD(sb_memory_picture, exact, "exact", SB_SET,
+		"of stages: the stage in which each block was allocated, from the allocator's history; "
+		"absent: "
+		"estimated from readings of the sum"),
 	SB_FIELD(sb_memory_picture, peak, "peak_index", SB_ALWAYS,
 		"the moment at which the layers are highest, from 0"),
 	SB_FIELD_ARRAY(sb_memory_picture, t_s, count, "t_s", SB_ALWAYS,

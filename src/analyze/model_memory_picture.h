@@ -23,6 +23,7 @@ struct sb_memory_pictures_panel {
 		int64_t peak; /* the moment at which they are highest, from 0 */
 		bool by_line; /* layers are lines of the program, and none of them */
 		bool by_stage; /* layers are stages in which memory came, and is still there */
+		bool exact; /* of stages: those in which each block was allocated; else estimated from sums */
 	} * all;
 	size_t count;
 };

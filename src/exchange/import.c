@@ -88,6 +88,9 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 			file);
 	else if (with_part.part > 1 && importer != &sb_text_importer)
 		err = sb_fail(STROBE_EINVAL, "'%s' holds one run only", file);
+	else if (opts->stages_of && (importer != &sb_snapshot_importer || !strcmp(file, "-")))
+		err = sb_fail(STROBE_EINVAL,
+			"'%s': stages of another run are for a file with a memory snapshot", file);
 	if (!err) {
 		summary->format = importer->format;
 		err = importer->import(source, file, strobe_path, &with_part, summary);

@@ -11,6 +11,7 @@
 
 struct sb_import_options {
 	uint32_t part; /* of a text with several runs, from 1; 0: the last */
+	const char *stages_of; /* of a memory snapshot: a run that was recorded meanwhile; NULL: none */
 	const char *temporary_folder; /* NULL: $TMPDIR, /var/tmp, /tmp */
 	sb_progress_fn *progress; /* NULL: none */
 	void *progress_self;

@@ -1,6 +1,7 @@
 /* A snapshot of torch's CUDA allocator, taken apart: lines of the program that hold memory, the
  * history of each device, its peak. Bounded, whatever the file's size. For the files of this import alone:
- * snapshot_in.c reads, snapshot_history.c counts, snapshot_write.c makes the recording. */
+ * snapshot_in.c reads, snapshot_history.c counts, snapshot_write.c makes the recording. Where the stages of a run are known,
+ * the file is read once more, with the stage in which a block was allocated in the place of its line. */
 #ifndef SB_EXCHANGE_SNAPSHOT_H
 #define SB_EXCHANGE_SNAPSHOT_H
 
@@ -195,8 +196,17 @@ void sb_snapshot_layers_close(struct sb_snapshot *s, struct sb_snapshot_device *
 void sb_snapshot_piece_add(struct sb_snapshot *s, int64_t size, bool used); /* a block of the open segment */
 void sb_snapshot_pieces_close(struct sb_snapshot *s, uint32_t device); /* those were all of it */
 
+/* ---- snapshot_stages.c: which stage was open ---- */
+struct sb_snapshot_stages;
+int sb_snapshot_stages_open(const char *run, struct sb_snapshot_stages **out_stages);
+void sb_snapshot_stages_close(struct sb_snapshot_stages *stages); /* takes NULL */
+/* The stack that stands for the stage open at that time; -1: for what was there before the history. */
+uint32_t sb_snapshot_stages_stack(
+	const struct sb_snapshot_stages *stages, struct sb_snapshot *s, int64_t time_us);
+
 /* ---- snapshot_write.c ---- */
-int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strobe_path,
-	struct sb_import_summary *out_summary);
+/* by_stage: the same with stages in the place of lines; NULL: none are known. */
+int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage, const char *path,
+	const char *strobe_path, struct sb_import_summary *out_summary);
 
 #endif

@@ -38,6 +38,7 @@ _Static_assert(sizeof(struct items) <= sizeof((struct sb_pickle_object *)0)->own
 
 struct reading {
 	struct sb_snapshot s;
+	const struct sb_snapshot_stages *stages; /* they stand in the place of lines; NULL: lines do */
 	bool is_snapshot;
 };
 
@@ -110,6 +111,8 @@ static void see_entry(struct reading *r, const struct shape *shape, const struct
 		has(shape, WORD_device_free) ? shape->other : -1,
 		list && list->position < 64 ? (uint32_t)list->position : 0 };
 
+	if (r->stages && e.action == SB_SNAPSHOT_ALLOC)
+		e.stack = sb_snapshot_stages_stack(r->stages, &r->s, e.time_us);
 	sb_snapshot_entry_add(&r->s, &e);
 }
 
@@ -122,6 +125,8 @@ static void see_block(struct reading *r, const struct shape *shape)
 	bool used = shape->state == WORD_active_allocated || shape->state == WORD_active_pending_free ||
 		    shape->state == WORD_active_awaiting_free;
 
+	if (r->stages)
+		b.stack = sb_snapshot_stages_stack(r->stages, &r->s, -1);
 	sb_snapshot_piece_add(&r->s, shape->size, used);
 	if (used)
 		sb_snapshot_block_add(&r->s, &b);
@@ -180,18 +185,40 @@ static int read_snapshot(struct reading *r, struct sb_foreign *source, const cha
 	return 0;
 }
 
+/* The file once more, by stage. */
+static int read_by_stage(struct reading *r, const char *path, const char *run)
+{
+	struct sb_snapshot_stages *stages = NULL;
+	struct sb_foreign *source = NULL;
+	int err = sb_snapshot_init(&r->s) ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
+
+	if (!err)
+		err = sb_snapshot_stages_open(run, &stages);
+	if (!err)
+		err = sb_foreign_open(path, &source);
+	r->stages = stages;
+	if (!err)
+		err = read_snapshot(r, source, path);
+	sb_foreign_close(source);
+	sb_snapshot_stages_close(stages);
+	return err;
+}
+
 static int import_snapshot(struct sb_foreign *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
-	struct reading r = { 0 };
+	struct reading r = { 0 }, by_stage = { 0 };
 	int err = sb_snapshot_init(&r.s) ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
-	(void)opts;
 	if (!err)
 		err = read_snapshot(&r, source, path);
+	if (!err && opts->stages_of)
+		err = read_by_stage(&by_stage, path, opts->stages_of);
 	if (!err)
-		err = sb_snapshot_write(&r.s, path, strobe_path, out_summary);
+		err = sb_snapshot_write(
+			&r.s, opts->stages_of ? &by_stage.s : NULL, path, strobe_path, out_summary);
 	sb_snapshot_done(&r.s);
+	sb_snapshot_done(&by_stage.s);
 	return err;
 }
 

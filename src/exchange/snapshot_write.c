@@ -12,6 +12,7 @@
 
 struct writing {
 	const struct sb_snapshot *s;
+	bool by_stage; /* its lines are stages */
 	struct sb_builder *builder;
 	int64_t start_us;
 	struct sb_import_summary *summary;
@@ -121,6 +122,8 @@ static void put_held(struct writing *w, const struct sb_snapshot_device *d, stru
 		struct attrs a = { .count = 0 };
 
 		add_int(&a, "device", d->device);
+		if (w->by_stage)
+			add_int(&a, "by_stage", 1);
 		add_int(&a, "peak_bytes", all[i].peak > 0 ? all[i].peak : 0);
 		add_int(&a, "peak_count", all[i].peak_count > 0 ? all[i].peak_count : 0);
 		add_int(&a, "end_bytes", all[i].end > 0 ? all[i].end : 0);
@@ -129,7 +132,10 @@ static void put_held(struct writing *w, const struct sb_snapshot_device *d, stru
 			add_int(&a, "by_size", 1);
 		if (all[i].peak_us > 0)
 			add_int(&a, "allocated_ns", (int64_t)since_start(w, all[i].peak_us));
-		add_place(&a, w->s, all[i].frame, all[i].stack, buf);
+		if (w->by_stage)
+			add_text(&a, "function", text_of(w->s, frame_of(w->s, all[i].frame)->name));
+		else
+			add_place(&a, w->s, all[i].frame, all[i].stack, buf);
 		sb_builder_event(
 			w->builder, since_start(w, d->peak_us), SB_EVENT_MEMORY_HELD, 0, a.all, a.count);
 	}
@@ -146,6 +152,8 @@ static void put_moments(struct writing *w, const struct sb_snapshot_device *d)
 		struct attrs a = { .count = 0 };
 
 		add_int(&a, "device", d->device);
+		if (w->by_stage)
+			add_int(&a, "by_stage", 1);
 		add_int(&a, "all", all[i].all);
 		for (size_t k = 0; k < SB_SNAPSHOT_LAYERS && k < d->held.count; k++)
 			add_int(&a, keys[k], all[i].held[k]);
@@ -223,8 +231,8 @@ static void put_notes(struct writing *w, uint64_t entries)
 		"--memory-history'");
 }
 
-int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strobe_path,
-	struct sb_import_summary *out_summary)
+int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage, const char *path,
+	const char *strobe_path, struct sb_import_summary *out_summary)
 {
 	const struct sb_snapshot_device *devices = s->devices.items;
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
@@ -260,6 +268,14 @@ int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strob
 		put_moments(&w, &devices[i]);
 		put_segments(&w, &devices[i], &buf);
 	}
+	devices = by_stage ? by_stage->devices.items : NULL;
+	w.by_stage = true;
+	w.s = by_stage;
+	for (size_t i = 0; by_stage && i < by_stage->devices.count; i++) {
+		put_held(&w, &devices[i], &buf);
+		put_moments(&w, &devices[i]);
+	}
+	w.s = s;
 	put_failures(&w, &buf);
 	put_notes(&w, entries);
 	sb_buf_done(&buf);

@@ -48,7 +48,7 @@
 #define SB_RUN_GPU_COUNTERS_LOST "gpu_counters_lost_count"
 
 /* an event: what a line of the program held on a device. device, peak_bytes, peak_count, end_bytes, end_count, function, file,
- * line, stack; without a file: allocated before the history */
+ * line, stack; without a file: allocated before the history. by_stage: function is the stage in which it was allocated */
 #define SB_EVENT_MEMORY_HELD "strobe.memory_held"
 #define SB_EVENT_MEMORY_MOMENT "strobe.memory_moment" /* what the first ten of those lines held at a time */
 /* an event: a segment of torch's allocator with free memory between blocks in use. device, bytes, free_bytes, free_count,

@@ -23,7 +23,7 @@ SKIPPED = 77  # the exit status where nothing was checked
 # What has moved most comes first: time may run out.
 CHECKS = {
     "prove_cost": ["zone_overhead", "trace_overhead"],
-    "prove_memory": ["memory_overhead"],
+    "prove_memory": ["memory_overhead", "memory_by_stage"],
     "prove_truth": ["between_zones", "async_work", "sleep_and_tiny_kernel", "streams", "no_driver_calls", "fork_worker",
                     "compile_and_graphs"],
     "prove_trace": ["counts_equal_profiler", "totals_equal_profiler", "offload", "after_profiler", "during_profiler",

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from proving import left_out, near, recorded, report, row
 
 SECONDS = 3.0
+COPIES_GB_S = 5.0  # from here on copies bound a stage: COPIES_RUN in src/analyze/gpu/counters.c
 
 
 @contextmanager
@@ -98,16 +99,20 @@ def bound_by_copies():
         for _ in range(count):
             small.add_(1)
 
-    def kernels_like(copy):
-        """As many tiny kernels as take the time of one copy."""
+    def took_s(work):
+        """The median of several: a single one is often slow."""
         times = []
-        for work in (copy, lambda: tiny(100)):
+        for _ in range(15):
             torch.cuda.synchronize()
             t = time.perf_counter()
             work()
             torch.cuda.synchronize()
             times.append(time.perf_counter() - t)
-        return max(1, round(100 * times[0] / times[1]))
+        return sorted(times)[len(times) // 2]
+
+    def kernels_like(copy):
+        """As many tiny kernels as take the time of one copy."""
+        return max(1, round(100 * took_s(copy) / took_s(lambda: tiny(100))))
 
     def upload():
         device.copy_(pinned, non_blocking=True)
@@ -127,27 +132,30 @@ def bound_by_copies():
     def frames():
         device[:1 << 20].copy_(frame, non_blocking=True)
 
+    # What a call does, the bytes it copies, and what bounds it; None: copies or launches, by the GB/s it reached on this machine.
     stages = {
-        "uploads": (upload, "copies"),
-        "uploads, not pinned": (slow_upload, "copies"),
-        "downloads": (lambda: pinned.copy_(device, non_blocking=True), "copies"),
-        "uploads, three quarters": (lambda: then_kernels(lambda: [upload() for _ in range(3)], like), "copies"),
-        "not pinned, three quarters": (lambda: then_kernels(lambda: [slow_upload() for _ in range(3)], slow_like), "copies"),
-        "uploads, a quarter": (lambda: then_kernels(upload, 3 * like), "copies"),  # 13 GB/s: more than others in all of their time
-        "not pinned, a quarter": (lambda: then_kernels(slow_upload, 3 * slow_like), "launch"),
-        "a frame of 1 MB and tiny kernels": (lambda: (frames(), tiny(800)), "launch"),
-        "matmuls and a frame": (lambda: (frames(), a @ a), "tensor"),
+        "uploads": (upload, size, "copies"),
+        "uploads, not pinned": (slow_upload, size, None),
+        "downloads": (lambda: pinned.copy_(device, non_blocking=True), size, "copies"),
+        "uploads, three quarters": (lambda: then_kernels(lambda: [upload() for _ in range(3)], like), 3 * size, None),
+        "not pinned, three quarters": (lambda: then_kernels(lambda: [slow_upload() for _ in range(3)], slow_like), 3 * size, None),
+        "uploads, a quarter": (lambda: then_kernels(upload, 3 * like), size, None),
+        "not pinned, a quarter": (lambda: then_kernels(slow_upload, 3 * slow_like), size, None),
+        "a frame of 1 MB and tiny kernels": (lambda: (frames(), tiny(800)), frame.nbytes, None),
+        "matmuls and a frame": (lambda: (frames(), a @ a), frame.nbytes, "tensor"),
     }
     with counted("copies") as r:
-        for name, (work, _) in stages.items():
-            keep_busy(torch, name, work, 2.0)
+        rates = {name: copied * keep_busy(torch, name, work, 2.0) / 1e9 for name, (work, copied, _) in stages.items()}
     if not any(s.get("gpu_counters") for s in r.stages.values()):
         return left_out("bound by copies", "this GPU counts no activity (Hopper and newer do)")
     row("copies alone, GB/s: pinned, not pinned, to the host", ", ".join("%.1f" % copied_alone(torch, *of) for of in (
         (pinned, device), (pageable, device), (device, pinned))))
-    for name, (_, want) in stages.items():
+    for name, (_, _, want) in stages.items():
         work = r.stages[name].get("gpu_work", {})
-        row("%s: bound by" % name, work.get("bound"), want, want in (work.get("bound") or "").split(" and "))
+        near_limit = want is None and 0.8 <= rates[name] / COPIES_GB_S <= 1.25
+        want = want or ("copies" if rates[name] > COPIES_GB_S else "launch")
+        row("%s, %.1f GB/s: bound by" % (name, rates[name]), work.get("bound"), "either: near the limit" if near_limit else want,
+            None if near_limit else want in (work.get("bound") or "").split(" and "))
         row("  shares", ", ".join("%s %.0f %%" % (b["bound"], 100 * b["share_ratio"]) for b in work.get("bounds", [])))
     if torch.cuda.device_count() < 2:
         left_out("bound by communication", "one GPU: nothing goes over NVLink")

@@ -2,15 +2,17 @@
 
 Hundreds of pairs of single steps, a plain one beside one of the form, switched between them outside of the timing: what the
 machine does for longer than a step falls on both. A null of more than +-0.005 leaves every ratio unjudged."""
+import glob
 import os
 import pickle
 import statistics
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
 from functools import partial
 
-from proving import below, recorded, row
+from proving import below, recorded, report, row
 
 PAIRS_S = 42        # for all of them
 NULL = 0.005        # what a null may be off, and how wide its interval
@@ -216,3 +218,35 @@ def show_readings(bench, reader):
     row("memory read four times a second", "%.4f x +-%.4f" % (ratio, spread), "<= 1.005 x", judged(bench, ratio, spread, 1.005))
     row("  readings that were measured, and those that ended after their step", "%d, %d" % (reader.count, reader.late), "> 100, < half",
         reader.count > 100 and reader.late < reader.count / 2)
+
+
+def memory_by_stage():
+    """Blocks of 256, 512 and 128 MB, the first freed in another stage than it came from: by torch's own history."""
+    import strobe
+    import torch
+    torch.cuda.init()
+    folder = tempfile.mkdtemp(prefix="strobe-prove-")
+    strobe.start("by_stage", output_dir=folder, config={"generate_final_report": False})
+    strobe.memory_history()
+
+    def block(mb):
+        made = torch.empty(mb << 20, dtype=torch.uint8, device="cuda").fill_(1)
+        torch.cuda.synchronize()
+        return made
+
+    with strobe.generation():
+        with strobe.section("denoise"):
+            latents = block(256)
+        with strobe.section("vae_decode"):
+            frames = block(512)
+            del latents
+            frames = (frames, block(128))
+    strobe.stop()
+    pictures = report(glob.glob(os.path.join(folder, "*"))[0]).get("memory_over_time", [])
+    exact = [p for p in pictures if p.get("exact") and p.get("device_index") == 0]
+    row("memory by stage: from the history", len(exact), "1", len(exact) == 1)
+    for where, index, denoise, decode in (("peak", exact[0]["peak_index"], 256, 512), ("end", -1, 0, 640)) if exact else ():
+        held = {layer["component"]: layer["held_mb"][index] for layer in exact[0]["layers"]}
+        seen = held.get("denoise", 0), held.get("vae_decode", 0)
+        row("memory by stage: denoise, vae_decode at the %s" % where, "%.0f, %.0f MB" % seen, "%d, %d MB +- 4" % (denoise, decode),
+            abs(seen[0] - denoise) <= 4 and abs(seen[1] - decode) <= 4)

@@ -199,6 +199,7 @@ def a_slow_step_is_kept_beside_a_normal_one():
     assert (moment["what"], moment["judged_by"]) == ("step", "gpu"), moment
     assert abs(moment["gpu_work_s"] - 30) < 0.1 and moment["normal_gpu_work_s"] < 0.1, moment
     assert moment["parts"][0]["name"] == "kernel_of_step_8" and "kernel_of_step_8" in moment["words"], moment
+    assert moment["words"].endswith(", 1 instead of 0"), moment
     assert len(report["gpu_trace"]["traces"]) == 1, report["gpu_trace"]["traces"]
     text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
     assert "Slow moments that were caught\n  slow step: at " in text, text

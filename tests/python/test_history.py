@@ -146,20 +146,48 @@ def test_lines_have_the_stage_in_which_they_allocated(torch, tmp_path, monkeypat
     strobe.start("stages", output_dir=str(tmp_path))
     strobe.memory_history(1000)
     with strobe.generation():
-        for stack, name in enumerate(("denoise", "vae_decode")):
+        for stack, name in enumerate(("denoise", "vae_decode", "export")):
             with strobe.section(name):
                 begin_us = time.time_ns() // 1000
                 while time.time_ns() // 1000 < begin_us + 8000:  # the report's begin is known to a millisecond
                     pass
                 played.time = time.time_ns() // 1000
-                played.alloc((stack + 1) << 20, stack)
+                played.alloc((1 << stack) << 20, stack)
+                if name == "export":
+                    played.free(0x7F0000000000)  # what denoise has held
                 while time.time_ns() // 1000 < played.time + 8000:
                     pass
     folder = strobe.run_dir()
     strobe.stop()
     report = json.loads(subprocess.run([_tool.path(), "report", str(folder), "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
-    assert [(row["line"], row.get("stage")) for row in report["memory"]["lines"]] == [(11, "vae_decode"), (10, "denoise")]
+    assert [(row["line"], row.get("stage")) for row in report["memory"]["lines"]] == [(12, "export"), (11, "vae_decode"), (10, "denoise")]
     picture, = [p for p in report["memory_over_time"] if p.get("by_line")]
     assert {layer["component"]: layer["held_mb"][picture["peak_index"]] for layer in picture["layers"]} == \
-        {"model.py:11 forward": 2, "model.py:10 forward": 1, "other lines": 0}
-    assert picture["stages"][picture["peak_index"]] == "vae_decode"
+        {"model.py:12 forward": 4, "model.py:11 forward": 2, "model.py:10 forward": 1, "other lines": 0}
+    by_stage, = [p for p in report["memory_over_time"] if p.get("by_stage") and p.get("device_index") == 0]
+    assert by_stage["exact"]
+    for at, denoise in ((by_stage["peak_index"], 1), (-1, 0)):  # what is given back is what denoise had, not what came last
+        assert {layer["component"]: layer["held_mb"][at] for layer in by_stage["layers"]} == \
+            {"export": 4, "vae_decode": 2, "denoise": denoise, "other stages": 0}
+
+
+def test_layers_keep_their_names_where_a_line_holds_more_at_the_end_than_at_the_peak(torch, tmp_path, monkeypatch):
+    """Layers are the largest lines whenever they were large; lines are listed as they were at the peak."""
+    played = make_snapshot.Allocator(1, 0x7F0000000000)
+    monkeypatch.setattr(torch, "snapshot", {"segments": [], "device_traces": [played.entries]})
+    torch.peak = 100
+    strobe.start("names", output_dir=str(tmp_path))
+    strobe.memory_history(1000)
+    with strobe.generation():
+        played.time = time.time_ns() // 1000
+        played.alloc(100 << 20, 0)
+        played.alloc(10 << 20, 1)
+        played.free(0x7F0000000000)
+        played.alloc(50 << 20, 2)
+    folder = strobe.run_dir()
+    strobe.stop()
+    report = json.loads(subprocess.run([_tool.path(), "report", str(folder), "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
+    assert [(row["line"], row["peak_mb"], row["end_mb"]) for row in report["memory"]["lines"]] == [(10, 100, 0), (11, 10, 10), (12, 0, 50)]
+    picture, = [p for p in report["memory_over_time"] if p.get("by_line")]
+    assert {layer["component"]: layer["held_mb"][-1] for layer in picture["layers"]} == \
+        {"model.py:10 forward": 0, "model.py:11 forward": 10, "model.py:12 forward": 50, "other lines": 0}

@@ -864,7 +864,8 @@ export type ResidencyMoment = {
 export type MemoryPicture = {
   device_index?: number; // which GPU; absent: the host
   by_line?: true; // layers are lines of the program, from the allocator's history; absent: components
-  by_stage?: true; // layers are stages: memory that was taken while one was open and is still held; what is given back is taken off the newest first
+  by_stage?: true; // layers are stages: memory that was taken while one was open and is still held; what is given back is taken off the newest first, unless exact is set
+  exact?: true; // of stages: the stage in which each block was allocated, from the allocator's history; absent: estimated from readings of the sum
   peak_index: number; // the moment at which the layers are highest, from 0
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none

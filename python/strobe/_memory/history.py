@@ -191,16 +191,55 @@ def _found(path):
     if tool is None:
         native.missing("who held memory at the peak", "the strobe command is not installed, which reads the snapshot", "")
         return
-    made = subprocess.run([tool, "report", path, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=CONVERT_S)
-    report = json.loads(made.stdout)
+    report = json.loads(_converted(subprocess, tool, path))
     begin_us = _unix_us(report["session_info"]["start_time"])
-    for row in report["memory"].get("lines", []):
-        yield "strobe.memory_held", _facts(row, begin_us)
-    for picture in report.get("memory_over_time", []):
-        if picture.get("by_line"):
+    lines, pictures = report["memory"].get("lines", []), report.get("memory_over_time", [])
+    for device in sorted({row["device_index"] for row in lines}):
+        yield from _held(device, lines, pictures, begin_us)
+    for picture in pictures:
+        if picture.get("exact"):
+            yield from _held_by_stage(picture)
+        if picture.get("by_line") or picture.get("exact"):
             yield from _moments(picture, begin_us)
     for segment in report.get("memory_segments", []):
         yield "strobe.memory_segment", _segment(segment)
+
+
+def _converted(subprocess, tool, path):
+    """The report of the snapshot, with the stages of this process so far; without them where its recording cannot be read."""
+    def said(*words):
+        return subprocess.run([tool, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=CONVERT_S).stdout
+    import tempfile
+    own = os.path.join(os.path.dirname(path), "run.%d.strobe" % os.getpid())
+    if not os.path.exists(own):
+        own = os.path.join(os.path.dirname(path), "run.strobe")
+    with tempfile.TemporaryDirectory(prefix="strobe-memory-") as folder:
+        said("import", path, "--stages", own, "-q", "-o", folder)
+        return said("report", folder if os.listdir(folder) else path, "--format", "json")
+
+
+def _held(device, lines, pictures, begin_us):
+    """Lines of a device; those that are layers of its picture come first, in their order: the moments count them."""
+    layers = [layer["component"] for picture in pictures if picture.get("by_line") and picture["device_index"] == device
+              for layer in reversed(picture["layers"][1:])]
+    rows = [row for row in lines if row["device_index"] == device]
+    order = {name: number for number, name in reversed(list(enumerate(layers)))}
+    for row in sorted(rows, key=lambda row: order.get(_layer_name(row), len(layers))):
+        yield "strobe.memory_held", _facts(row, begin_us)
+
+
+def _layer_name(row):
+    """As the report calls a line's layer."""
+    if "file" not in row:
+        return row.get("function", "(allocated before the history)")
+    return "%s:%d %s" % (os.path.basename(row["file"]), row["line"], row.get("function", ""))
+
+
+def _held_by_stage(picture):
+    for layer in reversed(picture["layers"][1:]):
+        held = layer["held_mb"]
+        yield "strobe.memory_held", {"set": os.getpid(), "device": picture["device_index"], "by_stage": 1, "function": layer["component"],
+                                     "peak_bytes": int(held[picture["peak_index"]] * MB), "end_bytes": int(held[-1] * MB)}
 
 
 def _unix_us(text):
@@ -234,6 +273,8 @@ def _moments(picture, begin_us):
     for index, t_s in enumerate(picture["t_s"]):
         facts = {"set": os.getpid(), "device": picture["device_index"], "unix_us": begin_us + round(t_s * 1e6),
                  "all": int(sum(layer[index] for layer in held) * MB)}
+        if picture.get("by_stage"):
+            facts["by_stage"] = 1
         facts.update(("line%d" % number, int(layer[index] * MB)) for number, layer in enumerate(held[:-1]))
         yield "strobe.memory_moment", facts
 

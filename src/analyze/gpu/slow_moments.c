@@ -351,6 +351,15 @@ static const char *plus(struct sb_model *model, double s)
 	return sb_model_text(model, text);
 }
 
+/* ", 20 instead of 0 calls"; of as many as usual nothing is said. */
+static const char *counts_of(struct sb_model *model, const struct sb_slow_part *p, const char *calls)
+{
+	if (p->count == p->normal_count)
+		return "";
+	return sb_model_printf(
+		model, ", %lld instead of %lld%s", (long long)p->count, (long long)p->normal_count, calls);
+}
+
 /* Half of what it took longer names the place; else the largest stage. */
 static const char *words_of(struct sb_model *model, const struct sb_slow_moment *s)
 {
@@ -360,18 +369,16 @@ static const char *words_of(struct sb_model *model, const struct sb_slow_moment 
 	if (isnan(s->normal_s))
 		return NULL;
 	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
-		return sb_model_printf(model, "the GPU worked %s longer: %s %s more, %lld instead of %lld",
+		return sb_model_printf(model, "the GPU worked %s longer: %s %s more%s",
 			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
-			plus(model, kernel->more_s), (long long)kernel->count,
-			(long long)kernel->normal_count);
+			plus(model, kernel->more_s), counts_of(model, kernel, ""));
 	if (s->idle_s - s->normal_idle_s >= more_s / 2)
 		return sb_model_printf(model, "the GPU waited %s longer%s%.160s",
 			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
 			stage ? stage->name : "");
 	if (stage)
-		return sb_model_printf(model, "%.160s took %s longer, %lld instead of %lld calls",
-			stage->name, plus(model, stage->more_s), (long long)stage->count,
-			(long long)stage->normal_count);
+		return sb_model_printf(model, "%.160s took %s longer%s", stage->name,
+			plus(model, stage->more_s), counts_of(model, stage, " calls"));
 	return NULL;
 }
 

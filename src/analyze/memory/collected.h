@@ -4,7 +4,7 @@
 #define SB_ANALYZE_MEMORY_COLLECTED_H
 
 #include "analyze/memory/memory.h"
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 
 struct sb_memory_reading {
 	int64_t t_ns;
@@ -48,10 +48,11 @@ void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model
 /* What lines of the program held at the peak, from snapshots of an allocator. */
 void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, const struct sb_event *e);
 void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model);
-/* The same lines over time. The rows of a snapshot that counts, and which it is: set, process, device. */
+/* The same lines over time. The rows of a snapshot that counts, as they were written, and which it is: set, process, device. */
 struct sb_memory_snapshot_of {
 	int64_t set, device; /* set -1: the recording has one of it */
 	uint32_t process;
+	bool by_stage; /* its lines are stages */
 };
 void sb_memory_layers_see(struct sb_memory_collected *m, const struct sb_event *e);
 void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model,

@@ -5,7 +5,7 @@
  * Mann-Kendall's. */
 #include "analyze/analysis.h"
 #include "analyze/memory/growth_points.h"
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 #include "base/error.h"
 #include "base/memory_units.h"
 #include "base/role.h"

@@ -15,6 +15,7 @@
 struct moment {
 	int64_t t_ns, set, device;
 	uint32_t process;
+	bool by_stage;
 	double all, held[LAYERS];
 };
 
@@ -42,6 +43,7 @@ void sb_memory_layers_see(struct sb_memory_collected *m, const struct sb_event *
 		.set = sb_attr_find(e->attrs, e->attr_count, "set") ? (int64_t)bytes_attr(e, "set") : -1,
 		.device = sb_memory_event_device(e),
 		.process = e->process,
+		.by_stage = bytes_attr(e, "by_stage") > 0,
 		.all = bytes_attr(e, "all") };
 	if (sb_attr_find(e->attrs, e->attr_count, "unix_us") &&
 		!sb_memory_event_time(m->run, e, "", "unix_us", &one->t_ns))
@@ -65,7 +67,7 @@ static size_t choose(const struct sb_memory_collected *m, const struct sb_memory
 
 	for (size_t i = 0; i < m->moments.count && count < SNAPSHOT_MOST; i++)
 		if (all[i].t_ns >= 0 && all[i].set == of->set && all[i].device == of->device &&
-			all[i].process == of->process)
+			all[i].process == of->process && all[i].by_stage == of->by_stage)
 			out[count++] = &all[i];
 	if (count)
 		qsort(out, count, sizeof *out, by_time);
@@ -73,8 +75,10 @@ static size_t choose(const struct sb_memory_collected *m, const struct sb_memory
 }
 
 /* "model.py:12 forward" */
-static const char *name_of(struct sb_model *model, const struct sb_memory_line *l)
+static const char *name_of(struct sb_model *model, const struct sb_memory_line *l, bool by_stage)
 {
+	if (by_stage && !l->function)
+		return "there at first, and freed since";
 	if (!l->file)
 		return l->function ? l->function : "(allocated before the history)";
 	return sb_model_printf(model, "%s:%lld %s", sb_filename_of(l->file), (long long)l->line,
@@ -104,8 +108,9 @@ static bool fill_layers(struct sb_model *model, const struct moment **moments,
 	for (size_t k = 0; k <= lines; k++) {
 		struct sb_memory_layer *l = &p->layers[lines - k];
 
-		*l = (struct sb_memory_layer){ .component = k < lines ? name_of(model, &rows[k])
-								      : "other lines",
+		*l = (struct sb_memory_layer){ .component = k < lines ? name_of(model, &rows[k], p->by_stage)
+							    : p->by_stage ? "other stages"
+									  : "other lines",
 			.mb = sb_model_alloc(model, p->count * sizeof(double)),
 			.count = p->count,
 			.stack = k < lines ? rows[k].stack : NULL };
@@ -128,9 +133,11 @@ void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model
 {
 	struct sb_memory_pictures_panel *panel = &model->memory_pictures;
 	const struct moment *moments[SNAPSHOT_MOST];
-	struct sb_memory_picture p = {
-		.device = of->device, .by_line = true, .count = choose(m, of, moments)
-	};
+	struct sb_memory_picture p = { .device = of->device,
+		.by_line = !of->by_stage,
+		.by_stage = of->by_stage,
+		.exact = of->by_stage,
+		.count = choose(m, of, moments) };
 	struct sb_memory_picture *more;
 
 	if (p.count < 2 || !count)

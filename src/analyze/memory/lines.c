@@ -15,6 +15,7 @@ struct held {
 	int64_t set; /* -1: it has none */
 	uint32_t process;
 	size_t order; /* as they were written: the moments' lines are in it */
+	bool by_stage; /* it is a stage, and no line */
 	struct sb_memory_line row;
 };
 
@@ -90,7 +91,7 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 	}
 	/* Those of one snapshot have its number, or the time of its peak. */
 	*h = (struct held){ attr(e, "set") ? int_attr(e, "set") : e->t_ns,
-		attr(e, "set") ? int_attr(e, "set") : -1, e->process, m->held.count,
+		attr(e, "set") ? int_attr(e, "set") : -1, e->process, m->held.count, int_attr(e, "by_stage"),
 		{ .device = sb_memory_event_device(e),
 			.file = text_attr(model, e, "file"),
 			.line = int_attr(e, "line"),
@@ -110,6 +111,8 @@ static int by_snapshot(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
 
+	if (x->by_stage != y->by_stage)
+		return x->by_stage - y->by_stage;
 	if (x->row.device != y->row.device)
 		return x->row.device < y->row.device ? -1 : 1;
 	if (x->process != y->process)
@@ -121,23 +124,44 @@ static int by_snapshot(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static int by_order(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool of_one_device(const struct held *a, const struct held *b)
+{
+	return a->row.device == b->row.device && a->by_stage == b->by_stage;
+}
+
 static bool together(const struct held *a, const struct held *b)
 {
-	return a->row.device == b->row.device && a->process == b->process && a->t_ns == b->t_ns;
+	return of_one_device(a, b) && a->process == b->process && a->t_ns == b->t_ns;
 }
 
 static void add_snapshot(
-	struct sb_memory_collected *m, struct sb_model *model, const struct held *held, size_t count)
+	struct sb_memory_collected *m, struct sb_model *model, struct held *held, size_t count)
 {
 	struct sb_memory_panel *panel = &model->memory;
 	struct sb_memory_line *rows = panel->lines + panel->line_count;
-	struct sb_memory_snapshot_of of = { held->set, held->row.device, held->process };
+	struct sb_memory_snapshot_of of = { held->set, held->row.device, held->process, held->by_stage };
+	struct sb_memory_line *written = calloc(count, sizeof *written);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; !of.by_stage && i < count; i++)
 		rows[i] = held[i].row;
-	panel->line_count += count;
-	find_stages(m, model, rows, count < STAGES_FOUND ? count : STAGES_FOUND);
-	sb_memory_layers_fill(m, model, &of, rows, count);
+	if (!of.by_stage) {
+		panel->line_count += count;
+		find_stages(m, model, rows, count < STAGES_FOUND ? count : STAGES_FOUND);
+	}
+	qsort(held, count, sizeof *held, by_order);
+	for (size_t i = 0; written && i < count; i++)
+		written[i] = held[i].row;
+	if (written)
+		sb_memory_layers_fill(m, model, &of, written, count);
+	m->failed |= !written;
+	free(written);
 }
 
 void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model)
@@ -161,7 +185,7 @@ void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model)
 			best = i;
 			best_end = end;
 		}
-		if (end < count && all[end].row.device == all[i].row.device)
+		if (end < count && of_one_device(&all[end], &all[i]))
 			continue;
 		add_snapshot(m, model, &all[best], best_end - best);
 		most = -1;

@@ -1,6 +1,6 @@
 /* out_of_memory: the last time that memory ran out, what held it and what would have helped. */
 #include "analyze/analysis.h"
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 #include "base/error.h"
 #include "base/memory_units.h"
 #include "base/role.h"

@@ -296,6 +296,14 @@ static bool draw(struct drawing *d, int64_t device, const struct sb_series *s)
 	return store(d);
 }
 
+static bool has_stages(const struct sb_memory_pictures_panel *p, int64_t device)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->all[i].by_stage && p->all[i].device == device)
+			return true;
+	return false;
+}
+
 /* The same memory once more, by stage. */
 static bool draw_stages(struct drawing *d, int64_t device, const struct sb_series *s)
 {
@@ -334,7 +342,8 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 	for (size_t i = 0; drawn && i < m->series_count; i++)
 		if (is_used_gpu(&m->series[i]))
 			drawn = draw(d, m->series[i].device, &m->series[i]) &&
-				draw_stages(d, m->series[i].device, NULL);
+				(has_stages(&by_line, m->series[i].device) ||
+					draw_stages(d, m->series[i].device, NULL));
 	drawn = drawn && draw(d, -1, process) && draw_stages(d, -1, process);
 	for (size_t i = 0; drawn && i < by_line.count; i++)
 		m->memory_pictures.all[m->memory_pictures.count++] = by_line.all[i];

@@ -3,7 +3,7 @@
 #define SB_ANALYZE_MEMORY_RESIDENCY_H
 
 #include "analyze/analysis.h"
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 
 struct sb_weights { /* of a module, as the program's process listed them */
 	int64_t t_ns, set;

@@ -2,7 +2,7 @@
 #ifndef SB_ANALYZE_MEMORY_SIZE_PEAKS_H
 #define SB_ANALYZE_MEMORY_SIZE_PEAKS_H
 
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 #include "analyze/model.h"
 #include "base/vec.h"
 #include "run/events.h"

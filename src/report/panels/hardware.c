@@ -98,6 +98,18 @@ static void sampled_text(const struct sb_model *model, struct sb_buf *out)
 
 /* ---- operations ---- */
 
+/* "12.4 TFLOP", "805.3 MFLOP" */
+static void put_flops(struct sb_buf *out, const char *before, double flops, const char *after)
+{
+	static const char *const units[] = { "TFLOP", "GFLOP", "MFLOP", "kFLOP", "FLOP" };
+	double unit = 1e12;
+	size_t i = 0;
+
+	for (; i + 1 < sizeof units / sizeof *units && flops < unit; i++)
+		unit /= 1000;
+	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
+}
+
 /* "denoise: 12.4 TFLOP, 405 TFLOP/s, 41 % of this GPU's bf16 rate; its floor is 1.9 s; bound by tensor" */
 static void work_line(const struct sb_stage *s, struct sb_buf *out)
 {
@@ -109,13 +121,15 @@ static void work_line(const struct sb_stage *s, struct sb_buf *out)
 	if (isnan(w->flops))
 		sb_buf_printf(out, ": operations n/a (%s)", w->why);
 	else
-		sb_buf_printf(out, ": %.4g TFLOP", w->flops / 1e12);
+		put_flops(out, ": ", w->flops, "");
 	if (!isnan(w->tflops))
-		sb_buf_printf(out, ", %.4g TFLOP/s", w->tflops);
+		put_flops(out, ", ", w->tflops * 1e12, "/s");
 	if (!isnan(w->mfu_ratio)) {
+		bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;
+
 		sb_text_seconds(floor, sizeof floor, w->floor_s);
-		sb_buf_printf(out, ", %.1f %% of the %s rate\n      floor %s", w->mfu_ratio * 100,
-			w->precision, floor);
+		sb_buf_printf(out, ", %s%.1f %% of the %s rate\n      floor %s", little ? "< " : "",
+			little ? 0.1 : w->mfu_ratio * 100, w->precision, floor);
 	}
 	if (w->bound)
 		sb_buf_printf(out, ", bound by %s", w->bound);

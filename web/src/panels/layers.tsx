@@ -18,9 +18,12 @@ const placeOf = (p: MemoryPicture): string => (p.device_index === undefined ? 'H
 const titleOf = (p: MemoryPicture): string => placeOf(p) + (p.by_line || p.by_stage ? ` by ${kindOf(p)}` : '');
 
 const HELP: Record<string, string> = {
+  exact: 'the stage in which each block was allocated, from the history of the allocator',
   stage: 'memory that rose while a stage was open and is still there; from readings of the sum: what is given back counts as what came last',
   'line of the program': "from the allocator's history: which line asked for it",
 };
+
+const helpOf = (p: MemoryPicture): string | undefined => HELP[p.exact ? 'exact' : kindOf(p)];
 
 const times = (p: MemoryPicture): number[] => p.t_s.map((t) => t ?? 0);
 
@@ -81,14 +84,14 @@ function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefin
         <p class="switch" role="group" aria-label={`${placeOf(p)}: layers are`}>
           Layers:{' '}
           {pictures.map((one, i) => (
-            <button key={i} title={HELP[kindOf(one)]} aria-pressed={one === p} onClick={() => setAt(i)}>
+            <button key={i} title={helpOf(one)} aria-pressed={one === p} onClick={() => setAt(i)}>
               {kindOf(one)}
             </button>
           ))}
         </p>
       )}
       <TimeChart chart={chartOnce(p)} height={170} axis />
-      {p.by_stage && <p class="quiet">{HELP.stage}.</p>}
+      {p.by_stage && <p class="quiet">{helpOf(p)}.</p>}
       <Moment picture={p} at={momentOf(p, t)} />
     </div>
   );

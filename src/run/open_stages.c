@@ -1,5 +1,5 @@
 /* Which stage was open when. */
-#include "analyze/memory/open_stages.h"
+#include "run/open_stages.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Which stage was open when: the longest stage calls of a run, in bounded memory. */
-#ifndef SB_ANALYZE_MEMORY_OPEN_STAGES_H
-#define SB_ANALYZE_MEMORY_OPEN_STAGES_H
+#ifndef SB_RUN_OPEN_STAGES_H
+#define SB_RUN_OPEN_STAGES_H
 
 #include "run/events.h"
 #include "base/vec.h"
