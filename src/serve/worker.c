@@ -138,7 +138,7 @@ static void fail_job(struct sb_worker *w, const char *message)
 	struct sb_worker_task *task = w->todo;
 
 	task->status = 500;
-	snprintf(task->message, sizeof task->message, "%s", message);
+	snprintf(task->message, sizeof task->message, "%.*s", (int)sizeof task->message - 1, message);
 	sb_buf_done(&task->body);
 	sb_buf_done(&task->timeline);
 	finish(w);
