@@ -268,7 +268,7 @@ void run_settings_print(
 		const struct sb_setting *t = &sb_setting_table[i];
 		size_t start = out->size;
 
-		if (!strcmp(t->key, "monitor"))
+		if (sb_setting_is_internal(t))
 			continue;
 		sb_buf_printf(out, "  %s: ", t->key);
 		put_value(out, s, t);

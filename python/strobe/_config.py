@@ -11,7 +11,7 @@ class ConfigError(ValueError):
 _FLAG, _INTERVAL, _COUNT, _BYTES, _NUMBER, _TEXT, _TAGS, _STAGES, _FORMAT, _SWITCH = range(10)
 
 KEYS = {
-    "enabled": _FLAG, "real_time_display": _FLAG, "display_interval": _INTERVAL,
+    "enabled": _FLAG, "name": _TEXT, "real_time_display": _FLAG, "display_interval": _INTERVAL,
     "gpu_monitor_interval": _INTERVAL, "cpu_monitor_interval": _INTERVAL,
     "monitor_gpu_memory": _FLAG, "monitor_gpu_utilization": _FLAG, "monitor_gpu_temperature": _FLAG,
     "monitor_gpu_power": _FLAG, "monitor_cpu_usage": _FLAG, "monitor_system_memory": _FLAG,

@@ -104,6 +104,8 @@ const struct sb_setting *sb_setting_find(const char *key); /* NULL: there is no 
 /* True for "true", "yes", "on", "1"; for "false", "no", "off", "0". A text may be neither. */
 bool sb_setting_is_true(const char *text);
 bool sb_setting_is_false(const char *text);
+/* True for what `strobe run` sets for the processes below it: no file has it. */
+bool sb_setting_is_internal(const struct sb_setting *setting);
 /* The known key nearest to what was typed; NULL when none is near. */
 const char *sb_setting_nearest(const char *typed);
 /* The same for any list of names. */

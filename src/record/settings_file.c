@@ -308,7 +308,7 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 			return fail_node(w, value ? value : key, sb_error_message());
 		return 0;
 	}
-	if (!t || !strcmp(text, "monitor"))
+	if (!t || sb_setting_is_internal(t))
 		return unknown_key(w, key, text);
 	if (t->type == SB_SETTING_TAGS)
 		err = each_pair(w, value, key, "'session_tags' wants key: value pairs", visit_tag);

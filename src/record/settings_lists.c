@@ -355,11 +355,18 @@ const char *sb_setting_nearest_of(const char *typed, const char *const *names, s
 	return nearest;
 }
 
+bool sb_setting_is_internal(const struct sb_setting *setting)
+{
+	return !strcmp(setting->key, "monitor");
+}
+
 const char *sb_setting_nearest(const char *typed)
 {
 	const char *keys[SB_SETTINGS_MAX];
+	size_t count = 0;
 
 	for (size_t i = 0; i < sb_setting_count; i++)
-		keys[i] = sb_setting_table[i].key;
-	return sb_setting_nearest_of(typed, keys, sb_setting_count);
+		if (!sb_setting_is_internal(&sb_setting_table[i]))
+			keys[count++] = sb_setting_table[i].key;
+	return sb_setting_nearest_of(typed, keys, count);
 }

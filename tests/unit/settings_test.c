@@ -111,6 +111,8 @@ static void unknown_key_names_place_and_nearest(void **state)
 		".yaml:3:3: unknown key 'display_intervall'; did you mean 'display_interval'?\n"
 		"      display_intervall: 2\n      ^");
 	assert_fails("profiling:\n  qqq: 2\n", "unknown key 'qqq'; 'strobe run --print-config' lists them");
+	assert_fails("profiling:\n  monitor: false\n",
+		"unknown key 'monitor'; 'strobe run --print-config' lists them");
 	assert_fails("enabled: true\n", ":1:1: this key belongs under the root key 'profiling:'");
 	assert_fails("# nothing\n", "the root key 'profiling:' is missing");
 	assert_fails("other: 1\n", "the root key 'profiling:' is missing");
