@@ -84,7 +84,7 @@ def _sample():
     from . import _sampling
     from ._memory import growth
     growth.forget()
-    flops = sys.modules.get(__package__ + "._flops")
+    flops = sys.modules.get(__package__ + "._models.flops")
     if flops is not None:
         flops.forget()
     _sampling.forget()
@@ -258,7 +258,7 @@ def _say_missing():
         history = sys.modules.get(__package__ + "." + name)
         if history is not None:
             history.finish()
-    flops = sys.modules.get(__package__ + "._flops")
+    flops = sys.modules.get(__package__ + "._models.flops")
     if flops is not None:
         flops.say()
     for say in (_faults.say, _torch.say_untimed):

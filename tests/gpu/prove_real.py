@@ -135,8 +135,8 @@ def default_overhead():
     found = pipelines("overhead on a launch-bound Wan")
     if not found:
         return
-    from strobe import _flops
-    _flops.say = lambda: None  # after a session, not in its generations, and it takes a second
+    from strobe._models import flops
+    flops.say = lambda: None  # after a session, not in its generations, and it takes a second
     b = Interleaved(wan(*found, height=128, width=128, num_frames=9))
     b.run(ROUNDS_S)
     if os.environ.get("STROBE_PROVE_RAW"):

@@ -34,12 +34,12 @@ def test_a_pipeline_made_anew_of_the_same_classes_is_known():
 
 
 def test_parts_of_a_component_are_named_when_one_is_asked_for(torch):
-    from strobe import _components
+    from strobe._models import components
     whole = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    _components.set_name_with_parts(whole, "transformer")
-    assert id(whole[0]) not in _components._name_of
-    assert _components.name(whole) == "transformer" and id(whole[0]) not in _components._name_of
-    assert _components.name(whole[0]) == "transformer" and _components.name(torch.nn.ReLU()) == "ReLU"
+    components.set_name_with_parts(whole, "transformer")
+    assert id(whole[0]) not in components._name_of
+    assert components.name(whole) == "transformer" and id(whole[0]) not in components._name_of
+    assert components.name(whole[0]) == "transformer" and components.name(torch.nn.ReLU()) == "ReLU"
     keys = {id(one) for one in whole.modules()}
     del whole
-    assert not keys & set(_components._name_of) and not _components._closed
+    assert not keys & set(components._name_of) and not components._closed

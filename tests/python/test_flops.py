@@ -2,7 +2,7 @@
 import gc
 import weakref
 
-from strobe import _flops
+from strobe._models import flops
 
 
 class Cache:
@@ -10,24 +10,24 @@ class Cache:
 
 
 def test_an_argument_that_holds_memory_is_not_kept(torch):
-    _flops.forget()
+    flops.forget()
     model, cache = torch.nn.Linear(2, 2), Cache()
     cache.keys = torch.zeros(4)
     left = weakref.ref(cache)
-    number = _flops.note(model, (torch.zeros(1, 2), cache), {})
+    number = flops.note(model, (torch.zeros(1, 2), cache), {})
     del cache
     gc.collect()
-    shape, = _flops._shapes.values()
-    _flops.forget()
+    shape, = flops._shapes.values()
+    flops.forget()
     assert number == 1 and left() is None and shape.reason == "an argument is a Cache"
 
 
 def test_tensors_leave_their_shapes_alone(torch):
-    _flops.forget()
+    flops.forget()
     model, tensor = torch.nn.Linear(2, 2), torch.zeros(3, 2)
-    assert [_flops.note(model, (tensor,), {"scale": {"by": 2.0}}) for _ in range(2)] == [1, 1]
-    shape, = _flops._shapes.values()
-    _flops.forget()
+    assert [flops.note(model, (tensor,), {"scale": {"by": 2.0}}) for _ in range(2)] == [1, 1]
+    shape, = flops._shapes.values()
+    flops.forget()
     assert shape.args[0].device.type == "meta" and tuple(shape.args[0].shape) == (3, 2) and shape.kwargs == {"scale": {"by": 2.0}}
 
 
@@ -36,16 +36,16 @@ class Holder(object):
 
 
 def test_an_outline_holds_nothing_of_the_model(torch):
-    _flops.forget()
+    flops.forget()
     model, holder = torch.nn.Linear(2, 2), Holder()
     holder.heads, holder.cache, model.holder = 4, Cache(), holder
     holder.cache.keys, model.scale = torch.zeros(4), 0.5
     left = [weakref.ref(one) for one in (model, holder, holder.cache, model.weight, holder.cache.keys)]
-    _flops.note(model, (torch.zeros(1, 2),), {})
+    flops.note(model, (torch.zeros(1, 2),), {})
     del model, holder
     gc.collect()
-    shape, = _flops._shapes.values()
-    _flops.forget()
+    shape, = flops._shapes.values()
+    flops.forget()
     outline, _ = shape.outline
     assert [one() for one in left] == [None] * 5
     assert outline.weight.device.type == "meta" and outline.scale == 0.5 and outline.holder.heads == 4
@@ -63,35 +63,35 @@ def made(torch, width, more=False, **settings):
 
 def test_models_of_one_kind_are_outlined_and_counted_once(torch, monkeypatch):
     outlined = []
-    monkeypatch.setattr(_flops, "_outline", lambda torch, module: outlined.append(module))
-    _flops.forget()
-    numbers = [_flops.note(made(torch, 2), (torch.zeros(1, 2),), {}) for _ in range(20)]
-    other = [_flops.note(one, (torch.zeros(1, 2),), {}) for one in (made(torch, 2, more=True), made(torch, 2, heads=4), made(torch, 2).half())]
-    plain = [_flops.note(torch.nn.Linear(2, width), (torch.zeros(1, 2),), {}) for width in (2, 2, 3, 2)]
-    count = len(_flops._shapes)
-    _flops.forget()
+    monkeypatch.setattr(flops, "_outline", lambda torch, module: outlined.append(module))
+    flops.forget()
+    numbers = [flops.note(made(torch, 2), (torch.zeros(1, 2),), {}) for _ in range(20)]
+    other = [flops.note(one, (torch.zeros(1, 2),), {}) for one in (made(torch, 2, more=True), made(torch, 2, heads=4), made(torch, 2).half())]
+    plain = [flops.note(torch.nn.Linear(2, width), (torch.zeros(1, 2),), {}) for width in (2, 2, 3, 2)]
+    count = len(flops._shapes)
+    flops.forget()
     assert numbers == [1] * 20 and other == [2, 3, 4] and plain == [5, 5, 6, 5]
     assert count == len(outlined) == 6
 
 
 def test_a_model_of_a_kind_with_one_that_is_gone_is_counted_itself(torch):
-    _flops.forget()
-    _flops.note(made(torch, 2), (torch.zeros(1, 2),), {})
+    flops.forget()
+    flops.note(made(torch, 2), (torch.zeros(1, 2),), {})
     living = made(torch, 2)
     gc.collect()
-    _flops.note(living, (torch.zeros(1, 2),), {})
-    shape, = _flops._shapes.values()
-    _flops.forget()
+    flops.note(living, (torch.zeros(1, 2),), {})
+    shape, = flops._shapes.values()
+    flops.forget()
     assert shape.kind.model() is living and shape.calls == 2
 
 
 def test_models_that_are_all_unlike_are_not_remembered_for_ever(torch):
-    from strobe import _kinds
-    _flops.forget()
-    for number in range(3 * _kinds.KINDS_MOST):
+    from strobe._models import kinds
+    flops.forget()
+    for number in range(3 * kinds.KINDS_MOST):
         model = torch.nn.ReLU()
         model.number = number
-        _flops.note(model, (torch.zeros(1),), {})
-    counts = len(_kinds._kinds), len(_kinds._of), len(_flops._shapes)
-    _flops.forget()
-    assert counts[0] == _kinds.KINDS_MOST and counts[1] <= 1 and counts[2] == _flops.SHAPES_MOST
+        flops.note(model, (torch.zeros(1),), {})
+    counts = len(kinds._kinds), len(kinds._of), len(flops._shapes)
+    flops.forget()
+    assert counts[0] == kinds.KINDS_MOST and counts[1] <= 1 and counts[2] == flops.SHAPES_MOST

@@ -1,6 +1,8 @@
 """Sampled Python stacks."""
 import _thread
 import os
+import pathlib
+import re
 import struct
 import threading
 import time
@@ -98,13 +100,21 @@ def looks():
 
 
 def test_what_strobe_does_itself_is_on_no_line_of_the_program(by_hand):
-    calling("_flops.py")(looks)  # with what it calls
+    calling("_models/flops.py")(looks)  # with what it calls
     calling("auto/asked.py")(native.sampler_look, 0)
     done = by_hand()
     mine = [frames for tid, frames in stacks(done) if tid == threading.get_native_id()]
     assert mine == [[("strobe itself", 0)]] * 2
     files = {done.names[aux & 0xFFFFF]: payload for aux, payload in done.records[strobe_file.CODE_FILE]}
     assert b"<strobe>" in struct.pack("<%dQ" % len(files["strobe itself"]), *files["strobe itself"])
+
+
+def test_every_file_that_works_for_strobe_alone_is_there():
+    """own.c knows them by their names: a file that was moved would be the program's."""
+    source = (pathlib.Path(__file__).parents[2] / "python/_strobe/own.c").read_text()
+    names = re.findall(r'"([\w/]+\.py)"', source[source.index("working[]"):source.index("NULL };")])
+    assert len(names) > 10
+    assert [name for name in names if not (pathlib.Path(strobe.__file__).parent / name).exists()] == []
 
 
 def test_what_stands_between_the_program_and_its_call_is_left_out(by_hand):

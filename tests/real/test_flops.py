@@ -89,7 +89,7 @@ print("alive:", sum(one() is not None for one in left))
 def counted(monkeypatch, calls, seconds_each):
     """What is recorded of models that are called so often, where every operation takes so long."""
     import torch
-    from strobe import _flops
+    from strobe._models import flops
     said, now = [], [100.0]
 
     class Model(torch.nn.Module):
@@ -104,15 +104,15 @@ def counted(monkeypatch, calls, seconds_each):
                 now[0] += seconds_each
             return x
 
-    monkeypatch.setattr(_flops, "_now", lambda: now[0])
-    monkeypatch.setattr(_flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
-    monkeypatch.setattr(_flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
-    _flops.forget()
+    monkeypatch.setattr(flops, "_now", lambda: now[0])
+    monkeypatch.setattr(flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
+    monkeypatch.setattr(flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
+    flops.forget()
     models = [Model(number) for number, _ in enumerate(calls)]
     for model, count in zip(models, calls):
         for _ in range(count):
-            _flops.note(model, (torch.zeros(1, 2),), {})
-    _flops.say()
+            flops.note(model, (torch.zeros(1, 2),), {})
+    flops.say()
     return said
 
 

@@ -5,7 +5,8 @@ import os
 import re
 import sys
 
-from .. import _components, _faults
+from .. import _faults
+from .._models import components
 from .._native import native
 from . import PACKAGE, caches, held as _held
 
@@ -210,7 +211,7 @@ def module_weights(torch):
                 seen_already.add(at)
                 key = _held.dtype_name(tensor), None if kind == "cpu" else tensor.device.index or 0
                 sizes[key] = sizes.get(key, 0) + _held.size_bytes(tensor)
-        rows += [("weights of %s" % _components.name(module), size, *key) for key, size in sizes.items() if size]
+        rows += [("weights of %s" % components.name(module), size, *key) for key, size in sizes.items() if size]
     return sorted(rows, key=lambda row: -row[1])
 
 

@@ -8,7 +8,7 @@ import weakref
 
 from .._memory import held as _held
 from .._native import native
-from .._components import uncompiled
+from .._models.components import uncompiled
 
 CACHES = {"fbc_": "first block cache", "mag_cache_": "mag cache", "faster_cache_": "faster cache", "sea_cache_": "sea cache",
           "pyramid_attention_broadcast": "pyramid attention broadcast", "taylorseer_cache": "taylorseer cache"}

@@ -2,7 +2,7 @@
 called while no other one is being called. Such classes are found when the program
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
-from .. import _components, _flops
+from .._models import components, flops
 from .._memory import caches
 from .._native import native
 from . import asked, wrapping
@@ -24,7 +24,7 @@ def watch(nn_module):
     """Once, when torch is there."""
     global _nn_module, _original_call
     _nn_module = nn_module
-    _flops.unseen = hiding_modules
+    flops.unseen = hiding_modules
     _original_call = nn_module.__call__
     _look_for_modules()
     for name in ("eval", "load_state_dict"):
@@ -118,10 +118,10 @@ def _record_call(call, module, args, kwargs):
     if _calm == SETTLED:
         _leave_alone()
     here.module_depth += 1
-    shape = guard(_flops.note, module, args, kwargs)
+    shape = guard(flops.note, module, args, kwargs)
     if shape is not None:
         call = _noting(call, shape)
-    name = guard(_components.name, module) or type(module).__name__
+    name = guard(components.name, module) or type(module).__name__
     if "past_key_values" in kwargs:
         guard(caches.note, kwargs["past_key_values"], "KV cache of " + name)
     if id(module) not in _called:
@@ -142,7 +142,7 @@ def _tell_first(name, module):
     if len(_called) >= CALLED_MOST:
         return
     _called.add(id(module))
-    if not _components.has_name(module) and not _is_a_part(type(module)):
+    if not components.has_name(module) and not _is_a_part(type(module)):
         asked.tell_versions()
         asked.tell_model(name, module)
 

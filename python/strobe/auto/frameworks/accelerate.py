@@ -1,6 +1,6 @@
 """Weights that move between CPU and GPU, as stages of their own: offload:<module>
 with bytes. By the hooks of accelerate and diffusers, without any kernel trace."""
-from ... import _components
+from ..._models import components
 from ..._memory import held
 from .. import vocabulary, wrapping
 from ..wrapping import guard, wrap, wrap_method
@@ -53,7 +53,7 @@ def _moved(hook, args, module_of, moves):
     """(name, bytes) of what this call is going to move; None: nothing."""
     module = module_of(hook, args)
     tensors = _own_tensors(hook, module)
-    return (_components.name(module), _bytes(tensors)) if moves(hook, tensors) else None
+    return (components.name(module), _bytes(tensors)) if moves(hook, tensors) else None
 
 
 def _moving(module_of, moves):
@@ -83,7 +83,7 @@ def _moving_group(original):
         members = getattr(group, "modules", None) or ()
         leader = getattr(group, "onload_leader", None) or getattr(group, "offload_leader", None)
         named = members[0] if members else leader
-        name = _components.name(named) if named is not None else "group"
+        name = components.name(named) if named is not None else "group"
         size = guard(_group_bytes, group, members)
         with vocabulary.offload(name, size):
             return original(group, *args, **kwargs)

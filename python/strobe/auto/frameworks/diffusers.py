@@ -5,7 +5,7 @@ import contextlib
 import os
 import weakref
 
-from ... import _components
+from ..._models import components
 from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
@@ -68,7 +68,7 @@ def _registering(original):
     return register_modules
 
 
-def _know(pipeline, components):
+def _know(pipeline, parts):
     """Wraps the pipeline's class and its parts' classes, once each."""
     cls = type(pipeline)
     wrap_method(cls, "__call__", _generation)
@@ -76,11 +76,11 @@ def _know(pipeline, components):
         for name in ("encode_prompt", "_encode_prompt"):
             wrap_method(cls, name, _text_encode)
         guard(_know_blocks, getattr(pipeline, "_blocks", None))
-    for name, part in components.items():
+    for name, part in parts.items():
         if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
             continue
         if hasattr(part, "modules") and hasattr(part, "parameters"):
-            _components.set_name_with_parts(part, name)
+            components.set_name_with_parts(part, name)
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
             wrap_method(type(part), "set_timesteps", _set_timesteps)

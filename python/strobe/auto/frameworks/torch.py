@@ -3,7 +3,7 @@ loader, waiting for other ranks."""
 import os
 import sys
 
-from ... import _components
+from ..._models import components
 from ..._memory import held
 from ..._native import native
 from .. import asked, collectives, functional, modules, vocabulary, wrapping
@@ -93,7 +93,7 @@ def _move(torch, module, method, args, kwargs):
     size = sum(map(held.size_bytes, away))
     if size < BIG_BYTES:
         return None
-    name = _components.name(module)
+    name = components.name(module)
     return vocabulary.offload(name, size) if target == "cpu" else vocabulary.load("load:" + name, lambda: size)
 
 

@@ -3,7 +3,7 @@ a processor prepares; tokens and the time to the first one."""
 import time
 
 from ..._native import native
-from ..._components import uncompiled
+from ..._models.components import uncompiled
 from .. import modules, phases, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, hiding_modules, stage

@@ -11,9 +11,11 @@ import sys
 import time
 import types
 
-from . import _components, _computed, _faults, _kinds
-from ._native import native, own_section
-from ._components import uncompiled
+from .. import _faults
+from .._native import native, own_section
+from . import components, kinds
+from .components import uncompiled
+from .computed import Computed
 
 SHAPES_MOST = 64       # of all models
 SECONDS_LEAST = 2.0    # of CPU time that counting may take at the end, when what torch needs for it is loaded
@@ -60,7 +62,7 @@ def forget():
     _begun = None
     _shapes.clear()
     _outlines.clear()
-    _kinds.forget()
+    kinds.forget()
 
 
 # ---- while the program runs ----
@@ -83,7 +85,7 @@ def note(module, args, kwargs):
         return None
     module = uncompiled(module)
     torch = sys.modules["torch"]
-    kind, component = _kinds.kind_of(module), _components.name(module)
+    kind, component = kinds.kind_of(module), components.name(module)
     if kind is None:
         return None
     key = (kind, component, _signature(torch, args), _signature(torch, kwargs))
@@ -212,7 +214,7 @@ def _load(torch):
 
 def _flops_of(torch, copy, args, kwargs, until):
     from torch.utils.flop_counter import FlopCounterMode
-    counter, computed = FlopCounterMode(display=False), _computed.Computed(torch, copy)
+    counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
     with torch.no_grad(), _without_the_compiler(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
         copy.forward(*args, **kwargs)
     return float(counter.get_total_flops()), computed

@@ -1,6 +1,6 @@
 """What a model's forward computes, seen while its FLOPs are counted on tensors without memory: attention with a mask, weights in
 8 bits that every call unpacks, copies that only change a layout. Told once a model, for the rules that have no GPU trace."""
-from ._native import native
+from .._native import native
 
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
 
