@@ -10,3 +10,7 @@ set_target_properties(make_ranks make_steps marked PROPERTIES RUNTIME_OUTPUT_DIR
 foreach(name diff bench bench_pair ci aggregate history jobs job_copies nodes warehouse https whatif fit outputs)
   strobe_pytest(compare/${name} compare/test_${name}.py 300 FYAML SQLITE ZLIB ZSTD)
 endforeach()
+# Servers are started and killed one after the other: on a machine with other work that takes minutes.
+if(TEST compare/warehouse)
+  set_tests_properties(compare/warehouse PROPERTIES TIMEOUT 900)
+endif()
