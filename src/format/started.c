@@ -2,6 +2,7 @@
 #include "format/started.h"
 
 #include "format/cursor.h"
+#include "format/packed.h"
 #include "format/reader.h"
 #include "format/run_keys.h"
 #include "strobe.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNKS_MOST 4u
@@ -65,13 +67,46 @@ static void look_into(struct looking *l, const struct sb_chunk_header *chunk, si
 	}
 }
 
-static void look_through(struct looking *l, int fd)
+/* The same of a packed recording: its first chunks of KEEP, wherever they are. */
+static void look_through_packed(struct looking *l, int fd, const char *path)
+{
+	struct sb_file_header head;
+	struct sb_chunk_header first;
+	struct sb_packed *packed;
+	struct stat st;
+	uint64_t *chunk;
+	uint32_t seen = 0;
+
+	if (fstat(fd, &st) || sb_packed_open(fd, (uint64_t)st.st_size, path, &head, &packed))
+		return;
+	chunk = malloc(head.chunk_bytes);
+	for (uint32_t i = 0; chunk && seen < CHUNKS_MOST && !sb_packed_chunk_header(packed, i, &first); i++) {
+		size_t size;
+
+		if (first.stream != SB_STREAM_KEEP)
+			continue;
+		seen++;
+		size = sb_packed_chunk(packed, i, chunk);
+		if (size > SB_CHUNK_HEADER_BYTES)
+			look_into(
+				l, (const struct sb_chunk_header *)chunk, (size - SB_CHUNK_HEADER_BYTES) / 8);
+	}
+	free(chunk);
+	sb_packed_close(packed);
+}
+
+static void look_through(struct looking *l, int fd, const char *path)
 {
 	struct sb_file_header head;
 	uint64_t *chunk;
 
-	if (sb_read_at(fd, &head, sizeof head, 0) != sizeof head ||
-		memcmp(head.magic, SB_MAGIC, sizeof head.magic) || head.chunk_bytes < SB_CHUNK_BYTES_SMALL ||
+	if (sb_read_at(fd, &head, sizeof head, 0) != sizeof head)
+		return;
+	if (!memcmp(head.magic, SB_PACKED_MAGIC, sizeof head.magic)) {
+		look_through_packed(l, fd, path);
+		return;
+	}
+	if (memcmp(head.magic, SB_MAGIC, sizeof head.magic) || head.chunk_bytes < SB_CHUNK_BYTES_SMALL ||
 		head.chunk_bytes > CHUNK_BYTES_MOST || head.chunk_bytes % 8)
 		return;
 	chunk = malloc(head.chunk_bytes);
@@ -93,7 +128,7 @@ bool sb_started_read(const char *path, enum sb_infile_from from, struct sb_start
 
 	if (sb_infile_open(path, from, &fd))
 		return false;
-	look_through(&l, fd);
+	look_through(&l, fd, path);
 	close(fd);
 	if (!*l.found.command && !*l.found.commit)
 		return false;

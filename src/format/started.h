@@ -11,7 +11,7 @@ struct sb_started {
 	char commit[65];
 };
 
-/* Looks at the first chunks of a plain recording. False: it says nothing of this, or cannot be read. */
+/* Looks at the first chunks of a recording, plain or packed. False: it says nothing of this, or cannot be read. */
 bool sb_started_read(const char *path, enum sb_infile_from from, struct sb_started *out_started);
 
 #endif

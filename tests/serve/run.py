@@ -214,6 +214,20 @@ class Serve(unittest.TestCase):
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class Packed(unittest.TestCase):
+    def test_the_list_has_the_command_of_a_packed_run(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            def tool(*words):
+                subprocess.run([BUILD / "strobe", *words], check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            tool("run", "-o", "runs", "--", "sh", "-c", "true")
+            os.makedirs(os.path.join(folder, "packed", "folder"))
+            tool("export", "runs", "--to", "packed", "-o", "packed/file.strobe")
+            tool("export", "runs", "--to", "packed", "-o", "packed/folder/run.strobe")
+            server = Server(os.path.join(folder, "packed"))
+            self.assertEqual([r.get("command") for r in json.loads(server.get("/api/runs").body)["runs"]], ["sh -c true"] * 2)
+            self.assertEqual(server.stop(), 0)
+
+
 class Ending(unittest.TestCase):
     def test_events_end_with_the_recording(self):
         with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:

@@ -127,7 +127,6 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
       <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
       {problem && <p class="bad">{problem}</p>}
       <Figures report={r} />
-      <Videos report={r} timeline={timeline} />
       <div class="columns">
         <section class="card right">
           <h2>Timeline</h2>
@@ -145,6 +144,7 @@ function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[];
           </section>
         </div>
       </div>
+      <Videos report={r} timeline={timeline} />
       <TimeBar report={r} timeline={timeline} />
       <RankLinks report={r} runs={runs} />
     </div>

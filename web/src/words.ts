@@ -6,6 +6,12 @@ const TITLES: Record<string, string> = {
   bps: 'blocks per second',
   wall_ratio: 'of wall time',
   t_s: 'at',
+  step_index: 'step',
+  iteration_index: 'iteration',
+  block_index: 'block',
+  block_size_frames: 'frames of a block',
+  block_size_mean_frames: 'frames of a block, mean',
+  frames_source: 'where the frames come from',
   wall_fps: 'FPS over wall',
   compute_fps: 'FPS over compute',
   wall_bps: 'BPS over wall',
@@ -66,6 +72,7 @@ const STEMS: [RegExp, string][] = [
 ];
 
 const CAPTIONS: Record<string, string> = {
+  items: 'One by one',
   top_zones: 'Zones by the GPU time they launched',
   idle_zones: 'GPU idle while the CPU was in',
   attention: 'Attention kernels',

@@ -88,10 +88,12 @@ test('on a phone no word of a table is cut into letters, and a stage keeps its n
 test('a panel with nothing to show has no heading, and nothing is drawn twice', async (browser) => {
   const { report: r, timeline } = fixture({ residency: { moments: [{ at: 'end', stage: 'denoise', t_s: 40, total_bytes: 5, rest_bytes: 5, parts: [] }] } });
   r.iterations[0].role = 'step';
+  r.iterations.push({ name: 'block', role: 'block', count: 2, mean_s: 1.5, series_s: [2, 1] });
+  r.block_analysis = { blocks: 2, items: [{ index: 0, t_s: 40, duration_s: 2 }, { index: 1, t_s: 42, duration_s: 1 }] };
   const { page, close } = await open(browser, writePage('empty-panel', { report: r, timeline }));
   await ready(page);
   assert.equal(await page.locator('#held').count(), 0);
-  assert.equal(await page.locator('#steps .pair').count(), 1);
+  assert.equal(await page.locator('#steps .pair').count(), 2); // of steps and of blocks
   assert.equal(await page.locator('#iterations .pair').count(), 0); // the same bars stand among the steps
   assert.match(await page.locator('#iterations').innerText(), /0\.63\/s/);
   await close();

@@ -123,6 +123,27 @@ test('the start-up is one row that opens, in both tables, and its button leads t
   await close();
 });
 
+test('five tabs lead to the timeline of a run of several videos, and on to the videos', async (browser) => {
+  const { page, close } = await open(browser, videos());
+  await ready(page);
+  const tab = async (until) => {
+    for (let stops = 1; stops <= 40; stops++) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate((where) => document.activeElement?.closest(where) !== null, until)) return stops;
+    }
+    return Infinity;
+  };
+  const stops = await tab('#timeline-first');
+  assert.ok(stops <= 5, `${stops} stops`);
+  assert.ok((await tab('.videos .strip')) < 40, 'the videos are reached, too');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  assert.equal(await page.locator('.videos .strip button').nth(1).getAttribute('aria-pressed'), 'true');
+  assert.ok((await page.locator('.videos').boundingBox()).y < (await page.locator('.columns').boundingBox()).y, 'for the eye they stand above');
+  await close();
+});
+
 test('what is small in the chosen video is no bottleneck of it', async (browser) => {
   const { page, close } = await open(browser, videos());
   await ready(page);

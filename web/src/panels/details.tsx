@@ -41,7 +41,8 @@ export function iterationsBody(r: Report): ComponentChildren {
   const all = r.iterations ?? [];
   if (!all.length) return null;
   const steps = r.diffusion_analysis?.series?.t_s?.length; // drawn among the steps already
-  const drawn = all.filter((it) => it.role !== 'step' || numbers(it.series_s).length !== steps);
+  const blocks = r.block_analysis?.items?.length; // and these
+  const drawn = all.filter((it) => !(it.role === 'step' || it.role === 'block') || numbers(it.series_s).length !== (it.role === 'step' ? steps : blocks));
   return (
     <>
       <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers']} />
