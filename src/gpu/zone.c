@@ -47,6 +47,7 @@ static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t fork_count = 1; /* what a thread made before a fork is gone */
 static _Atomic bool threadless;
+static _Atomic uint64_t undecided_count; /* zones that ended while another thread looked for the driver */
 
 /* The thread ends. After a fork its events are gone already. */
 static void local_free(void *thread_local)
@@ -95,6 +96,7 @@ static struct local *local_get(void)
 void sb_gpu_zones_forget(void)
 {
 	atomic_fetch_add(&fork_count, 1);
+	atomic_store(&undecided_count, 0);
 }
 
 void sb_gpu_zones_threadless(bool yes)
@@ -177,6 +179,30 @@ static bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open
 	return true;
 }
 
+/* The driver is there, or is not: zones that ended before it was known are lost, or had nothing to time. */
+static void settle_undecided(bool driver)
+{
+	uint64_t count = atomic_exchange(&undecided_count, 0);
+
+	if (driver && count)
+		sb_lost(SB_LOST_UNRESOLVED, count);
+}
+
+static void end_undecided(void)
+{
+	bool decided;
+
+	if (sb_cuda_get_if_decided(&decided)) {
+		sb_lost(SB_LOST_UNRESOLVED, 1);
+		return;
+	}
+	if (decided)
+		return;
+	atomic_fetch_add(&undecided_count, 1);
+	if (sb_cuda_get()) /* it was found meanwhile: no later zone may come to settle it */
+		settle_undecided(true);
+}
+
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	uint32_t epoch = sb_session_epoch();
@@ -194,6 +220,8 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 	};
 	cuda = sb_cuda_get_if_decided(&decided);
 	z->undecided = !cuda && !decided;
+	if (__builtin_expect(decided && atomic_load_explicit(&undecided_count, memory_order_relaxed), 0))
+		settle_undecided(cuda != NULL);
 	if (!cuda)
 		return;
 	z->launch_ticks = sb_clock_ticks();
@@ -244,8 +272,8 @@ uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arriv
 		return name;
 	if (z.begin)
 		time_end(l, &z, stream, arrival);
-	else if (__builtin_expect(z.undecided, 0) && z.epoch == sb_session_epoch() && sb_cuda_get())
-		sb_lost(SB_LOST_UNRESOLVED, 1); /* there was a driver */
+	else if (__builtin_expect(z.undecided, 0) && z.epoch == sb_session_epoch())
+		end_undecided();
 	return z.cut ? SB_GPU_ZONE_CUT : z.name;
 }
 

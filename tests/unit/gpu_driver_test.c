@@ -78,6 +78,39 @@ static void zone_that_begins_while_another_thread_looks_is_counted(void **state)
 	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
 }
 
+static void whole_zone(void)
+{
+	begin(70, stream_1);
+	end(70, stream_1);
+}
+
+static void zone_that_ends_while_another_thread_looks_is_counted(void **state)
+{
+	(void)state;
+	meanwhile = whole_zone;
+	sb_cuda_get();
+	meanwhile = NULL;
+	zone(71, stream_1, MS);
+	gpu->advance(MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+}
+
+static void zone_that_ends_in_a_look_that_finds_nothing_lost_nothing(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
+	meanwhile = whole_zone;
+	sb_cuda_get();
+	meanwhile = NULL;
+	whole_zone();
+	setenv("STROBE_CUDA_PATH", FAKE, 1);
+	sb_cuda_look_now();
+	whole_zone();
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 0);
+}
+
 static void zone_that_begins_in_a_look_that_finds_nothing_lost_nothing(void **state)
 {
 	(void)state;
@@ -97,6 +130,8 @@ int main(void)
 		TEST(driver_that_is_named_and_not_there_is_said_once),
 		TEST(zone_that_begins_while_another_thread_looks_is_counted),
 		TEST(zone_that_begins_in_a_look_that_finds_nothing_lost_nothing),
+		TEST(zone_that_ends_while_another_thread_looks_is_counted),
+		TEST(zone_that_ends_in_a_look_that_finds_nothing_lost_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
