@@ -130,8 +130,16 @@ static struct marks choose(const struct sb_facts *f, const char *name)
 	return s ? marks_of_stage(f, s) : (struct marks){ .frames = NAN };
 }
 
-int bench_marks_read(
-	const char *folder, const char *name, size_t warmup, struct sb_bench_row *row, size_t *out_added)
+/* A clip has given frames: a step, or a call of a stage, has its share of a clip's. */
+static double share_of_clip(const struct sb_facts *f, const struct marks *marks, double given)
+{
+	double clips = f->generation_count ? (double)f->generation_count : 1;
+
+	return marks->counted && marks->count ? given * clips / (double)marks->count : given;
+}
+
+int bench_marks_read(const char *folder, const char *name, size_t warmup, double frames,
+	struct sb_bench_row *row, size_t *out_added)
 {
 	struct sb_facts *f = NULL;
 	struct marks marks;
@@ -146,7 +154,9 @@ int bench_marks_read(
 	*out_added = 0;
 	for (size_t i = warmup; i < marks.count && !err; i++, ++*out_added)
 		err = sb_bench_add(row, marks.values[i]);
-	if (isnan(row->frames_per_clip))
+	if (!isnan(frames))
+		row->frames_per_clip = share_of_clip(f, &marks, frames);
+	else if (isnan(row->frames_per_clip))
 		row->frames_per_clip = marks.frames;
 	row->counted = marks.counted;
 	sb_facts_free(f);

@@ -14,10 +14,10 @@ void bench_marks_done(const char *folder);
 char **bench_marks_command(char **command, const char *folder);
 
 /* Adds the durations of the last recording in folder to row, without the first
- * warmup of them, and takes the frames of a clip from it where row has none.
+ * warmup of them, and takes the frames of a clip from it where frames, those of a clip, is NaN.
  * name: only marks of this name or code; "" : generations, else iterations, else steps.
  * *out_added: how many. */
-int bench_marks_read(
-	const char *folder, const char *name, size_t warmup, struct sb_bench_row *row, size_t *out_added);
+int bench_marks_read(const char *folder, const char *name, size_t warmup, double frames,
+	struct sb_bench_row *row, size_t *out_added);
 
 #endif

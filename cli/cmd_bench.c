@@ -23,7 +23,8 @@ static const struct command_option options[] = {
 		"measure inside the process: record it, and take its generations, else iterations, or those "
 		"named NAME",
 		true, false },
-	{ "frames", 'f', "N", "frames one run makes, for frames/s", false, false },
+	{ "frames", 'f', "N", "frames one clip has, for frames/s (a sweep over frames says it too)", false,
+		false },
 	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false,
 		true },
 	{ "ladder", 'l', "FILE", "named variants, one 'NAME: WORDS' a line; step and total speed-up", false,
@@ -131,13 +132,29 @@ static int end_row_without_memory(struct benchmark *benchmark, size_t i, const s
 	return end_row(row, run);
 }
 
+/* What --frames says, else a sweep over frames; NaN: neither. */
+static double frames_of_row(const struct benchmark *benchmark, const struct sb_bench_row *row)
+{
+	double frames = benchmark->frames;
+	char *end;
+
+	for (size_t k = 0; isnan(frames) && row->values && k < benchmark->bench.key_count; k++) {
+		if (strcmp(benchmark->bench.keys[k], "frames"))
+			continue;
+		frames = strtod(row->values[k], &end);
+		if (*end || !(frames >= 1 && frames <= 1e9))
+			return NAN;
+	}
+	return frames;
+}
+
 static int add_marks(struct benchmark *benchmark, struct sb_bench_row *row)
 {
 	struct bench_run nothing = { .state = SB_BENCH_EMPTY };
 	size_t added;
 
-	if (bench_marks_read(
-		    benchmark->folder, benchmark->marks, (size_t)benchmark->bench.warmup, row, &added))
+	if (bench_marks_read(benchmark->folder, benchmark->marks, (size_t)benchmark->bench.warmup,
+		    frames_of_row(benchmark, row), row, &added))
 		return complain_last();
 	snprintf(nothing.reason, sizeof nothing.reason, "the recording has no %s past %d for warm-up",
 		*benchmark->marks ? benchmark->marks : "generations, iterations or steps",
@@ -277,6 +294,16 @@ static int check_pair(const struct args *args)
 	return 0;
 }
 
+static bool sweeps_frames(const struct args *args)
+{
+	const char *sweep;
+
+	for (size_t i = 0; (sweep = args_nth(args, "sweep", i)); i++)
+		if (!strncmp(sweep, "frames=", 7))
+			return true;
+	return false;
+}
+
 static int read_options(const struct args *args, struct benchmark *benchmark)
 {
 	const char *format = output_format(args);
@@ -308,7 +335,8 @@ static int read_options(const struct args *args, struct benchmark *benchmark)
 		return complain("no command; strobe bench [OPTIONS] -- COMMAND [ARG...]");
 	benchmark->marks = args_value(args, "marks");
 	benchmark->bench.marks = benchmark->marks != NULL;
-	if (!isnan(benchmark->bench.target_fps) && isnan(benchmark->frames) && !benchmark->marks)
+	if (!isnan(benchmark->bench.target_fps) && isnan(benchmark->frames) && !benchmark->marks &&
+		!sweeps_frames(args))
 		return complain("--target-fps needs to know the frames of a run: add --frames N");
 	return 0;
 }
@@ -329,7 +357,8 @@ static int make_plan(const struct args *args, struct benchmark *benchmark)
 	if (err)
 		return complain_last();
 	for (size_t i = 0; i < benchmark->bench.row_count; i++)
-		benchmark->bench.rows[i].frames_per_clip = benchmark->frames;
+		benchmark->bench.rows[i].frames_per_clip = frames_of_row(
+			benchmark, &benchmark->bench.rows[i]);
 	benchmark->bench.command = args->after_dashes && args->after_dashes[0]
 					   ? bench_command_text(args->after_dashes)
 					   : strdup(ladder);

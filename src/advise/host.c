@@ -35,10 +35,11 @@ static uint64_t look_count(const struct sb_line *l)
  * it is asked to look. */
 static bool takes_the_gil(const struct sb_line *l)
 {
+	if (l->cpu_of_s > 0 && l->cpu_s < COMPUTES * l->cpu_of_s) /* it waits, whatever its line says */
+		return false;
 	if (!look_count(l)) /* an older recording: what is in Python's own code may compute there */
 		return !l->inner || only_asks(l->inner);
-	return !(l->cpu_of_s > 0 && l->cpu_s < COMPUTES * l->cpu_of_s) && l->stood_count >= WAITS_LEAST &&
-	       (double)l->stood_count >= WANTS_IT * (double)look_count(l);
+	return l->stood_count >= WAITS_LEAST && (double)l->stood_count >= WANTS_IT * (double)look_count(l);
 }
 
 static bool is_busy_elsewhere(const struct sb_model *model, const struct sb_line *l)

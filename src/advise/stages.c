@@ -91,7 +91,9 @@ static const char *other_level(struct sb_advisor *a, size_t stage)
 			most->code ? most->code : "", most->code ? "] " : "", most->name,
 			sb_say_seconds(a, most->covered_s));
 	for (int64_t p = s->parent; p >= 0; p = all[p].parent)
-		if (all[p].bottleneck_level == SB_BOTTLENECK_MODEL && all[p].covered_s > 0)
+		if ((all[p].bottleneck_level == SB_BOTTLENECK_MODEL ||
+			    all[p].bottleneck_level == SB_BOTTLENECK_PART) &&
+			all[p].covered_s > 0)
 			return sb_say(
 				a, "; %.0f %% of '%s'", s->covered_s / all[p].covered_s * 100, all[p].name);
 	return "";

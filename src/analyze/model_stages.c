@@ -15,6 +15,8 @@ static const char *const bottleneck_levels[] = { [SB_BOTTLENECK_NONE] = NULL,
 	[SB_BOTTLENECK_MAJOR] = "major",
 	[SB_BOTTLENECK_OTHER] = "other",
 	[SB_BOTTLENECK_MODEL] = "model",
+	[SB_BOTTLENECK_PART] = "part",
+	[SB_BOTTLENECK_LARGEST] = "largest",
 	SB_NAMES_END };
 #define ROLE_NAME(role, key, words, work, kind) [STROBE_ROLE_##role] = key,
 static const char *const role_names[] = { SB_ROLES(ROLE_NAME) SB_NAMES_END };
@@ -123,7 +125,9 @@ static const struct sb_field stage_rows[] = {
 		"major: the stage with the largest self time in the generations, or one outside of them that "
 		"takes longer than all of them; other: another with at least a fifth of the wall time "
 		"(without generations: of the time after the start-up); model: the stage around the major "
-		"one that has others next to it"),
+		"one that has others next to it, where stages have codes; part: the same without codes; "
+		"largest: instead of major, where the start-up takes most of the run and the stage less than "
+		"a fifth of it"),
 	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages next to it"),
 	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
 		"the program's own; counts are summed up, of others it is the last value",

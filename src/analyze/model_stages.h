@@ -15,7 +15,14 @@
 /* ---- stage_analysis ---- */
 /* Where to look first, at two levels: the stages with the most time of their own, and the model around
  * the largest of them. */
-enum sb_bottleneck { SB_BOTTLENECK_NONE = 0, SB_BOTTLENECK_MAJOR, SB_BOTTLENECK_OTHER, SB_BOTTLENECK_MODEL };
+enum sb_bottleneck {
+	SB_BOTTLENECK_NONE = 0,
+	SB_BOTTLENECK_MAJOR,
+	SB_BOTTLENECK_OTHER,
+	SB_BOTTLENECK_MODEL,
+	SB_BOTTLENECK_PART,
+	SB_BOTTLENECK_LARGEST
+};
 
 enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
 

@@ -90,6 +90,22 @@ static const char *find_word(const char *text, const char *word)
 	return NULL;
 }
 
+/* "compile (re/__init__.py:225)": a function that Python's own profiler lists. What such a function compiles is most
+ * often a pattern or a module. */
+static bool is_function(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return *name == '<' || (colon && strchr(name, '(') && isdigit((unsigned char)colon[1]) &&
+				       name[strlen(name) - 1] == ')');
+}
+
+/* torch names what runs compiled code "Torch-Compiled Region: 0/0": that is no compiling. */
+static bool compiles(const char *name)
+{
+	return !is_function(name) && !strcasestr(name, "compiled");
+}
+
 static bool has_all(const char *name, const char *const *words)
 {
 	const char *p = name;
@@ -106,7 +122,7 @@ enum strobe_role sb_role_work(const char *name, uint32_t role)
 	if (name && !strncmp(name, OWN_NAME, strlen(OWN_NAME)))
 		return STROBE_ROLE_PROFILER;
 	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
-		if (has_all(name, names[i].all))
+		if (has_all(name, names[i].all) && (names[i].work != STROBE_ROLE_COMPILE || compiles(name)))
 			return names[i].work;
 	}
 	return STROBE_ROLE_STAGE;

@@ -187,6 +187,7 @@ struct sb_facts {
 	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;
+	int64_t steps_per_chain; /* of the longest loop of steps; -1: not known */
 	const double *step_s; /* every step_stride-th */
 	const double *step_sum_s; /* of it and those up to the next; NULL: of each alone */
 	size_t step_count, step_stride, step_of; /* of: how many steps there were */

@@ -67,6 +67,7 @@ static void take_video(struct sb_facts *f, const struct sb_model *m)
 		metrics[SB_METRIC_GENERATION] = m->generations.time.p50;
 	if (!isnan(metrics[SB_METRIC_GENERATION]))
 		f->generation_unattributed_s = m->summary.unattributed_s;
+	f->steps_per_chain = m->diffusion.present ? m->diffusion.steps_per_chain : -1;
 	if (m->diffusion.present && m->diffusion.step.count > 0)
 		metrics[SB_METRIC_STEP] = m->diffusion.step.p50;
 	if (m->diffusion.present && m->diffusion.offload_s > 0)

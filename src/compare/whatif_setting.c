@@ -75,6 +75,16 @@ static double chains(const struct sb_facts *run, const struct sb_fact_stage *ste
 	return generations(run);
 }
 
+/* The recording's end cut its last loop off. */
+static bool is_cut(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	bool open = s->state == SB_STAGE_OPEN;
+
+	for (int64_t i = s->parent; i >= 0 && !open; i = run->stages[i].parent)
+		open = run->stages[i].state == SB_STAGE_OPEN;
+	return open;
+}
+
 double sb_whatif_knob_of(
 	const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
 {
@@ -82,8 +92,11 @@ double sb_whatif_knob_of(
 
 	if (value > 0)
 		return value;
-	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
+	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps")) {
+		if (is_cut(run, s) && run->steps_per_chain > 0)
+			return (double)run->steps_per_chain;
 		return (double)s->count / chains(run, s);
+	}
 	return NAN;
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "exchange/textlog.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,31 @@ static bool opens(struct sb_textlog *log, const char *line)
 	return true;
 }
 
-/* "inpainting.py:106(main)" as "main (inpainting.py:106)", "{built-in method x}" as "<built-in method x>". */
+/* The file without its folders, as the .prof file's functions are named. */
+static const char *file_of(const char *text, const char *end)
+{
+	const char *slash = *text == '<' ? NULL : memrchr(text, '/', (size_t)(end - text));
+
+	return slash ? slash + 1 : text;
+}
+
+/* "src/inpainting.py:106(main)" as "main (inpainting.py:106)", "{built-in method x}" as "<built-in method x>". */
 static void name_function(const char *text, char *out, size_t size)
 {
-	const char *open = strchr(text, '('), *colon = open;
+	const char *open = strchr(text, '('), *colon, *file;
 	size_t length = strlen(text);
 
-	while (colon && colon > text && *colon != ':')
+	for (const char *next = open; next; next = strchr(next + 1, '(')) /* a folder may have one too */
+		if (next > text && isdigit((unsigned char)next[-1]))
+			open = next;
+	for (colon = open; colon && colon > text && *colon != ':';)
 		colon--;
+	file = colon && colon > text ? file_of(text, colon) : text;
 	if (*text == '{' && text[length - 1] == '}')
 		snprintf(out, size, "<%.*s>", (int)length - 2, text + 1);
 	else if (open && colon > text && text[length - 1] == ')')
 		snprintf(out, size, "%.*s (%.*s)", (int)(length - (size_t)(open - text)) - 2, open + 1,
-			(int)(open - text), text);
+			(int)(open - file), file);
 	else
 		snprintf(out, size, "%s", text);
 }

@@ -64,9 +64,21 @@ static int64_t pending_of_number(
 	return sum_ns;
 }
 
+static int64_t longest_of_number(
+	const struct sb_textlog *log, uint32_t first, uint32_t group, const char *number)
+{
+	int64_t longest_ns = 0;
+
+	for (uint32_t i = first; i < group; i++)
+		if (sb_stagelog_is_pending(log, i) && same_number(log->nodes[i].line->code, number) &&
+			log->nodes[i].line->duration_ns > longest_ns)
+			longest_ns = log->nodes[i].line->duration_ns;
+	return longest_ns;
+}
+
 /* The number whose stages a group holds: the last one that is as long, else the last one that fits into it, else
- * the last one. NULL: none has a code. */
-static const char *number_of_group(const struct sb_textlog *log, uint32_t first, uint32_t group)
+ * the last one, unless one of its stages is longer than the group. NULL: none. */
+static const char *number_of_group(struct sb_textlog *log, uint32_t first, uint32_t group)
 {
 	int64_t whole_ns = log->nodes[group].line->duration_ns;
 	const char *last = NULL, *fits = NULL, *number = NULL;
@@ -86,7 +98,12 @@ static const char *number_of_group(const struct sb_textlog *log, uint32_t first,
 		fits = !fits && sum_ns < whole_ns ? number : fits;
 		tried++;
 	}
-	return fits ? fits : last;
+	if (!fits && last) {
+		int64_t longest_ns = longest_of_number(log, first, group, last);
+
+		log->nodes[group].alone = longest_ns > whole_ns && !sb_stagelog_nearly(longest_ns, whole_ns);
+	}
+	return fits ? fits : log->nodes[group].alone ? NULL : last;
 }
 
 /* "ProPainter total:" takes the coded stages of one number before it;

@@ -218,6 +218,12 @@ static void say_contradictions(struct sb_textlog *log, int64_t sum_ns)
 				"the longer is taken",
 				*line->code ? "[" : "", line->code, *line->code ? "] " : "", line->name,
 				(double)n->children_ns / 1e9, (double)line->duration_ns / 1e9);
+		if (n->alone && !(log->segment_whole_ns && sb_stagelog_nearly(sum_ns, log->segment_whole_ns)))
+			sb_textlog_doubt(log,
+				"the total of %.60s, %.2f s, is less than a stage before it; it is taken as "
+				"a "
+				"stage of its own",
+				line->name, (double)line->duration_ns / 1e9);
 	}
 	if (log->segment_whole_ns && exceeds(sum_ns, log->segment_whole_ns, roots))
 		sb_textlog_doubt(log,

@@ -29,6 +29,7 @@ struct sb_textlog_node {
 	uint32_t depth; /* how far a report's row is indented */
 	bool ended; /* its TOTAL was seen */
 	bool part; /* a line of the TIMING BREAKDOWN */
+	bool alone; /* a total that is less than a stage before it: no sum of those */
 	bool sums; /* a row of a table: when it ran is not known */
 };
 

@@ -2,6 +2,9 @@
 #include "report/label.h"
 
 #include <ctype.h>
+#include <string.h>
+
+#define CODED_LEAST 8 /* columns for the name after a code */
 
 size_t sb_label_character(const char *text, bool *out_harmless)
 {
@@ -19,6 +22,14 @@ size_t sb_label_character(const char *text, bool *out_harmless)
 				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
 			!(u[0] == 0xe2 && u[1] == 0x81);
 	return n;
+}
+
+void sb_label_add(struct sb_buf *out, const char *text, size_t n, bool harmless)
+{
+	if (harmless)
+		sb_buf_add(out, text, n);
+	else
+		sb_buf_putc(out, *text == '\n' || *text == '\t' ? ' ' : '?');
 }
 
 int sb_label_columns(const char *text)
@@ -107,7 +118,7 @@ static void keep_most(const char *text, size_t room, size_t *head, size_t *tail)
 	}
 }
 
-void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
+static void cut_name(const char *text, size_t width, size_t *out_head, size_t *out_tail)
 {
 	size_t room = width ? width - 1 : 0, half = room / 2;
 
@@ -123,6 +134,27 @@ void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_
 	*out_tail = room - half;
 }
 
+/* The columns of "    [4f.2] " before a name; 0: it has no code. */
+static size_t code_columns(const char *text)
+{
+	static const char code[] = "0123456789.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t blank = strspn(text, " ");
+	size_t end = text[blank] == '[' ? blank + 1 + strspn(text + blank + 1, code) : 0;
+
+	return end && !strncmp(text + end, "] ", 2) ? end + 2 : 0;
+}
+
+void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail)
+{
+	size_t code = code_columns(text);
+
+	cut_name(text, width, out_head, out_tail);
+	if (*out_head < code && code + CODED_LEAST <= width) { /* people look for codes: they stay whole */
+		cut_name(text + code, width - code, out_head, out_tail);
+		*out_head += code;
+	}
+}
+
 void sb_label_put(struct sb_buf *out, const char *text, int width)
 {
 	int columns = sb_label_columns(text), left = columns, used = 0;
@@ -135,7 +167,7 @@ void sb_label_put(struct sb_buf *out, const char *text, int width)
 	}
 	for (size_t n; *text && used < left; text += n, used++) {
 		n = sb_label_character(text, &harmless);
-		sb_buf_add(out, harmless ? text : "?", harmless ? n : 1);
+		sb_label_add(out, text, n, harmless);
 	}
 	if (columns > width)
 		sb_buf_puts(out, "…");

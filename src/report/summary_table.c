@@ -143,7 +143,7 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 		snprintf(rate, sizeof rate, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
 	if (sb_screen_fits(s, strlen(rate) + strlen(mark)))
 		sb_screen_say(s, "%s", rate);
-	if (!sb_screen_fits(s, strlen(mark)) && marked->bottleneck)
+	if (!sb_screen_fits(s, strlen(mark)) && marked->bottleneck_level == SB_BOTTLENECK_MAJOR)
 		mark = "  <- BOTTLENECK"; /* without MAJOR */
 	sb_screen_say(s, "%s", mark);
 	sb_screen_end(s, marked && marked->bottleneck ? "33" : NULL);

@@ -143,6 +143,18 @@ def test_bench_measures_the_calls_of_a_stage(strobe):
     assert "calls/s" in strobe("bench", "--marks=save", *command).stdout
 
 
+def test_the_frames_of_a_clip_are_shared_out_among_its_steps(strobe):
+    row = bench(strobe, "--marks=denoise", "-w", "2", "--frames", "12", "--", BUILD / "tests" / "marked", "10", "videos")["rows"][0]
+    assert row["frames_per_clip_count"] == pytest.approx(4)  # three steps a video
+
+
+def test_a_sweep_over_frames_says_how_many_a_run_makes(strobe):
+    rows = bench(strobe, "-n", "2", "-w", "0", "--target-fps", "0.001", "--sweep", "frames=8,16", "--", "true", "{frames}")["rows"]
+    assert [row["frames_per_clip_count"] for row in rows] == [8, 16] and all(row["target_met"] for row in rows)
+    said = strobe("bench", "-n", "1", "-w", "0", "--", "true", "a\nb").stdout
+    assert said.splitlines()[0] == "== strobe bench: true 'a b'"
+
+
 def test_frames_of_blocks_outside_the_videos_are_not_theirs(strobe):
     row = bench(strobe, "--marks", "--", BUILD / "tests" / "marked", "10", "apart")["rows"][0]
     assert row["count"] == 9 and "frames_fps" not in row and "frames_per_clip_count" not in row

@@ -450,6 +450,17 @@ def test_groups_at_the_end_hold_their_own_stages(strobe):
     assert inside == {"Load": "Flow", "RAFT": "Flow", "Encode": "Diffusion", "Denoise": "Diffusion"}
 
 
+def test_a_total_that_is_less_than_a_stage_before_it_is_not_the_sum_of_it(strobe):
+    log = "[3a] I/O: 2.00s\n[3b] RAFT optical flow (12 iters): 95.32s\nDenoise total: 10.00s\n[3c] Flow completion: 12.45s\n"
+    for tail, notes in ("TOTAL TIME: 119.77s\n", []), ("", ["the text contradicts itself: the total of Denoise, 10.00 s, is less than a stage before it; "
+                                                             "it is taken as a stage of its own"]):
+        report = strobe.report(strobe.write("log.txt", log + tail))
+        rows = report["stage_analysis"]["stages"]
+        assert {s["name"]: s["total_s"] for s in rows} == pytest.approx({"I/O": 2, "RAFT optical flow": 95.32, "Denoise": 10, "Flow completion": 12.45})
+        assert not any("parent_index" in s for s in rows) and report["stage_analysis"]["wall_s"] == pytest.approx(119.77)
+        assert [report["session_info"][k] for k in ("import_note",) if k in report["session_info"]] == notes
+
+
 def test_a_contradiction_is_said_at_the_top(strobe):
     log = strobe.write("log.txt", "[1] Load: 2.00s\n[2] Denoise: 10.00s\nDenoise total: 14.00s\n")
     note = "the text contradicts itself: Denoise took 10.00 s in its line, its total says 14.00 s; the line counts"

@@ -230,6 +230,25 @@ def test_the_time_before_the_first_thing_seen_is_no_part_of_a_session(tmp_path, 
     assert report["stage_analysis"]["stages"]["decode"]["percentage_of_total"] == 100.0
 
 
+def test_opening_the_recording_is_no_part_of_a_session(tmp_path, monkeypatch):
+    """The recording does not have that time either: frames/s of both reports are of one wall time."""
+    from strobe.compat import profiler
+    now, start = [100.0], profiler._session.start
+
+    def slow_start(*args, **settings):
+        start(*args, **settings)
+        now[0] += 5
+    monkeypatch.setattr(profiler.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(profiler._session, "start", slow_start)
+    one = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path), generate_final_report=False))
+    one.start_session("s")
+    with one.stage("decode"):
+        now[0] += 1
+    report = one.end_session()
+    one.cleanup()
+    assert report["stage_analysis"]["total_time"] == 1.0
+
+
 def test_what_threads_do_at_the_same_time_counts_once_in_a_share(monkeypatch):
     from strobe.compat import tally
     now = [0.0]

@@ -164,8 +164,9 @@ def is_time(number, unit, exact):
     return is_as_printed(seconds(number, unit), exact)
 
 
-MARK = r"  <- (MAJOR BOTTLENECK|BOTTLENECK|MAIN MODEL)"
-LEVELS = {"MAJOR BOTTLENECK": ("major",), "BOTTLENECK": ("major", "other"), "MAIN MODEL": ("model",)}
+MARK = r"  <- (MAJOR BOTTLENECK|BOTTLENECK|MAIN MODEL|MAIN PART|LARGEST STAGE)"
+LEVELS = {"MAJOR BOTTLENECK": ("major",), "BOTTLENECK": ("major", "other"), "MAIN MODEL": ("model",),
+          "MAIN PART": ("part",), "LARGEST STAGE": ("largest",)}
 
 
 def screen_lines(screen):

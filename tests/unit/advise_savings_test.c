@@ -164,6 +164,9 @@ static void only_a_thread_that_waits_for_the_gil_is_said_to_hold_it(void **state
 	put_videos(&s, 0); /* it waits for something else */
 	assert_string_equal(said_of_looks(&s, 4, 0, 100), "");
 	synthetic_done(&s);
+	put_videos(&s, 0); /* it sleeps, in a function whose name does not say so: no look at all */
+	assert_string_equal(said_of_looks(&s, 0, 0, 0), "");
+	synthetic_done(&s);
 	put_videos(&s, 0); /* an older recording */
 	assert_string_equal(said_of_looks(&s, 0, 0, 20000), "it may hold the GIL: watch (pipe.py:41)");
 	synthetic_done(&s);

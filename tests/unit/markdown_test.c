@@ -94,7 +94,7 @@ static void a_run_with_too_much_of_everything_takes_at_most_200_lines(void **sta
 	assert_in_range(out.size, 1000, 100000);
 	assert_null(strstr(out.data, "\n# stage")); /* a name begins no line */
 	assert_null(strstr(out.data, "\n# 1"));
-	assert_has(out.data, "stage?# 0 \\| \\*x\\*");
+	assert_has(out.data, "stage # 0 \\| \\*x\\*");
 	sb_buf_done(&out);
 	synthetic_done(&s);
 }

@@ -42,6 +42,13 @@ static void names_of_stages_say_what_they_are_for(void **state)
 		{ "vae_decode", STROBE_ROLE_LAYER,
 			STROBE_ROLE_VAE_DECODE }, /* a layer is anything: its name tells */
 		{ "my_stage", 4000000000u, STROBE_ROLE_STAGE },
+		{ "compile", 0, STROBE_ROLE_COMPILE },
+		{ "torch.compile warm-up", 0, STROBE_ROLE_COMPILE },
+		{ "compile (__init__.py:225)", 0, STROBE_ROLE_STAGE }, /* of a regular expression, say */
+		{ "_compile_bytecode (<frozen importlib._bootstrap_external>:727)", 0, STROBE_ROLE_STAGE },
+		{ "<built-in method builtins.compile>", 0, STROBE_ROLE_STAGE },
+		{ "decode_latents (pipeline.py:100)", 0, STROBE_ROLE_VAE_DECODE },
+		{ "Torch-Compiled Region: 0/0", 0, STROBE_ROLE_STAGE }, /* runs what was compiled */
 		{ "my_stage", 0, STROBE_ROLE_STAGE },
 		{ "Flow completion", 0, STROBE_ROLE_STAGE },
 		{ "devaedecoder", 0, STROBE_ROLE_STAGE }, /* no word begins there */

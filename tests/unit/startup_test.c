@@ -58,7 +58,7 @@ static void the_first_screen_has_the_start_up_as_one_row_that_closes_the_sum(voi
 	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
 	assert_non_null(
 		strstr(sb_buf_text(&text), "start-up (imports)                     4.200 s   85.7 %\n"));
-	assert_non_null(strstr(sb_buf_text(&text), "0.130 s    2.7 %        n/a      1  <- BOTTLENECK"));
+	assert_non_null(strstr(sb_buf_text(&text), "0.130 s    2.7 %        n/a      1  <- LARGEST STAGE"));
 	assert_non_null(
 		strstr(sb_buf_text(&text), "unattributed                           0.570 s   11.6 %"));
 	assert_non_null(strstr(sb_buf_text(&text), "bound: not known (130 ms of work"));

@@ -174,7 +174,8 @@ static void bottlenecks_are_marked_at_both_levels(void **state)
 	m = synthetic_model(&s, 100 * SECOND);
 	assert_int_equal(sb_model_stage(m, "unet")->bottleneck_level, SB_BOTTLENECK_MAJOR);
 	assert_int_equal(sb_model_stage(m, "flow")->bottleneck_level, SB_BOTTLENECK_OTHER);
-	assert_int_equal(sb_model_stage(m, "DiffuEraser")->bottleneck_level, SB_BOTTLENECK_MODEL);
+	assert_int_equal(
+		sb_model_stage(m, "DiffuEraser")->bottleneck_level, SB_BOTTLENECK_PART); /* no codes */
 	assert_int_equal(sb_model_stage(m, "ProPainter")->bottleneck_level, SB_BOTTLENECK_NONE);
 	assert_true(m->stages.two_bottlenecks);
 	synthetic_done(&s);

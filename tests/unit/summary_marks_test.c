@@ -161,7 +161,7 @@ static void a_model_and_the_stage_inside_it_are_marked_at_both_levels(void **sta
 		&s, synthetic_model(&s, 10 * SECOND), &(struct sb_summary_options){ .columns = 100 });
 	model = strstr(text, "\n    DiffuEraser  ");
 	assert_non_null(model);
-	assert_has(model, "<- MAIN MODEL\n      unet  ");
+	assert_has(model, "<- MAIN PART\n      unet  "); /* without codes nothing says that it is a model */
 	assert_has(model, "<- MAJOR BOTTLENECK\n");
 	free(text);
 	synthetic_done(&s);

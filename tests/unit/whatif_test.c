@@ -155,6 +155,29 @@ static void a_killed_run_has_steps(void **state)
 	synthetic_done(&s);
 }
 
+/* Killed in its second video, between two steps: a video has as many steps as the first one had. */
+static void what_a_kill_cut_off_does_not_lower_the_number_of_steps(void **state)
+{
+	struct synthetic s;
+	struct sb_facts *facts;
+	struct sb_whatif *w;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generation", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < 4; i++)
+		synthetic_stage(&s, i * SECOND, (i + 1) * SECOND, "denoise", STROBE_ROLE_STEP);
+	synthetic_end(&s, 4 * SECOND);
+	synthetic_begin(&s, 4 * SECOND, "generation", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 4 * SECOND, 5 * SECOND, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 5 * SECOND, 6 * SECOND, "denoise", STROBE_ROLE_STEP);
+	w = predict(synthetic_model(&s, 6 * SECOND), &facts, "denoise.steps=2");
+	assert_near(w->changes[0].now, 4, 0);
+	assert_true(w->saved_s <= w->wall_s);
+	sb_whatif_free(w);
+	sb_facts_free(facts);
+	synthetic_done(&s);
+}
+
 /* A worker's stage beside the main thread's: the run may not wait for it. */
 static void another_thread_may_change_nothing(void **state)
 {
@@ -240,6 +263,7 @@ int main(void)
 		cmocka_unit_test(requests_that_overlap_save_what_the_last_one_saves),
 		cmocka_unit_test(requests_that_wait_for_others_save_in_turn),
 		cmocka_unit_test(a_killed_run_has_steps),
+		cmocka_unit_test(what_a_kill_cut_off_does_not_lower_the_number_of_steps),
 		cmocka_unit_test(one_after_the_other_adds_up),
 		cmocka_unit_test(another_thread_may_change_nothing),
 		cmocka_unit_test(steps_inside_a_section_of_their_name_are_a_stage),

@@ -85,6 +85,11 @@ static void long_names_lose_their_middle(void **state)
 	name("sampling_chunk_17_of_200", 18, "sampling…17_of_200", 18);
 	name("größer_als_erlaubt", 9, "größer_…", 8);
 	name("[3a] I/O (read video/mask, preprocess)", 26, "[3a] I/O (…, preprocess)", 24);
+	/* a code stays whole, whatever its name loses: greps look for it */
+	name("    [4f.2] UNet+BrushNet+VAE pipeline", 36, "    [4f.2] UNet+BrushNet+… pipeline", 35);
+	name("    [4f.2] UNet+BrushNet+VAE pipeline", 24, "    [4f.2] …VAE pipeline", 24);
+	/* a command line of several lines stays one line */
+	name("python3 -c 'import x\n\tx.run()'", 40, "python3 -c 'import x  x.run()'", 30);
 	name("StableVideoDiffusionPipeline", 18, "Stable…Pipeline", 15);
 	name("UNet+BrushNet", 10, "UNet+…", 6); /* not "UNet+…Net" */
 	name("transformer_blocks_forward", 18, "transformer_…", 13);
@@ -96,7 +101,7 @@ static void long_names_lose_their_middle(void **state)
 static void names_cannot_speak_to_the_terminal(void **state)
 {
 	name("a\033[31mred", 40, "a?[31mred", 9);
-	name("line\nbreak\ttab", 40, "line?break?tab", 14);
+	name("line\nbreak\ttab", 40, "line break tab", 14);
 	name("bad\xff\xfe", 40, "bad??", 5);
 	name("cut\xc3", 40, "cut?", 4);
 	name("rtl\xe2\x80\xae!", 40, "rtl?!", 5); /* U+202E turns what follows around */

@@ -177,7 +177,7 @@ export type Stage = {
   reason?: string; // why it was skipped
   startup?: true; // it ended before the pipeline began: see summary.startup_end_s
   bottleneck?: true; // the largest self time after the start-up
-  bottleneck_level?: "major" | "other" | "model"; // major: the stage with the largest self time in the generations, or one outside of them that takes longer than all of them; other: another with at least a fifth of the wall time (without generations: of the time after the start-up); model: the stage around the major one that has others next to it
+  bottleneck_level?: "major" | "other" | "model" | "part" | "largest"; // major: the stage with the largest self time in the generations, or one outside of them that takes longer than all of them; other: another with at least a fifth of the wall time (without generations: of the time after the start-up); model: the stage around the major one that has others next to it, where stages have codes; part: the same without codes; largest: instead of major, where the start-up takes most of the run and the stage less than a fifth of it
   span?: true; // may overlap the stages next to it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups

@@ -178,8 +178,8 @@ class InferixProfiler:
 
     def _record(self):
         """Opens the strobe recording, unless one is open."""
-        self._session.first = self._session.first or time.perf_counter()
         if native.recording():
+            self._session.first = self._session.first or time.perf_counter()
             self._ask_for_display()
             return
         settings = self.config.to_dict()
@@ -189,6 +189,7 @@ class InferixProfiler:
             _session.start(self._session.id or "profiling", config=settings, tags=tags)
         except ValueError as error:
             warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=3)
+        self._session.first = self._session.first or time.perf_counter()  # opening it is no part: both reports have one wall time
         self._owns_recording = native.recording()
 
     def _ask_for_display(self):

@@ -87,11 +87,13 @@ def _time(moment):
 
 def _stages(session, wall):
     """Shares are of wall time, so nested stages do not add up to more than there was; what threads do at the same time
-    counts once in a share, and for each of them in total_time."""
+    counts once in a share and in wall_time, and for each of them in total_time."""
     rows = {}
     for name, t in sorted(session.stages.items(), key=lambda item: -item[1].total):
         rows[name] = {"total_time": t.total, "call_count": t.count, "avg_time": t.mean, "min_time": t.min,
                       "max_time": t.max, "percentage_of_total": min(100.0, 100.0 * t.covered / wall) if wall > 0 else 0.0}
+        if t.covered < t.total - 1e-6:
+            rows[name]["wall_time"] = t.covered
         if session.parents.get(name):
             rows[name]["parent"] = session.parents[name]
     own = _own_times(session)

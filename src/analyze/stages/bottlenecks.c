@@ -87,6 +87,12 @@ static double judged_ratio(const struct sb_stages_panel *s)
 	return fmin(1, (s->work_end_s - s->startup_end_s) / s->wall_s);
 }
 
+/* Most of the run is its start-up: the largest of the rest is no bottleneck of the run. */
+static bool is_small_rest(const struct sb_stages_panel *s, const struct sb_stage *row)
+{
+	return !(s->generations_s > 0) && judged_ratio(s) < 0.5 && row->self_ratio < WORTH_MARKING;
+}
+
 /* Which rows may be named. */
 enum choice { IN_JUDGED_TIME, BESIDE_SETUP, ANY };
 
@@ -131,7 +137,10 @@ static void name_largest(
 			continue;
 		row->bottleneck = first;
 		largest = first ? order[i] : largest;
-		if (first || (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, largest, order[i])))
+		if (is_small_rest(s, row))
+			row->bottleneck_level = first ? SB_BOTTLENECK_LARGEST : SB_BOTTLENECK_NONE;
+		else if (first ||
+			 (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, largest, order[i])))
 			row->bottleneck_level = first ? SB_BOTTLENECK_MAJOR : SB_BOTTLENECK_OTHER;
 		s->two_bottlenecks |= row->bottleneck_level == SB_BOTTLENECK_OTHER;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
@@ -191,7 +200,17 @@ static bool has_parts(const struct sb_stages_panel *s, int64_t row)
 	return parts > 1;
 }
 
-/* The outermost stage around the bottleneck that stands beside another: a model among models. */
+/* Stage codes number the stages of a model: "[4f.2]" below "DiffuEraser". */
+static bool has_codes(const struct sb_stages_panel *s, int64_t row)
+{
+	for (size_t i = (size_t)row + 1; i < s->stage_count && s->stages[i].depth > s->stages[row].depth; i++)
+		if (s->stages[i].code && *s->stages[i].code)
+			return true;
+	return false;
+}
+
+/* The outermost stage around the bottleneck that stands beside another: a model among models where stages have
+ * codes, else a part of which nothing more is known. */
 static void name_model(struct sb_stages_panel *s)
 {
 	size_t row = 0;
@@ -205,7 +224,8 @@ static void name_model(struct sb_stages_panel *s)
 		if (is_stage(&s->stages[p]) && has_parts(s, p) && has_sibling(s, (size_t)p))
 			model = p;
 	if (model >= 0 && !s->stages[model].bottleneck_level)
-		s->stages[model].bottleneck_level = SB_BOTTLENECK_MODEL;
+		s->stages[model].bottleneck_level = has_codes(s, model) ? SB_BOTTLENECK_MODEL
+									: SB_BOTTLENECK_PART;
 }
 
 void sb_stages_rank(struct sb_model *model)

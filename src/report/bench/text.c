@@ -158,6 +158,17 @@ static void put_memory(struct sb_buf *out, const struct sb_bench *b)
 			b->row_count > 1 ? " in " : "", b->row_count > 1 ? largest->name : "");
 }
 
+/* On one line: the newlines of "python -c '...'" are blanks. */
+static void put_command(struct sb_buf *out, const char *command)
+{
+	bool harmless;
+
+	for (size_t n; *command; command += n) {
+		n = sb_label_character(command, &harmless);
+		sb_label_add(out, command, n, harmless);
+	}
+}
+
 void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 {
 	int label = label_columns(b);
@@ -165,12 +176,16 @@ void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 	double unit = unit_of(b, &unit_name);
 	bool frames = true, uncertain = false;
 
+	sb_buf_puts(out, "== strobe bench: ");
+	put_command(out, b->command);
 	sb_buf_printf(out,
-		"== strobe bench: %s\n%d %s%s after %d warm-up%s; times in %s; ± is half the 95 %% interval "
-		"of "
-		"the median\n",
-		b->command, b->iterations, b->marks ? "recorded run" : "run", b->iterations == 1 ? "" : "s",
-		b->warmup, b->marks ? " marks in each" : "", unit_name);
+		"\n%d %s%s after %d warm-up%s%s; times in %s; ± is half the 95 %% interval of the median\n",
+		b->iterations, b->marks ? "recorded run" : "run", b->iterations == 1 ? "" : "s", b->warmup,
+		b->marks ? " mark" : "",
+		!b->marks        ? ""
+		: b->warmup == 1 ? " in each"
+				 : "s in each",
+		unit_name);
 	/* "±" is two bytes in one column */
 	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s", -label, "", "n", "mean", "median", "±", "std",
 		"min", "max", "p95");

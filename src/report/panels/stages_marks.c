@@ -31,6 +31,8 @@ const char *sb_stage_mark(const struct sb_stages_panel *stages, const struct sb_
 		return stages->two_bottlenecks ? "  <- MAJOR BOTTLENECK" : "  <- BOTTLENECK";
 	case SB_BOTTLENECK_OTHER: return "  <- BOTTLENECK";
 	case SB_BOTTLENECK_MODEL: return "  <- MAIN MODEL";
+	case SB_BOTTLENECK_PART: return "  <- MAIN PART";
+	case SB_BOTTLENECK_LARGEST: return "  <- LARGEST STAGE";
 	case SB_BOTTLENECK_NONE: break;
 	}
 	return "";

@@ -147,7 +147,7 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 								     : span + 1);
 	}
 	sb_buf_printf(out, " %7s", count);
-	if (strlen(mark) > spare && spare < 21)
+	if (strlen(mark) > spare && spare < 21 && s->bottleneck_level == SB_BOTTLENECK_MAJOR)
 		mark = "  <- BOTTLENECK"; /* without MAJOR */
 	row_end(s, mark, spare > strlen(mark) ? spare - strlen(mark) : 0, out);
 }

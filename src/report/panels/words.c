@@ -83,7 +83,7 @@ size_t sb_text_name(struct sb_buf *out, const char *name, size_t width)
 			used++;
 		}
 		if (at < head || at >= columns - tail) {
-			sb_buf_add(out, harmless ? name : "?", harmless ? n : 1);
+			sb_label_add(out, name, n, harmless);
 			used++;
 		}
 		at++;
