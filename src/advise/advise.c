@@ -140,10 +140,9 @@ static void say_no_cause(struct sb_model *model)
 		if (f->cause)
 			continue;
 		f->cause_open = true;
-		f->cause =
-			sb_rule_is_direction(f->id)
-				? "none by itself: it says where the time goes, and no other finding says why"
-				: "none by itself: what was measured is the issue";
+		f->cause = sb_rule_is_direction(f->id)
+				   ? "not found: this says where the time goes, and no finding says why"
+				   : "not looked for: this only reports what was measured";
 	}
 }
 

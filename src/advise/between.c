@@ -14,13 +14,17 @@
 
 /* ---- whose time it is ------------------------------------------------------ */
 
-/* Generations that run on another thread have nothing between them on this one. */
-static bool runs_generations(const struct sb_model *model)
+/* The main thread hands the generations to the one that makes them. */
+static bool are_handed_over(const struct sb_model *model)
 {
-	for (size_t i = 0; i < model->lines.count; i++)
-		if (model->lines.all[i].main && model->lines.all[i].generation_s > 0)
-			return true;
-	return model->generations.count == 1;
+	bool made = false;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		if (model->lines.all[i].maker && model->lines.all[i].main)
+			return false;
+		made |= model->lines.all[i].maker;
+	}
+	return made;
 }
 
 /* A library below a folder that has the name is none of strobe's. */
@@ -44,17 +48,10 @@ static bool is_other_work(const struct sb_model *model, const struct sb_line *l)
 			    work == STROBE_ROLE_EXPORT || work == STROBE_ROLE_DATA);
 }
 
-static bool waits(const struct sb_line *l)
-{
-	enum sb_doing doing = sb_hot_doing(l);
-
-	return doing == SB_DOES_WAIT || doing == SB_DOES_WAIT_INPUT;
-}
-
 static bool is_outside(const struct sb_model *model, const struct sb_line *l)
 {
-	return l->main && l->outside_s > 0 && !l->library && !is_strobe(l) && !is_other_work(model, l) &&
-	       !waits(l) && runs_generations(model);
+	return l->outside_s > 0 && !l->library && !is_strobe(l) && !is_other_work(model, l) &&
+	       !sb_hot_waits(l) && (l->maker || (l->main && are_handed_over(model)));
 }
 
 /* What writes is for slow_export. */
@@ -94,6 +91,7 @@ static double staged_s(const struct sb_model *model, double from_s, double to_s)
 	return sum_s;
 }
 
+/* What the thread that makes them waits for is no loss, unless the main thread works meanwhile on what comes next. */
 static double waited_s(const struct sb_model *model, double to_s)
 {
 	double sum_s = 0;
@@ -101,10 +99,14 @@ static double waited_s(const struct sb_model *model, double to_s)
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (l->main && !l->stage && l->outside_from_s < to_s && (waits(l) || is_strobe(l)))
+		if (l->outside_from_s >= to_s)
+			continue;
+		if (l->maker && !l->stage && (sb_hot_waits(l) || is_strobe(l)))
 			sum_s += l->outside_s;
+		if (!l->maker && is_outside(model, l))
+			sum_s -= l->outside_s;
 	}
-	return sum_s;
+	return fmax(0, sum_s);
 }
 
 double sb_between_s(const struct sb_model *model)

@@ -94,6 +94,14 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 
+bool sb_hot_waits(const struct sb_line *line)
+{
+	enum sb_doing doing = sb_hot_doing(line);
+
+	return doing == SB_DOES_WAIT || doing == SB_DOES_WAIT_INPUT ||
+	       (doing == SB_DOES_COMPUTE && is_waiting_file(line->inner_file));
+}
+
 /* Without the parts that Python keeps as functions of their own: "on_step.<locals>.<genexpr>" is on_step. */
 static size_t function_size(const char *name)
 {

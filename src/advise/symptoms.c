@@ -2,7 +2,7 @@
  * symptoms with what to record to learn more, and the symptoms that each cause can explain. */
 #include "advise/symptoms.h"
 
-#include "advise/rule.h"
+#include "advise/weigh.h"
 
 #include <string.h>
 
@@ -283,11 +283,44 @@ static bool is_repeated(const struct sb_advice *f, bool gaps)
 	return gaps && (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0);
 }
 
+/* Waiting for input at the line, or writing there. */
+static struct sb_advice *other_of_line(const struct sb_advisor *a, const struct sb_advice *between)
+{
+	struct sb_advice *all = a->found.items;
+
+	for (size_t i = 0; between->where.file && i < a->found.count; i++)
+		if ((!strcmp(all[i].id, "input_starved") || !strcmp(all[i].id, "slow_export")) &&
+			all[i].where.file && all[i].where.line == between->where.line &&
+			strcmp(all[i].where.file, between->where.file) == 0)
+			return &all[i];
+	return NULL;
+}
+
+/* A line is told once: what it does between the generations beside that costs as well. */
+static void merge_lines(struct sb_advisor *a)
+{
+	struct sb_advice *all = a->found.items, *other;
+
+	for (size_t i = 0; i < a->found.count; i++) {
+		other = strcmp(all[i].id, "between_generations") ? NULL : other_of_line(a, &all[i]);
+		if (!other)
+			continue;
+		other->saves_s += all[i].saves_s;
+		other->rank_s += all[i].rank_s;
+		other->evidence = sb_say(a, "%s; and %s", other->evidence, all[i].evidence);
+		sb_weigh_priority(a, other);
+		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+		a->found.count--;
+		return;
+	}
+}
+
 void sb_symptoms_explain(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
 	bool gaps = found(a, "gpu_gaps");
 
+	merge_lines(a);
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
 		double covered_s = can_be_explained(f.id) ? explained_s(a, &f) : 0;

@@ -23,18 +23,10 @@ static const struct sb_stage *stage_of(const struct sb_model *model, const char 
 	return s;
 }
 
-/* The GPU's time of its calls; where it was not taken, the CPU's. */
-static double gpu_s(const struct sb_stage *s)
-{
-	if (s->gpu_span_s > 0 && s->gpu_span_count > 0)
-		return s->gpu_span_s * (double)sb_stage_calls(s) / (double)s->gpu_span_count;
-	return s->covered_s;
-}
-
 static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, const char *issue,
 	const char *seen, const char *cause, enum sb_confidence sure)
 {
-	double cost_s = fmin(COSTS * gpu_s(s), sb_weigh_work_s(a->model)),
+	double cost_s = fmin(COSTS * sb_weigh_gpu_s(s), sb_weigh_work_s(a->model)),
 	       percent = sb_weigh_percent(a->model, cost_s);
 	struct sb_advice *f;
 
@@ -42,7 +34,7 @@ static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, co
 		return NULL;
 	f = sb_advisor_find(a, percent, NAN, issue,
 		sb_say(a, "%s; '%s' takes %s of the GPU; --gpu-trace=steps:3 shows what it costs", seen,
-			s->name, sb_say_seconds(a, gpu_s(s))));
+			s->name, sb_say_seconds(a, sb_weigh_gpu_s(s))));
 	sb_finding_cause(f, cause, SB_GAIN_ESTIMATED, sure);
 	if (!f)
 		return NULL;
@@ -275,7 +267,8 @@ static void find_double(struct sb_advisor *a, const struct sb_event_row *e, cons
 {
 	const char *component = sb_asked_text(e, "component");
 	bool on_gpu = is(sb_asked_text(e, "device"), "cuda");
-	double cost_s = fmin(DOUBLE_COSTS * (on_gpu ? gpu_s(s) : s->covered_s), sb_weigh_work_s(a->model)),
+	double cost_s = fmin(
+		       DOUBLE_COSTS * (on_gpu ? sb_weigh_gpu_s(s) : s->covered_s), sb_weigh_work_s(a->model)),
 	       percent = sb_weigh_percent(a->model, cost_s);
 	struct sb_advice *f;
 

@@ -269,7 +269,9 @@ void sb_rule_cfg_wasted(struct sb_advisor *a)
 
 	if (!scale || !(scale->max <= 1) || per_step < 1.9)
 		return;
-	gain_s = steps->covered_s * (1 - 1 / per_step) * forward->covered_s / steps->covered_s;
+	/* the CPU only launches it; on a busy GPU the wait for it stands elsewhere */
+	gain_s = fmin(fmax(forward->covered_s, sb_weigh_gpu_s(forward)), a->model->summary.generation_s) *
+		 (1 - 1 / per_step) * sb_weigh_warm_share(a->model);
 	if (!(gain_s / sb_weigh_work_s(a->model) * 100 > a->limit))
 		return;
 	f = sb_advisor_find(a, per_step, gain_s,

@@ -158,7 +158,18 @@ double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_s
 	while (outer->role != STROBE_ROLE_STEP && (up = above(model, outer)) &&
 		up->role != STROBE_ROLE_GENERATION)
 		outer = up;
-	return fmax(1, (double)sb_stage_calls(outer) / (outer->role == STROBE_ROLE_STEP ? traced : 1));
+	if (outer->role != STROBE_ROLE_STEP)
+		traced = fmax(
+			1, (double)outer
+				   ->gpu_call_count); /* with few steps it goes on into the next generation */
+	return fmax(1, (double)sb_stage_calls(outer) / traced);
+}
+
+double sb_weigh_gpu_s(const struct sb_stage *s)
+{
+	if (s->gpu_span_s > 0 && s->gpu_span_count > 0)
+		return s->gpu_span_s * (double)sb_stage_calls(s) / (double)s->gpu_span_count;
+	return s->covered_s;
 }
 
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s)

@@ -39,8 +39,10 @@ double sb_weigh_behind_s(const struct sb_model *model);
  * them can cost. INFINITY: not known, or the GPU was not behind in a step, where such a wait delays the launches. */
 double sb_weigh_uncovered_s(const struct sb_model *model);
 /* How often the stage's traced kernels ran in all: some steps are traced, and of every other stage of a generation the
- * first call, with what it calls. */
+ * first call or a few, with what they call. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);
+/* The GPU's time of its calls, by its own events; where it was not taken, the CPU's. */
+double sb_weigh_gpu_s(const struct sb_stage *s);
 /* True if the moment lies between the first warm generation's begin and the last one's end. */
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s);
 bool sb_weigh_has_gpu(const struct sb_model *model); /* true: a GPU was traced, or sampled at work */

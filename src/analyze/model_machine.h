@@ -166,6 +166,7 @@ struct sb_gpu_panel {
 	double *path_busy_s;
 	double *path_read_s; /* waiting for single values from the GPU */
 	uint64_t *path_read_count;
+	uint64_t *path_call_count; /* calls that launched something */
 	uint32_t path_count;
 	struct sb_kernel_share *classes; /* what path_kernels count; not of the report */
 	size_t class_count;

@@ -225,7 +225,7 @@ static const struct sb_field advice_rows[] = {
 	SB_FIELD(sb_advice, cause, "cause", SB_ALWAYS,
 		"names what does it: a function, file:line, module, setting or kernel; of a symptom \"cause "
 		"not "
-		"found: …\", of a measurement \"none by itself: …\""),
+		"found: …\", of a measurement \"not looked for: …\""),
 	SB_FIELD_STRUCT(
 		sb_advice, where, "where", SB_ALWAYS, where, "where to look; empty: nowhere in particular"),
 	SB_FIELD(sb_advice, suggestion, "suggestion", SB_ALWAYS, "what to do"),

@@ -72,6 +72,7 @@ struct sb_stage {
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
+	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;
 	double kernel_s; /* their time added up; NAN: none */
@@ -307,11 +308,13 @@ struct sb_lines_panel {
 		const char *stage; /* the innermost; NULL: none */
 		bool between; /* that stage is a generation or a step itself: none of its parts */
 		bool main; /* on the main thread */
+		bool maker; /* on the thread that makes the generations, where one makes them all */
 		bool library; /* no frame of the stack is the program's: function and file are a library's */
 		double total_s; /* what its samples weigh */
 		double generation_s, step_s; /* of that inside warm generations, inside their steps */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
-		double outside_s; /* outside all generations, after the first began */
+		double outside_s; /* outside all generations, after the first began; where several threads make
+				     them, those of its own */
 		double outside_from_s, outside_to_s; /* when; INFINITY and 0: never */
 		uint64_t warm_count, outside_count; /* samples of generation_s, of outside_s */
 		double from_s, to_s;

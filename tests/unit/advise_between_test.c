@@ -10,14 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
+enum { TID = 1000, WORKER = 2000, VIDEOS = 5, STEPS = 4 };
 #define APART (1500 * MS) /* from one video's begin to the next one's */
 #define STEP (250 * MS) /* from one step's begin to the next one's */
 
 /* Videos of a second, half a second apart; after each step a stage of 100 ms in none, where it has a name. */
-static void put_videos(struct synthetic *s, uint64_t step_ns, const char *between_steps)
+static void add_videos(struct synthetic *s, uint64_t step_ns, const char *between_steps)
 {
-	synthetic_open(s);
 	for (uint64_t i = 0; i < VIDEOS; i++) {
 		synthetic_begin(s, i * APART, "video", STROBE_ROLE_GENERATION);
 		for (uint64_t k = 0; k < STEPS; k++) {
@@ -33,11 +32,25 @@ static void put_videos(struct synthetic *s, uint64_t step_ns, const char *betwee
 	}
 }
 
-/* Samples of 50 ms: `inner` in a library, called from a line of the program, `per` of them from `at` on, in each video. */
-static void see(struct synthetic *s, const char *inner, const char *file, const char *own, uint32_t line,
-	uint64_t at, uint64_t per)
+static void put_videos(struct synthetic *s, uint64_t step_ns, const char *between_steps)
 {
-	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	synthetic_open(s);
+	add_videos(s, step_ns, between_steps);
+}
+
+/* The same on a thread of their own. */
+static void put_videos_of_a_worker(struct synthetic *s)
+{
+	synthetic_open(s);
+	s->main = sb_builder_thread(s->b, WORKER, "worker");
+	add_videos(s, STEP, NULL);
+}
+
+/* Samples of 50 ms: `inner` in a library, called from a line of the program, `per` of them from `at` on, in each video. */
+static void see_on(struct synthetic *s, uint32_t tid, const char *inner, const char *file, const char *own,
+	uint32_t line, uint64_t at, uint64_t per)
+{
+	struct sb_builder_sample sample = { .tid = tid, .weight_us = 50000 };
 	uint32_t names[3] = { sb_builder_name(s->b, inner, NULL), sb_builder_name(s->b, own, NULL),
 		sb_builder_name(s->b, "pipeline_wan.__call__", NULL) };
 	const uint32_t lines[] = { 9, line, 600 };
@@ -49,6 +62,12 @@ static void see(struct synthetic *s, const char *inner, const char *file, const 
 		for (uint64_t k = 0; k < per; k++)
 			sb_builder_stack_sample(s->b, i * APART + at + (k + 1) * 50 * MS, &sample, names,
 				lines, at < SECOND ? 3 : 2);
+}
+
+static void see(struct synthetic *s, const char *inner, const char *file, const char *own, uint32_t line,
+	uint64_t at, uint64_t per)
+{
+	see_on(s, TID, inner, file, own, line, at, per);
 }
 
 static void see_generations(struct synthetic *s)
@@ -81,6 +100,42 @@ static void work_between_the_generations_is_named_with_its_line(void **state)
 	synthetic_done(&s);
 }
 
+/* The main thread waits all the while. */
+static void work_between_the_generations_of_a_worker_is_named(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos_of_a_worker(&s);
+	see_on(&s, WORKER, "linear.forward", "/x/site-packages/torch/nn/linear.py", "main.run", 7, 0, 1);
+	see_on(&s, WORKER, "fromnumeric.sort", "/x/site-packages/numpy/fromnumeric.py", "main.grade", 41,
+		SECOND, 9);
+	see(&s, "threading.Thread.join", "/usr/lib/python3.11/threading.py", "main.main", 60, 0, 30);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "between_generations");
+	assert_non_null(f);
+	assert_string_equal(f->cause, "grade (main.py:41), in fromnumeric.sort");
+	assert_near(f->saves_s, 2.25, 1e-6);
+	synthetic_done(&s);
+}
+
+/* The main thread makes what the worker waits for; what it does while one is made costs nothing. */
+static void work_of_the_thread_that_hands_generations_over_is_named(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos_of_a_worker(&s);
+	see_on(&s, WORKER, "linear.forward", "/x/site-packages/torch/nn/linear.py", "main.run", 7, 0, 1);
+	see_on(&s, WORKER, "queue.Queue.get", "/usr/lib/python3.11/queue.py", "main.serve", 12, SECOND, 9);
+	see(&s, "json.loads", "/usr/lib/python3.11/json/__init__.py", "main.answer", 70, 0, 19);
+	see(&s, "fromnumeric.sort", "/x/site-packages/numpy/fromnumeric.py", "main.prepare", 51, SECOND, 9);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "between_generations");
+	assert_non_null(f);
+	assert_string_equal(f->cause, "prepare (main.py:51), in fromnumeric.sort");
+	assert_near(f->saves_s, 2.25, 1e-6);
+	synthetic_done(&s);
+}
+
 static void the_gap_between_the_generations_is_said_though_nothing_was_sampled(void **state)
 {
 	const struct sb_advice *f;
@@ -91,6 +146,32 @@ static void the_gap_between_the_generations_is_said_though_nothing_was_sampled(v
 	assert_non_null(f);
 	assert_near(f->value, 100 * 2.0 / 7, 1e-6); /* four gaps of half a second in seven seconds */
 	assert_non_null(strstr(f->cause, "cause not found"));
+	synthetic_done(&s);
+}
+
+/* "for clip in loader:" starts processes, and then waits for what they read. */
+static void a_line_that_waits_for_input_and_works_is_told_once(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_stage(&s, i * APART, i * APART + SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(
+			&s, i * APART + SECOND, i * APART + 1251 * MS, "data_loading", STROBE_ROLE_DATA);
+	}
+	see_generations(&s);
+	see(&s, "dataloader._next_data", "/x/site-packages/torch/dataloader.py", "main.read", 98, SECOND, 5);
+	see(&s, "process.start", "/usr/lib/python3.11/multiprocessing/process.py", "main.read", 98, 1250 * MS,
+		4);
+	m = synthetic_model(&s, VIDEOS * APART);
+	assert_null(finding(m, "between_generations"));
+	f = finding(m, "input_starved");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 98);
+	assert_true(f->saves_s > VIDEOS * 0.25); /* waiting alone */
 	synthetic_done(&s);
 }
 
@@ -248,7 +329,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipeline_that_is_loaded_for_every_video_is_named),
 		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
+		cmocka_unit_test(work_between_the_generations_of_a_worker_is_named),
+		cmocka_unit_test(work_of_the_thread_that_hands_generations_over_is_named),
 		cmocka_unit_test(the_gap_between_the_generations_is_said_though_nothing_was_sampled),
+		cmocka_unit_test(a_line_that_waits_for_input_and_works_is_told_once),
 		cmocka_unit_test(a_program_that_waits_for_requests_is_told_nothing),
 		cmocka_unit_test(the_end_of_the_interpreter_is_not_blamed),
 		cmocka_unit_test(what_strobe_does_itself_is_not_blamed),

@@ -104,12 +104,85 @@ static void tiles_that_keep_the_gpu_busy_are_not_too_small(void **state)
 	synthetic_done(&s);
 }
 
+/* A decoder that copies for 60 ms beside 20 ms of convolution, once in each of five videos; it is traced in the first
+ * `traced` of them. */
+static double saved_by_one_layout(uint64_t traced)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	double saves_s;
+
+	open_on(&s, "NVIDIA H200");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 2; k++)
+			synthetic_step(&s, i * SECOND + k * 100 * MS, i * SECOND + (k + 1) * 100 * MS,
+				(int64_t)k, 0);
+		synthetic_begin(&s, i * SECOND + 200 * MS, "vae_decode", 0);
+		synthetic_stage(&s, i * SECOND + 200 * MS, i * SECOND + 300 * MS, "Decoder", 0);
+		synthetic_end(&s, i * SECOND + 300 * MS);
+		synthetic_end(&s, i * SECOND + 300 * MS);
+	}
+	for (uint64_t i = 0; i < traced; i++) {
+		synthetic_kernel(&s, "nchwToNhwcKernel", i * SECOND + 201 * MS, 60 * MS);
+		synthetic_kernel(&s, "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc",
+			i * SECOND + 262 * MS, 20 * MS);
+	}
+	synthetic_gpu_trace(&s, 0, traced * SECOND);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "layout_conversion");
+	assert_non_null(f);
+	saves_s = f->saves_s;
+	synthetic_done(&s);
+	return saves_s;
+}
+
+/* With two steps a video, a trace of three goes on into the second. */
+static void a_stage_that_was_traced_twice_saves_no_more(void **state)
+{
+	assert_near(saved_by_one_layout(2), saved_by_one_layout(1), 1e-6);
+}
+
+/* Three videos of two steps, two forwards each: the CPU launches them in 10 ms each, the GPU takes 100 ms for each. */
+static void guidance_saves_the_time_of_the_gpu(void **state)
+{
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = TID, .duration_ns = 100 * MS };
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	g.name = sb_builder_name(s.b, "transformer", NULL);
+	for (uint64_t i = 0; i < 3 * 2; i++) {
+		uint64_t at = i * 250 * MS;
+
+		if (i % 2 == 0)
+			synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_begin(&s, at, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "step", (int64_t)(i % 2));
+		synthetic_attr(&s, "guidance_scale", 1);
+		for (uint64_t k = 0; k < 2; k++, at += 10 * MS) {
+			synthetic_stage(&s, at, at + 10 * MS, "transformer", STROBE_ROLE_FORWARD);
+			g.launch_ns = (int64_t)(at + MS);
+			g.start_ns = (int64_t)(i * 250 * MS + k * 100 * MS + 2 * MS);
+			sb_builder_gpu(s.b, &g);
+		}
+		synthetic_end(&s, at);
+		if (i % 2)
+			synthetic_end(&s, (i + 1) * 250 * MS);
+	}
+	f = finding(synthetic_model(&s, 2 * SECOND), "cfg_wasted");
+	assert_non_null(f);
+	assert_near(f->saves_s, 2.0 / 3 * 6 * 0.1, 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_float64_costs_depends_on_the_gpu),
 		cmocka_unit_test(tiles_save_the_time_in_which_the_gpu_waits_for_the_next),
 		cmocka_unit_test(tiles_that_keep_the_gpu_busy_are_not_too_small),
+		cmocka_unit_test(a_stage_that_was_traced_twice_saves_no_more),
+		cmocka_unit_test(guidance_saves_the_time_of_the_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

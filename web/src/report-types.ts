@@ -1311,7 +1311,7 @@ export type Recommendation = {
   category: string; // what it is about
   priority: "high" | "medium" | "low"; // by what it could save
   issue: string; // what is wrong
-  cause: string; // names what does it: a function, file:line, module, setting or kernel; of a symptom "cause not found: …", of a measurement "none by itself: …"
+  cause: string; // names what does it: a function, file:line, module, setting or kernel; of a symptom "cause not found: …", of a measurement "not looked for: …"
   where: FindingPlace; // where to look; empty: nowhere in particular
   suggestion: string; // what to do
   evidence: string; // what was seen, with its numbers and units

@@ -50,7 +50,7 @@ test('key figures leave no hole and cut no note, with any number of them', async
 
 test('what is measured is not called its own cause', async (browser) => {
   const finding = (id, cause) => ({ id, category: 'stages', priority: 'low', issue: id, suggestion: 'look', evidence: 'seen', effort: '< 1 day', cause, confidence: 'likely' });
-  const recommendations = [finding('a', 'none by itself: what was measured is the issue'), finding('b', 'cause not found: sample it'), finding('c', 'pipeline.py:12')];
+  const recommendations = [finding('a', 'not looked for: this only reports what was measured'), finding('b', 'cause not found: sample it'), finding('c', 'pipeline.py:12')];
   const { page, close } = await open(browser, writePage('causes', small({ recommendations })));
   await ready(page);
   assert.deepEqual(await page.locator('#advice .cause').allInnerTexts(), ['cause not found: sample it (likely)', 'pipeline.py:12 (likely)']);

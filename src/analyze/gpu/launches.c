@@ -124,6 +124,16 @@ static bool is_host_copy(uint32_t kind)
 	return kind == SB_GPU_COPY_H2D || kind == SB_GPU_COPY_D2H;
 }
 
+/* Counts the calls that a launch is the first of. A call that has been counted lies in calls that have been. */
+static void count_calls(struct sb_gpu_launches *l, uint32_t path)
+{
+	while (path && path < l->path_room && l->paths[path].is_new) {
+		l->paths[path].is_new = false;
+		l->paths[path].call_count++;
+		path = sb_run_path(l->run, path)->parent;
+	}
+}
+
 static void give(struct sb_gpu_launches *l, uint32_t path, const struct sb_launch *launch)
 {
 	uint32_t owner = owner_of(l, path);
@@ -131,6 +141,7 @@ static void give(struct sb_gpu_launches *l, uint32_t path, const struct sb_launc
 
 	if (!p)
 		return;
+	count_calls(l, path);
 	if (launch->kind == SB_GPU_KERNEL && !l->err)
 		l->err = sb_gpu_families_add(
 			l->families, owner, launch->name, launch->flags, launch->duration_ns);
@@ -310,7 +321,12 @@ static void advance(struct sb_gpu_launches *l, uint32_t track, int64_t t_ns, uin
 
 void sb_gpu_launches_begin(struct sb_gpu_launches *l, const struct sb_zone *z)
 {
+	struct sb_gpu_path *p;
+
 	advance(l, z->track, z->begin_ns, z->path);
+	p = path_at(l, z->path);
+	if (p)
+		p->is_new = true;
 }
 
 void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)

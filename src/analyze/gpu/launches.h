@@ -17,6 +17,8 @@ struct sb_gpu_path {
 	int64_t read_ns; /* the thread waited for single values that it copied to the host */
 	uint64_t read_count;
 	uint64_t gap_count; /* gaps that the CPU was here for most of */
+	uint64_t call_count; /* calls inside which something was launched, by the zones inside them too */
+	bool is_new; /* nothing was launched yet in the call that is open */
 };
 
 struct sb_gpu_launches;

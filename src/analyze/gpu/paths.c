@@ -149,13 +149,15 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
 	double *read = sb_model_alloc(model, (path_count + 1) * sizeof *read);
 	uint64_t *reads = sb_model_alloc(model, (path_count + 1) * sizeof *reads);
+	uint64_t *calls = sb_model_alloc(model, (path_count + 1) * sizeof *calls);
 
-	if (!busy || !read || !reads)
+	if (!busy || !read || !reads || !calls)
 		return;
 	for (uint32_t i = 0; i < path_count; i++) {
 		busy[i] = i < count ? seconds(paths[i].busy_ns) : 0;
 		read[i] = i < count ? seconds(paths[i].read_ns) : 0;
 		reads[i] = i < count ? paths[i].read_count : 0;
+		calls[i] = i < count ? paths[i].call_count : 0;
 	}
 	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
 	for (uint32_t i = path_count; i-- > 1;) {
@@ -168,6 +170,7 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	model->gpu.path_busy_s = busy;
 	model->gpu.path_read_s = read;
 	model->gpu.path_read_count = reads;
+	model->gpu.path_call_count = calls;
 	model->gpu.path_count = path_count;
 }
 

@@ -42,6 +42,7 @@ struct sampled {
 	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
 	struct generation *generations;
 	uint32_t generation_count, generation_capacity;
+	uint32_t maker; /* the track of all generations; UINT32_MAX: there are several, or none */
 	struct generation *steps;
 	uint32_t step_count, step_capacity;
 	struct sb_map file_of; /* name -> index of files */
@@ -268,10 +269,25 @@ static void sort(struct generation *all, uint32_t count)
 		qsort(all, count, sizeof *all, by_begin);
 }
 
+/* True where a generation runs: of its own thread, or of the one that makes them all. */
+static bool is_in_generation(const struct sampled *s, const struct sample *at)
+{
+	const struct sb_moment there = { .t_ns = at->at.t_ns, .track = s->maker };
+	uint32_t until;
+
+	if (at->flags & IN_GENERATION || s->maker == UINT32_MAX)
+		return at->flags & IN_GENERATION;
+	until = count_until(s->generations, s->generation_count, &there);
+	return until && s->generations[until - 1].end_ns > at->at.t_ns;
+}
+
 static void weigh(struct sampled *s)
 {
 	sort(s->generations, s->generation_count);
 	sort(s->steps, s->step_count);
+	s->maker = s->generation_count ? s->generations[0].track : UINT32_MAX;
+	if (s->generation_count && s->generations[s->generation_count - 1].track != s->maker)
+		s->maker = UINT32_MAX;
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (!(s->all[i].flags & IN_GENERATION))
 			continue;
@@ -337,7 +353,7 @@ static bool is_cold(const struct sampled *s, const struct sample *at)
 
 static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
 {
-	bool warm = !is_cold(s, at), outside = !(at->flags & IN_GENERATION) && at->at.t_ns > s->first_ns;
+	bool warm = !is_cold(s, at), outside = at->at.t_ns > s->first_ns && !is_in_generation(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
 	double inside_s = (double)at->inside_ns / 1e9;
 
@@ -376,6 +392,7 @@ static void describe(struct sampled *s, struct sb_run *run, const struct sample 
 			      : sb_model_text(s->model, run->names[sb_run_path(run, at->path)->name].text);
 	line->outside_from_s = INFINITY;
 	line->main = at->at.track < run->track_count && run->tracks[at->at.track].main;
+	line->maker = s->maker != UINT32_MAX && at->at.track == s->maker;
 }
 
 static int largest_first(const void *a, const void *b)

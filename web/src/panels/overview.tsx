@@ -395,7 +395,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
             <b dir="auto">{f.issue}</b>
             {f.gain_s !== undefined && <Gain f={f} />}
           </div>
-          {f.cause && !f.cause.startsWith('none by itself') && (
+          {f.cause && !/^not (found|looked for):/.test(f.cause) && (
             <p dir="auto" class="cause">
               {f.cause}
               {f.confidence && f.confidence !== 'certain' ? ` (${f.confidence})` : ''}
