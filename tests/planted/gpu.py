@@ -51,12 +51,12 @@ def timers_left_in(fixed):
         torch.cuda.synchronize()  # planted
         took.append(time.perf_counter())
 
-    Pipeline(Size(CUDA, dim=1024, blocks=16, videos=20), after_block=None if fixed else timed).run()
+    Pipeline(Size(CUDA, dim=1024, tokens=2048, blocks=16, videos=40), after_block=None if fixed else timed).run()
 
 
 @planted("hidden_sync", "slow_export", "python_between_steps", "repeated_work", "copies", needs="cuda")
 def preview_every_step(fixed):
-    pipe = Pipeline(Size(CUDA))
+    pipe = Pipeline(Size(CUDA, grid=(8, 48, 48)))
 
     def on_step(index, x):
         if not fixed:

@@ -51,7 +51,7 @@ def timestep_in_float64(fixed):
 
     def predict(x, timestep, text):
         mixed = x.to(filters.dtype)
-        for _ in range(4):
+        for _ in range(8):
             mixed = torch.tanh(mixed @ filters)  # float64 by accident: a constant without a dtype
         return pipe.transformer(x + mixed.to(x.dtype) * 1e-3, timestep, text)
 
