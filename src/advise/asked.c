@@ -65,6 +65,44 @@ static const char *component_of(const struct sb_event_row *e)
 	return name ? name : "model";
 }
 
+/* ---- the keys and values of the tokens before ----------------------------------------- */
+
+#define UNCACHED_COSTS \
+	0.5 /* of the decoding, to rank by: what is left with a cache depends on the model and the length */
+
+static void find_uncached(struct sb_advisor *a)
+{
+	const struct sb_event_row *e = NULL;
+	const struct sb_stage *decode = sb_model_stage(a->model, "decode");
+	struct sb_advice *f;
+
+	for (size_t i = 0; i < a->model->events.count; i++)
+		if (strcmp(a->model->events.rows[i].name, "transformers.uncached") == 0)
+			e = &a->model->events.rows[i];
+	if (!e || !decode || !(sb_asked_number(e, "decode_count") >= a->limit))
+		return;
+	f = sb_advisor_find(a, sb_asked_number(e, "decode_count"), NAN,
+		sb_say(a, "'%s' computes the whole text again for every token", component_of(e)),
+		sb_say(a,
+			"in its first answer %.0f calls took %.0f tokens each on average, where one would "
+			"do; "
+			"'decode' takes %s",
+			sb_asked_number(e, "decode_count"), sb_asked_number(e, "token_count"),
+			sb_say_seconds(a, decode->covered_s)));
+	sb_finding_cause(f,
+		sb_say(a, "generate() of '%s' runs without its key-value cache: use_cache=False",
+			component_of(e)),
+		SB_GAIN_ESTIMATED, SB_CERTAIN);
+	if (!f)
+		return;
+	f->stage = decode->name;
+	f->rank_s = UNCACHED_COSTS * decode->covered_s;
+	f->suggestion =
+		"generate(..., use_cache=True), and model.config.use_cache = True: training and gradient "
+		"checkpointing switch it off.";
+	sb_weigh_priority(a, f);
+}
+
 /* ---- a cache ------------------------------------------------------------------- */
 
 void sb_asked_cache(struct sb_advisor *a)
@@ -75,6 +113,7 @@ void sb_asked_cache(struct sb_advisor *a)
 	const char *cache = sb_asked_text(e, "cache");
 	struct sb_advice *f;
 
+	find_uncached(a);
 	/* only what skips whole blocks is seen in the steps: those caches have a threshold */
 	if (!cache || !threshold || d->cached_steps > 0 || d->step.count < STEPS_LEAST ||
 		(double)d->step.count < a->limit)

@@ -416,9 +416,24 @@ void sb_rule_compile_time(struct sb_advisor *a)
 	find_work(a, STROBE_ROLE_COMPILE, "compiling", 1);
 }
 
+#define SAMPLES_LEAST 3
+
+static bool reads_input(const struct sb_model *model, const struct sb_line *l)
+{
+	const struct sb_stage *s = l->stage && !l->library ? sb_model_stage(model, l->stage) : NULL;
+
+	return s && sb_role_work(s->name, s->role) == STROBE_ROLE_DATA;
+}
+
 void sb_rule_data_loading(struct sb_advisor *a)
 {
-	find_work(a, STROBE_ROLE_DATA, "reading and preparing input", 1);
+	struct sb_advice *f = find_work(a, STROBE_ROLE_DATA, "reading and preparing input", 1);
+	struct sb_hot hot = sb_hot_find(a->model, reads_input);
+
+	if (!f || !hot.line || hot.sample_count < SAMPLES_LEAST)
+		return;
+	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);
+	sb_finding_line(f, hot.line->file, hot.line->line);
 }
 
 void sb_rule_offload(struct sb_advisor *a)

@@ -53,6 +53,7 @@ static const struct explanation {
 	{ "thread_oversubscription", { "slow_steps", "stage_dominates", "unattributed" } },
 	{ "slow_trend", { "slow_steps" } },
 	{ "fallback_attention", { "attention_math", "attention", "stage_dominates", "small_kernels" } },
+	{ "debug_mode", { IDLE, "small_kernels", "stage_dominates" } },
 	{ "fallback_conv", { "stage_dominates", "small_kernels" } },
 	{ "precision_mismatch", { "stage_dominates", "small_kernels" } },
 	{ "quantised_not_used", { "stage_dominates", "small_kernels" } },
@@ -296,7 +297,7 @@ static struct sb_advice *other_of_line(const struct sb_advisor *a, const struct 
 	return NULL;
 }
 
-/* A line is told once: what it does between the generations beside that costs as well. */
+/* A line is reported once: what it does between the generations beside that costs as well. */
 static void merge_lines(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items, *other;

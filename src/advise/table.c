@@ -342,6 +342,12 @@ static const struct sb_rule rules[] = {
 		  "Update torch, or cuDNN from its own package; --gpu-trace=steps:3 shows what it costs "
 		  "here." },
 		sb_rule_known_version },
+	{ { "debug_mode", "cause", HIGH, HOURS, false, "debug_percent", "percent", 2, "a model of torch's",
+		  "a model is called while a switch for finding errors is on, and three tenths of its time "
+		  "are more "
+		  "than this share",
+		  "Switch it off where no error is looked for." },
+		sb_rule_debug_mode },
 	/* ---- the host ---- */
 	{ { "gil_contention", "cause", HIGH, HOURS, false, "gil_percent", "percent", 40,
 		  "sampled Python stacks of several threads",

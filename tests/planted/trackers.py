@@ -1,5 +1,6 @@
 """Problems that users of diffusers and transformers report again and again, around real pipelines on the CPU: what is made anew for
 every request, and what is written in every step. Needs torch, diffusers and transformers; fixed=True is the same without the problem."""
+import contextlib
 import copy
 import io
 import logging
@@ -11,7 +12,7 @@ import tempfile
 import diffusion  # noqa: F401 sets the path to the small models
 import tiny
 import torch
-from diffusion import VIDEOS, make, pipeline
+from diffusion import STEPS, VIDEOS, make, pipeline
 from problem import planted
 
 WORDS = 12_000
@@ -125,3 +126,42 @@ def patterns_compiled_for_every_prompt(fixed):
                 pattern = re.compile(r"\b(%s)(\s+|$)" % word)  # planted
             prompt = pattern.sub(r"\1 ", prompt)
         make(pipe, videos=1)
+
+
+@planted("debug_mode", stage="WanTransformer3DModel", needs="diffusers")
+def anomaly_detection_left_on(fixed):
+    """A loop of one's own around a model, with a switch that was set when an error was looked for."""
+    torch.set_num_threads(1)
+    torch.autograd.set_detect_anomaly(not fixed)
+    model = tiny.wan_transformer(num_layers=1)
+    x, text = torch.zeros(1, 16, 1, 4, 4), torch.zeros(1, 16, 32)
+    with torch.inference_mode() if fixed else contextlib.nullcontext():
+        for timestep in range(6 * STEPS):
+            made = model(hidden_states=x, timestep=torch.tensor([timestep]), encoder_hidden_states=text).sample
+            x = x - made.detach() / (6 * STEPS)
+
+
+@planted("cache_idle", stage="decode", needs="diffusers")
+def answers_without_a_cache(fixed):
+    """A language model as training left it: without the keys and values of the tokens before."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+    torch.set_num_threads(1)
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=64, hidden_size=128, intermediate_size=512, num_hidden_layers=4,
+                                         num_attention_heads=4, pad_token_id=0)).eval()
+    model.generation_config.use_cache = fixed
+    for _ in range(VIDEOS):
+        model.generate(torch.ones(1, 64, dtype=torch.long), max_new_tokens=24, min_new_tokens=24, do_sample=False)
+
+
+@planted(healthy=True, needs="diffusers")
+def healthy_training(fixed):
+    """Gradients are recorded because they are needed."""
+    torch.set_num_threads(1)
+    model = tiny.wan_transformer()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+    for _ in range(8):
+        x = torch.randn(2, 16, 2, 4, 4)
+        made = model(hidden_states=x, timestep=torch.tensor([500, 500]), encoder_hidden_states=torch.zeros(2, 16, 32)).sample
+        (made - x).pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)

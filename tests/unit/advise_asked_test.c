@@ -201,9 +201,70 @@ static void versions_are_named_only_with_what_they_are_slow_at(void **state)
 	assert_false(version_is_known("2.9.0", 91002, "bfloat16", "cpu"));
 }
 
+/* A model that is called on a CPU for 7.2 of 8 s; what is said of the switch. */
+static const char *said_of_switch(const char *fact, int64_t value)
+{
+	static char cause[200];
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	asked(&s, whole(fact, value), none);
+	video(&s, STEPS);
+	f = finding(synthetic_model(&s, STEPS * SECOND), "debug_mode");
+	snprintf(cause, sizeof cause, "%s", f ? f->cause : "");
+	if (f) {
+		assert_string_equal(f->where.stage, "transformer");
+		assert_string_equal(f->priority, "high");
+		assert_true(isnan(f->saves_s));
+	}
+	synthetic_done(&s);
+	return cause;
+}
+
+static void switches_for_finding_errors_are_named(void **state)
+{
+	assert_non_null(strstr(said_of_switch("anomaly", 1), "set_detect_anomaly(True)"));
+	assert_non_null(strstr(said_of_switch("launch_blocking", 1), "CUDA_LAUNCH_BLOCKING=1"));
+	assert_non_null(strstr(said_of_switch("no_memory_caching", 1), "PYTORCH_NO_CUDA_MEMORY_CACHING=1"));
+	assert_string_equal(said_of_switch("dtype_is_fine", 1), "");
+}
+
+/* An answer of eight tokens after a prompt; each of them is computed from all before it. */
+static const struct sb_advice *said_of_answers(struct synthetic *s, bool cached)
+{
+	struct strobe_attr attrs[] = { text("component", "Llama"), whole("decode_count", STEPS),
+		whole("token_count", 70) };
+
+	synthetic_open(s);
+	synthetic_begin(s, 0, "Llama.generate", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < STEPS; i++)
+		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "decode", 0);
+	synthetic_end(s, STEPS * SECOND);
+	if (!cached)
+		sb_builder_event(s->b, STEPS * SECOND, "transformers.uncached", 0, attrs, 3);
+	return finding(synthetic_model(s, STEPS * SECOND), "cache_idle");
+}
+
+static void answers_without_a_key_value_cache_are_named(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_answers(&s, false);
+
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "use_cache=False"));
+	assert_string_equal(f->where.stage, "decode");
+	assert_non_null(strstr(f->evidence, "8 calls took 70 tokens each"));
+	synthetic_done(&s);
+	assert_null(said_of_answers(&s, true));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(switches_for_finding_errors_are_named),
+		cmocka_unit_test(answers_without_a_key_value_cache_are_named),
 		cmocka_unit_test(a_cache_that_serves_no_step_is_idle),
 		cmocka_unit_test(a_cache_that_serves_steps_is_not),
 		cmocka_unit_test(what_was_to_be_compiled_and_was_not_is_named),

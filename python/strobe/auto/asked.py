@@ -62,6 +62,7 @@ def _facts(module):
         facts["memory_format"] = _memory_format(convolution.weight)
     if facts["device"] == "cuda":
         facts.update(_switches(sys.modules["torch"], convolution is not None))
+    facts.update(_debugging(sys.modules["torch"], facts["device"]))
     facts["quantised"] = _quantised(blocks)
     facts["attention"] = _attention(blocks)
     facts["cache"], facts["threshold"] = _cache(module, blocks)
@@ -95,6 +96,17 @@ def _switches(torch, convolves):
         facts["sdp"] = "math"
     elif fused[2] is None or not fused[2]():
         facts["cudnn_attention"] = 0
+    return facts
+
+
+FOR_FINDING_ERRORS = {"CUDA_LAUNCH_BLOCKING": "launch_blocking", "PYTORCH_NO_CUDA_MEMORY_CACHING": "no_memory_caching"}
+
+
+def _debugging(torch, device):
+    """Switches that are meant for finding errors and cost time wherever they are left on."""
+    facts = {fact: 1 for name, fact in FOR_FINDING_ERRORS.items() if device == "cuda" and os.environ.get(name, "0") not in ("", "0")}
+    if torch.is_anomaly_enabled() and torch.is_grad_enabled():
+        facts["anomaly"] = 1
     return facts
 
 

@@ -9,6 +9,7 @@ from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, hiding_modules, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 
+_told = set()  # kinds of models that generate without a cache
 VISION = ("visual", "vision_tower", "vision_model", "video_tower", "vision_encoder", "image_encoder")
 
 
@@ -22,6 +23,7 @@ class Generate(Activity):
         self.started_s = time.monotonic()
         self.first_token_s = None  # since the start
         self.prefills = self.decodes = 0
+        self.uncached = self.uncached_tokens = 0  # decodes that were given all tokens again, and how many these were
         self.in_prefill = False
         self.in_vision = False
 
@@ -36,8 +38,15 @@ class Generate(Activity):
                 return call(module, *args, **kwargs)
         self.has_first_token()
         self.decodes += 1
+        guard(self.see_cache, args, kwargs)
         with stage("decode", tokens=self.batch):
             return call(module, *args, **kwargs)
+
+    def see_cache(self, args, kwargs):
+        shape = _input(args, kwargs)
+        if len(shape) >= 2 and shape[1] > 1 and kwargs.get("past_key_values") is None:
+            self.uncached += 1
+            self.uncached_tokens += shape[1]
 
     def has_first_token(self):
         if self.first_token_s is None and self.prefills:
@@ -47,6 +56,10 @@ class Generate(Activity):
         """What a reader of the generation wants to know; nothing here waits for a GPU."""
         self.has_first_token()
         batch, length = _new_tokens(self.model, result, prompt)
+        if self.uncached and type(self.model) not in _told:
+            _told.add(type(self.model))
+            native.event("transformers.uncached", component=type(self.model).__name__, decode_count=self.uncached,
+                         token_count=self.uncached_tokens // self.uncached)
         decode_s = time.monotonic() - self.started_s - (self.first_token_s or 0)
         native.counter_add("tokens", batch * length)
         native.attrs(new_tokens=batch * length, batch=batch, time_to_first_token_s=self.first_token_s,
