@@ -53,7 +53,7 @@ static const struct sb_field sb_kernel_share_fields_rows[] = {
 	SB_FIELD(sb_kernel_share, kind, "kind", SB_KNOWN, "which of the family: \"flash 2\", \"AllReduce\""),
 	SB_FIELD(sb_kernel_share, precision, "precision", SB_KNOWN,
 		"of what is multiplied: fp32, tf32, bf16, fp16, fp8, int8, fp4"),
-	SB_FIELD(sb_kernel_share, count, "count", SB_ALWAYS, "kernels"),
+	SB_FIELD(sb_kernel_share, count, "kernel_count", SB_ALWAYS, "how many"),
 	SB_FIELD(sb_kernel_share, total_s, "total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_kernel_share, ratio, "share_ratio", SB_KNOWN, "of the time of all kernels of the list",
 		.range = SB_SHARE),

@@ -323,6 +323,11 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		"what stages take and keep"),
 	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
+	SB_FIELD_LIST(sb_memory_panel, residents, resident_count, "residents", SB_KNOWN,
+		sb_resident_at_fields,
+		"the parts of residency, one row each, with what has no name: of a moment they add up to "
+		"the "
+		"device's own number"),
 	SB_FIELD_LIST(sb_memory_panel, lines, line_count, "lines", SB_KNOWN, memory_line,
 		"lines of the program that held GPU memory at the peak, from a snapshot of torch's "
 		"allocator"),
@@ -463,9 +468,10 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"calls in which the program waited for a GPU, the most time first"),
 	SB_FIELD_LIST(sb_gpu_panel, top_kernels, top_kernel_count, "top_kernels", SB_ALWAYS, row,
 		"kernels by their time"),
-	SB_FIELD_LIST(sb_gpu_panel, families, family_count, "kernel_families", SB_KNOWN,
-		sb_kernel_share_fields,
+	SB_FIELD_LIST(sb_gpu_panel, families, family_count, "families", SB_KNOWN, sb_kernel_share_fields,
 		"all kernels by what they do; their total_s add up to kernel_total_s"),
+	SB_FIELD(sb_gpu_panel, unclassified_ratio, "unclassified_ratio", SB_KNOWN,
+		"share of the kernels' time in kernels whose names say nothing", .range = SB_SHARE),
 	SB_FIELD_LIST(sb_gpu_panel, top_zones, top_zone_count, "top_zones", SB_KNOWN, row,
 		"zones by the GPU time they launched; count: kernels, copies and memsets"),
 	SB_FIELD_LIST(sb_gpu_panel, attention, attention_count, "attention", SB_KNOWN, row,

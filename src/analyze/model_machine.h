@@ -6,6 +6,7 @@
 #include "analyze/model_growth.h"
 #include "analyze/model_kernels.h"
 #include "analyze/model_python.h"
+#include "analyze/model_residency.h"
 #include "stats/fields.h"
 
 #include <stdbool.h>
@@ -122,6 +123,8 @@ struct sb_memory_panel {
 		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
 	} * allocators;
 	size_t allocator_count;
+	struct sb_resident_at *residents; /* see model_residency.h */
+	size_t resident_count;
 	struct sb_memory_line { /* of the program, and what it allocated */
 		int64_t device; /* -1: the host */
 		const char *file, *function, *stack; /* file NULL: before the history, or not known */
@@ -173,6 +176,7 @@ struct sb_gpu_panel {
 	struct sb_path_kernels path_kernels;
 	struct sb_kernel_share *families; /* of the run, largest first */
 	size_t family_count;
+	double unclassified_ratio; /* of the kernels' time: not recognised; NAN: no kernels */
 	struct sb_gpu_copy {
 		const char *direction; /* "H2D"... */
 		const char *memory; /* "pageable", "pinned", NULL */

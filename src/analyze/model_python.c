@@ -15,6 +15,17 @@ static const struct sb_field place_rows[] = {
 static SB_FIELDS(place, sb_place, "UnattributedFunction",
 	"A Python function that ran while no stage did, or around the steps.");
 
+static const struct sb_field sb_unattributed_share_fields_rows[] = {
+	SB_FIELD(sb_place, function, "function", SB_ALWAYS, "module and name"),
+	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
+	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the unattributed time, by the samples there",
+		.range = SB_SHARE),
+	SB_FIELD(sb_place, estimate_s, "seconds_s", SB_ALWAYS, "that share of it: a sampled estimate"),
+};
+SB_FIELDS(sb_unattributed_share_fields, sb_place, "UnattributedShare",
+	"A Python function that ran while no stage did, in short.");
+
 SB_FIELD_WHEN(any_places, sb_place_list, it->count > 0)
 
 static const struct sb_field places_rows[] = {

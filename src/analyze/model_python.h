@@ -52,6 +52,6 @@ struct sb_garbage_panel {
 };
 #define SB_COLLECTIONS_MAX 20
 
-extern const struct sb_fields sb_unattributed_fields, sb_garbage_fields;
+extern const struct sb_fields sb_unattributed_fields, sb_unattributed_share_fields, sb_garbage_fields;
 
 #endif

@@ -387,6 +387,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"the same sampled every half millisecond, with --gpu-counters"),
 	SB_FIELD_STRUCT(
 		sb_model, roofline, "roofline", SB_KNOWN, sb_roofline_fields, "what this GPU can do at most"),
+	SB_FIELD_LIST(sb_model, efficiency.all, efficiency.count, "efficiency", SB_KNOWN,
+		sb_efficiency_fields, "how well each stage uses the GPU"),
 	SB_FIELD_STRUCT(sb_model, devices, "gpu_metrics", SB_KNOWN, sb_devices_fields,
 		"what the GPU monitor sampled"),
 	SB_FIELD_STRUCT(

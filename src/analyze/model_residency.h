@@ -23,6 +23,13 @@ struct sb_residency_panel {
 	size_t count;
 };
 
-extern const struct sb_fields sb_residency_fields;
+struct sb_resident_at { /* a part of memory at one moment */
+	const char *stage, *at;
+	int64_t device; /* -1: the host */
+	const char *component, *dtype; /* dtype NULL: none */
+	double bytes;
+};
+
+extern const struct sb_fields sb_residency_fields, sb_resident_at_fields;
 
 #endif

@@ -45,6 +45,19 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 SB_FIELDS(sb_stage_work_fields, sb_stage_work, "GpuWork", "How near a stage comes to what the GPU can do.",
 	.present = any_work);
 
+static const struct sb_field sb_efficiency_fields_rows[] = {
+	SB_FIELD(sb_efficiency, stage, "stage", SB_ALWAYS, "its name"),
+	SB_FIELD(sb_efficiency, flops, "flops", SB_KNOWN, "floating-point operations, as flop_count"),
+	SB_FIELD(sb_efficiency, tflops, "tflops_per_s", SB_KNOWN, "achieved"),
+	SB_FIELD(sb_efficiency, mfu_percent, "mfu_percent", SB_KNOWN, "of what this GPU reaches at most"),
+	SB_FIELD(sb_efficiency, bytes, "bytes", SB_KNOWN, "moved to and from DRAM"),
+	SB_FIELD(sb_efficiency, bound, "bound_by", SB_KNOWN,
+		"tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of "
+		"these is near its peak"),
+	SB_FIELD(sb_efficiency, floor_s, "floor_s", SB_KNOWN, "flops at the peak rate"),
+};
+SB_FIELDS(sb_efficiency_fields, sb_efficiency, "StageEfficiency", "gpu_work of a stage, in short.");
+
 static const struct sb_field ceiling_rows[] = {
 	SB_FIELD(sb_ceiling, precision, "precision", SB_ALWAYS, "fp32, tf32, bf16, fp8..."),
 	SB_FIELD(sb_ceiling, tflops, "peak_tflop_per_s", SB_ALWAYS, "dense"),

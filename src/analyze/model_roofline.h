@@ -40,6 +40,16 @@ struct sb_stage_work {
 	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
 };
 
+struct sb_efficiency_panel { /* the stages' work in short */
+	struct sb_efficiency {
+		const char *stage;
+		double flops, tflops, mfu_percent, bytes; /* as in sb_stage_work */
+		const char *bound; /* the largest alone; NULL: not known */
+		double floor_s;
+	} * all; /* of the stages that were counted or bounded, in their order */
+	size_t count;
+};
+
 struct sb_roofline_panel { /* this GPU's ceilings */
 	const char *gpu, *source; /* NULL: not in the table */
 	double gb_per_s;
@@ -63,6 +73,6 @@ struct sb_path_flops {
 };
 
 extern const char *const sb_gpu_bound_names[SB_BOUNDS];
-extern const struct sb_fields sb_stage_work_fields, sb_roofline_fields;
+extern const struct sb_fields sb_stage_work_fields, sb_roofline_fields, sb_efficiency_fields;
 
 #endif

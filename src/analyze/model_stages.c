@@ -1,6 +1,7 @@
 /* Where the time went, key by key: the tables of model_stages.h. */
 #include "analyze/model_stages.h"
 
+#include "analyze/model_python.h"
 #include "base/role.h"
 
 #include <math.h>
@@ -168,6 +169,11 @@ static const struct sb_field sb_stages_fields_rows[] = {
 		"wall time outside every stage of every thread and task"),
 	SB_FIELD(sb_stages_panel, unattributed_ratio, "unattributed_ratio", SB_KNOWN,
 		"unattributed_s as a share of wall_s", .range = SB_SHARE),
+	SB_FIELD_LIST(sb_stages_panel, unattributed, unattributed_count, "unattributed", SB_KNOWN,
+		sb_unattributed_share_fields,
+		"the Python functions that ran in it, where it is more than 10 % of the run; else those of "
+		"the "
+		"generations, where it is more than 5 % of them"),
 	SB_FIELD(sb_stages_panel, overlap_s, "overlap_s", SB_SET,
 		"top-level stages at the same time: their wall times and unattributed_s add up to this much "
 		"more than wall_s"),

@@ -162,6 +162,8 @@ struct sb_stages_panel {
 	double work_end_s; /* when the last stage that is not set-up ended; known where startup_end_s is */
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
+	struct sb_place *unattributed; /* Python functions that ran in unattributed_s, see model_python.h */
+	size_t unattributed_count;
 	/* where the wall time goes: the start-up, then the largest first, then smaller ones together,
 	 * then what stages of other threads alone cover, then what is unattributed */
 	struct sb_time_part {

@@ -203,12 +203,12 @@ def families():
                 F.layer_norm(F.silu(x @ x), (128,))
         torch.cuda.synchronize()
     trace = r.report.get("gpu_trace", {})
-    total = sum(k["total_s"] for k in trace.get("kernel_families", []))
+    total = sum(k["total_s"] for k in trace.get("families", []))
     row("families: their time / all kernels'", "%.9f / %.9f s" % (total, trace.get("kernel_total_s", 0)), "equal", near(total, trace.get("kernel_total_s", 0), 1e-6))
     named = {k["family"] for k in r.stages["block"].get("kernel_families", [])}
     row("families of a block", ", ".join(sorted(named)), "GEMM, attention, convolution, normalisation, element-wise",
         {"GEMM", "attention", "convolution", "normalisation", "element-wise"} <= named)
-    lost = sum(k["share_ratio"] for k in trace.get("kernel_families", []) if k["family"] == "not recognised")
+    lost = sum(k["share_ratio"] for k in trace.get("families", []) if k["family"] == "not recognised")
     row("families: not recognised", "%.2f %%" % (100 * lost), "< 5 %", lost < 0.05)
 
 

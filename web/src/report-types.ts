@@ -29,6 +29,7 @@ export type Report = {
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   sampled_counters?: SampledCounters; // the same sampled every half millisecond, with --gpu-counters
   roofline?: Roofline; // what this GPU can do at most
+  efficiency?: StageEfficiency[]; // how well each stage uses the GPU
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
@@ -117,6 +118,7 @@ export type StageAnalysis = {
   wall_s: number; // time of the run, or of the selected part
   unattributed_s: number; // wall time outside every stage of every thread and task
   unattributed_ratio?: number; // unattributed_s as a share of wall_s
+  unattributed?: UnattributedShare[]; // the Python functions that ran in it, where it is more than 10 % of the run; else those of the generations, where it is more than 5 % of them
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
@@ -124,6 +126,15 @@ export type StageAnalysis = {
   parts_overlap_s?: number; // parts at the same time: they add up to this much more than wall_s
   same_name?: SameName[]; // stages that share a name, whatever they are inside of: one row each
   bottlenecks: string[]; // names, the largest self time first
+};
+
+// A Python function that ran while no stage did, in short.
+export type UnattributedShare = {
+  function: string; // module and name
+  file?: string; // where it is written
+  line: number; // that most of it was in
+  share_ratio: number; // of the unattributed time, by the samples there
+  seconds_s: number; // that share of it: a sampled estimate
 };
 
 // All zones of one path: a row of the report.
@@ -189,7 +200,7 @@ export type KernelShare = {
   family: string; // GEMM, attention, convolution, normalisation, element-wise, reduction, copy and layout, quantisation, communication, sampling, codec; else "not recognised"
   kind?: string; // which of the family: "flash 2", "AllReduce"
   precision?: string; // of what is multiplied: fp32, tf32, bf16, fp16, fp8, int8, fp4
-  count: number; // kernels
+  kernel_count: number; // how many
   total_s: number; // their time added up
   share_ratio?: number; // of the time of all kernels of the list
 };
@@ -670,6 +681,7 @@ export type Memory = {
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
   allocators?: Allocator[]; // allocations that the program reported
+  residents?: ResidentAt[]; // the parts of residency, one row each, with what has no name: of a moment they add up to the device's own number
   lines?: MemoryLine[]; // lines of the program that held GPU memory at the peak, from a snapshot of torch's allocator
   growth?: MemoryGrowth[]; // what generations, steps and calls leave behind
   host?: HostMemory; // the machine's own memory
@@ -722,6 +734,16 @@ export type Allocator = {
   free_bytes: number; // freed in all
   live_bytes: number; // not freed at the end
   live_peak_bytes: number; // most at once
+};
+
+// What a part of memory held at one moment.
+export type ResidentAt = {
+  stage: string; // directly inside the last whole generation
+  at: "begin" | "peak" | "end"; // which moment of it
+  device_index?: number; // which GPU; absent: the host
+  component: string; // what held it; "unnamed": the rest
+  dtype?: string; // of its weights
+  bytes: number; // how much; negative: readings of different moments overlap
 };
 
 // Memory of a GPU or of the host that a line of the program allocated.
@@ -964,6 +986,17 @@ export type Ceiling = {
   peak_tflop_per_s: number; // dense
 };
 
+// gpu_work of a stage, in short.
+export type StageEfficiency = {
+  stage: string; // its name
+  flops?: number; // floating-point operations, as flop_count
+  tflops_per_s?: number; // achieved
+  mfu_percent?: number; // of what this GPU reaches at most
+  bytes?: number; // moved to and from DRAM
+  bound_by?: string; // tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of these is near its peak
+  floor_s?: number; // flops at the peak rate
+};
+
 // What the GPU monitor sampled.
 export type GpuMetrics = {
   device_count: number; // GPUs that were sampled
@@ -1108,7 +1141,8 @@ export type GpuTrace = {
   memsets?: GpuMemsets; // all memsets together
   waits?: GpuWaits[]; // calls in which the program waited for a GPU, the most time first
   top_kernels: GpuRow[]; // kernels by their time
-  kernel_families?: KernelShare[]; // all kernels by what they do; their total_s add up to kernel_total_s
+  families?: KernelShare[]; // all kernels by what they do; their total_s add up to kernel_total_s
+  unclassified_ratio?: number; // share of the kernels' time in kernels whose names say nothing
   top_zones?: GpuRow[]; // zones by the GPU time they launched; count: kernels, copies and memsets
   attention?: GpuRow[]; // attention kernels by kind
   collectives?: GpuRow[]; // kernels of collectives by kind

@@ -255,5 +255,8 @@ int sb_gpu_families_fill(struct sb_gpu_families *f, struct sb_model *model)
 			model->gpu.families[kept++] = rows[i];
 	model->gpu.family_count = kept;
 	sb_kernel_shares_sort(model->gpu.families, kept);
+	model->gpu.unclassified_ratio = sb_kernel_shares_of_s(model->gpu.families, kept,
+						sb_kernel_family_name(SB_KERNEL_UNRECOGNISED)) /
+					sb_kernel_shares_total_s(model->gpu.families, kept);
 	return 0;
 }

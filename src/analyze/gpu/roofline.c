@@ -1,7 +1,9 @@
 /* roofline: rates of the stages beside what this GPU can do. Reads what the stages, the counters and the monitors have found. */
 #include "analyze/analysis.h"
 #include "analyze/gpu/peak_rates.h"
+#include "base/error.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +96,36 @@ static void fill_bound(struct sb_model *model, struct sb_stage *s)
 		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
 }
 
+/* The largest bound in small letters; "tensor and DRAM" is for people. */
+static const char *largest_bound(struct sb_model *model, const struct sb_stage_work *w)
+{
+	char name[24];
+	size_t i = 0;
+
+	if (!w->bound_count)
+		return NULL;
+	for (; w->bounds[0].bound[i] && i < sizeof name - 1; i++)
+		name[i] = (char)tolower((unsigned char)w->bounds[0].bound[i]);
+	name[i] = 0;
+	return sb_model_text(model, name);
+}
+
+static bool list_efficiency(struct sb_model *model)
+{
+	struct sb_efficiency_panel *to = &model->efficiency;
+
+	to->all = sb_model_alloc(model, (model->stages.stage_count + 1) * sizeof *to->all);
+	for (size_t i = 0; to->all && i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		const struct sb_stage_work *w = &s->work;
+
+		if (!isnan(w->flops) || w->bound)
+			to->all[to->count++] = (struct sb_efficiency){ s->name, w->flops, w->tflops,
+				100 * w->mfu_ratio, w->bytes, largest_bound(model, w), w->floor_s };
+	}
+	return to->all;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	const struct sb_device *device = device_of(model);
@@ -112,6 +144,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	model->roofline.gb_per_s = NAN;
 	if (peak)
 		fill_ceilings(peak, model);
+	if (!list_efficiency(model))
+		return sb_fail(STROBE_ENOMEM, "no memory for the stages' rates");
 	return 0;
 }
 

@@ -396,6 +396,32 @@ static bool fill(struct sb_residency_collected *c, const struct stage *stages, s
 	return m->residency.all && filled;
 }
 
+/* Part by part, and the rest of each moment, so that they add up. */
+static bool list_residents(struct sb_model *m)
+{
+	struct sb_memory_panel *to = &m->memory;
+	size_t most = 0;
+
+	for (size_t i = 0; i < m->residency.count; i++)
+		most += m->residency.all[i].part_count + 1;
+	to->residents = sb_model_alloc(m, (most + 1) * sizeof *to->residents);
+	for (size_t i = 0; to->residents && i < m->residency.count; i++) {
+		const struct sb_residency *r = &m->residency.all[i];
+		struct sb_resident_at row = { r->stage, r->at, r->device, NULL, NULL, 0 };
+
+		for (size_t k = 0; k <= r->part_count; k++) {
+			const struct sb_resident rest = { "unnamed", NULL, r->rest_bytes };
+			const struct sb_resident *part = k < r->part_count ? &r->parts[k] : &rest;
+
+			row.component = part->component;
+			row.dtype = part->dtype;
+			row.bytes = part->bytes;
+			to->residents[to->resident_count++] = row;
+		}
+	}
+	return to->residents;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_residency_collected *c = self;
@@ -416,7 +442,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (size_t i = 0; i < model->generations.count; i++)
 		if (fabs(model->generations.all[i].begin_s - (double)g->begin_ns / 1e9) < 1e-6)
 			model->residency.generation = (int64_t)i + 1;
-	return fill(c, stages, count) ? 0 : sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	return fill(c, stages, count) && list_residents(model)
+		       ? 0
+		       : sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 }
 
 static void done(void *self)

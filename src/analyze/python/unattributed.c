@@ -237,6 +237,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		list(u, ANYWHERE, &to->run);
 		leave_unsampled(&to->run);
 	}
+	model->stages.unattributed = to->run.count ? to->run.all : to->generations.all;
+	model->stages.unattributed_count = to->run.count ? to->run.count : to->generations.count;
 	for (int i = 0; i < SB_PHASE_COUNT; i++)
 		if (around[i])
 			sb_places_list(
