@@ -6,7 +6,7 @@ const MS = 1e6;
 const zone = (name, from, to) => ({ name, start: from * MS, end: to * MS });
 const plain = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
 
-const families = (...all) => all.map(([family, share_ratio, kind]) => ({ family, ...(kind ? { kind } : {}), count: 10, total_s: share_ratio * 0.5, share_ratio }));
+const families = (...all) => all.map(([family, share_ratio, kind]) => ({ family, ...(kind ? { kind } : {}), kernel_count: 10, total_s: share_ratio * 0.5, share_ratio }));
 const counters = (sm, tensor, fp32, dram) => ({ sm_active_percent: sm, tensor_active_percent: tensor, fp32_active_percent: fp32, dram_active_percent: dram, covered_ratio: 0.9, source: 'gpm' });
 
 function report() {
