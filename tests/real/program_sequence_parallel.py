@@ -53,7 +53,7 @@ def main(planted):
             with strobe.section("attention", step=step):
                 busy(0.02)
                 if planted == "slow" and rank == 2:
-                    busy(0.06)  # a throttled GPU
+                    busy(0.2)  # a throttled GPU, slower than what a busy machine does to a rank
                 for block in blocks:
                     x = block(x, size)
             if planted == "late" and rank >= 2:
