@@ -268,9 +268,20 @@ def _say_missing():
             pass
 
 
+def _look_at_the_last_error():
+    """An exception that nothing caught and that left no section: memory may have run out."""
+    error = getattr(sys, "last_value", None)
+    if isinstance(error, (MemoryError, RuntimeError)):
+        from ._memory import out_of_memory
+        if out_of_memory.says_so(error) and "STROBE_RUN_DIR" in os.environ:
+            native.role_recorded(0)  # opens the session: the program may have recorded nothing
+        out_of_memory.raised(error, error.__traceback__)
+
+
 def _at_exit():
     _stop_sampling()  # the end is strobe's own time, not the program's; and no thread outlives the interpreter
     try:
+        _look_at_the_last_error()
         if native.recording():
             _restore_environment()
             _say_missing()

@@ -1,7 +1,9 @@
 """When a device's memory runs out: what torch's allocator says, and what was resident, without a GPU."""
 import gc
 import json
+import os
 import subprocess
+import sys
 
 import pytest
 
@@ -146,6 +148,19 @@ def test_memory_of_the_host_that_runs_out_is_told_once_with_its_line(program):
     assert "other memory of the process" in [part["component"] for part in panel["residents"]]
     assert report["recommendations"][0]["id"] == "out_of_memory"
     assert report["recommendations"][0]["issue"].startswith("memory ran out in 'vae_decode': ")
+
+
+@pytest.mark.parametrize("imports", ["import strobe; strobe.start()", "pass"], ids=["recording", "plain"])
+def test_memory_that_runs_out_in_no_section_is_told_with_its_line(tmp_path, imports):
+    (tmp_path / "program.py").write_text(imports + "\n\n\ndef work():\n    return bytearray(1 << 60)\n\n\nwork()\n")
+    done = subprocess.run([_tool.path(), "run", "-q", "-o", "runs", "--", sys.executable, "program.py"], cwd=tmp_path, text=True,
+                          stderr=subprocess.PIPE)
+    assert done.returncode == 1 and "MemoryError" in done.stderr
+    made = subprocess.run([_tool.path(), "report", "runs/last", "--format", "json"], cwd=tmp_path, stdout=subprocess.PIPE, check=True)
+    report = json.loads(made.stdout)
+    panel = report["out_of_memory"]
+    assert (panel["count"], os.path.basename(panel["file"]), panel["line"]) == (1, "program.py", 5) and "stage" not in panel
+    assert report["recommendations"][0]["id"] == "out_of_memory"
 
 
 def test_other_errors_are_left_alone(told, monkeypatch):

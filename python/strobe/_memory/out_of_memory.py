@@ -46,7 +46,7 @@ def raised(error, trace):
     global _times, _errors
     try:
         _errors += 1
-        if _errors > ERRORS_MOST or not native.recording() or not _says_so(error) or "strobe_seen" in vars(error):
+        if _errors > ERRORS_MOST or not native.recording() or not says_so(error) or "strobe_seen" in vars(error):
             return
         error.strobe_seen = True
         if type(error).__module__.partition(".")[0] == "torch" and _times:
@@ -58,7 +58,7 @@ def raised(error, trace):
         _faults.count("when an exception said that memory ran out")
 
 
-def _says_so(error):
+def says_so(error):
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in WORDS)
 
 
