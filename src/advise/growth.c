@@ -150,6 +150,21 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 	raise(a, f);
 }
 
+#define STOPPED_LEAST 5 /* generations that came after the growth */
+#define SLOPE_LEAST 10 /* readings: their slope is believed */
+
+/* It grew, and then no more: a cache that filled up. */
+static bool has_stopped(const struct sb_model *m, const struct sb_event_row *e, const struct sb_growth *g)
+{
+	size_t after = 0;
+
+	if (!e || !g || g->verdict == SB_GROWTH_GROWS || g->reading_count < SLOPE_LEAST)
+		return false;
+	for (size_t i = 0; i < m->generations.count; i++)
+		after += m->generations.all[i].begin_s > e->t_s;
+	return after >= STOPPED_LEAST;
+}
+
 /* Too few readings for a slope, but each of five generations in a row left more memory in use. */
 static void find_seen(struct sb_advisor *a, const char *of, const char *kind, const char *words)
 {
@@ -159,7 +174,7 @@ static void find_seen(struct sb_advisor *a, const char *of, const char *kind, co
 	double mb = bytes ? (double)bytes->i / SB_MB : 0;
 	struct sb_advice *f;
 
-	if (!(mb > a->limit) || (g && g->verdict == SB_GROWTH_SETTLES))
+	if (!(mb > a->limit) || (g && g->verdict == SB_GROWTH_SETTLES) || has_stopped(a->model, e, g))
 		return;
 	f = sb_advisor_find(a, mb, NAN, sb_say(a, "%s grows with every generation", words),
 		sb_say(a, "%.0f MB more after each of five generations in a row", mb));

@@ -144,6 +144,35 @@ static void a_cache_that_fills_up_settles(void **state)
 	synthetic_done(&s);
 }
 
+/* 16 generations, of which the first five leave 16 MB each: said when it was seen, and then it stopped. */
+static struct sb_model *generations_that_fill(struct synthetic *s, int filling)
+{
+	struct strobe_attr attrs[2] = { { .key = "of", .type = STROBE_TYPE_STRING, .value.s = "host" },
+		{ .key = "bytes", .type = STROBE_TYPE_INT, .value.i = 16 * MIB } };
+
+	synthetic_open(s);
+	for (int i = 0; i < 16; i++) {
+		uint64_t begin_ns = (uint64_t)(1 + i) * SECOND;
+
+		synthetic_stage(s, begin_ns, begin_ns + 800 * MS, "video", STROBE_ROLE_GENERATION);
+		reading(s, begin_ns + 900 * MS, "host", -1,
+			(1000 + 16 * (int64_t)(i < filling ? i : filling)) * MIB);
+		if (i == 5)
+			sb_builder_event(s->b, begin_ns + 850 * MS, "memory_grows", 0, attrs, 2);
+	}
+	return synthetic_model(s, 18 * SECOND);
+}
+
+static void a_cache_that_fills_up_in_a_few_generations_is_no_leak(void **state)
+{
+	struct synthetic s;
+
+	assert_null(finding(generations_that_fill(&s, 5), "memory_leak"));
+	synthetic_done(&s);
+	assert_non_null(finding(generations_that_fill(&s, 16), "memory_leak"));
+	synthetic_done(&s);
+}
+
 static void noise_is_steady(void **state)
 {
 	int64_t mb[30];
@@ -213,6 +242,7 @@ int main(void)
 		cmocka_unit_test(what_the_generation_gives_back_is_no_leak),
 		cmocka_unit_test(host_memory_of_every_call_is_found),
 		cmocka_unit_test(a_cache_that_fills_up_settles),
+		cmocka_unit_test(a_cache_that_fills_up_in_a_few_generations_is_no_leak),
 		cmocka_unit_test(noise_is_steady),
 		cmocka_unit_test(files_that_stay_open_are_found),
 		cmocka_unit_test(readings_are_not_listed_as_snapshots),
