@@ -333,7 +333,7 @@ static void read_started(struct sb_listed *run)
 	struct sb_started started;
 	char path[PATH_BYTES];
 
-	if (snprintf(path, sizeof path, "%s/run.strobe", run->path) >= (int)sizeof path)
+	if (!run->path || snprintf(path, sizeof path, "%s/run.strobe", run->path) >= (int)sizeof path)
 		return;
 	if (!sb_started_read(path, SB_INFILE_LISTED, &started) &&
 		!sb_started_read(run->path, SB_INFILE_LISTED, &started)) /* one file is a run, too */
