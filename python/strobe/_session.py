@@ -269,13 +269,18 @@ def _say_missing():
 
 
 def _look_at_the_last_error():
-    """An exception that nothing caught and that left no section: memory may have run out."""
+    """An exception that nothing caught and that left no section: memory may have run out. Where it has, even the import
+    below can fail: that never keeps a session from closing."""
     error = getattr(sys, "last_value", None)
-    if isinstance(error, (MemoryError, RuntimeError)):
+    if not isinstance(error, (MemoryError, RuntimeError)):
+        return
+    try:
         from ._memory import out_of_memory
         if out_of_memory.says_so(error) and "STROBE_RUN_DIR" in os.environ:
             native.role_recorded(0)  # opens the session: the program may have recorded nothing
         out_of_memory.raised(error, error.__traceback__)
+    except Exception:
+        pass
 
 
 def _at_exit():
