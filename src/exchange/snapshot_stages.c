@@ -53,7 +53,7 @@ static int find_edges(struct sb_snapshot_stages *st)
 	}
 	free(t_ns);
 	free(open);
-	return st->edges ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the stages");
+	return st->count ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the stages");
 }
 
 int sb_snapshot_stages_open(const char *spec, struct sb_snapshot_stages **out_stages)
