@@ -87,17 +87,31 @@ static void fill_limit(struct sb_run *run, struct sb_recording_panel *s)
 		s->limited_by = limit_words(run->processes[i].reader->head.limited_by);
 }
 
-/* The main process heads the run; of the others those are named that were cut off. */
+#define UNSTOPPED_NAMED 3u
+
+/* The main process heads the run; of the others the first few are named that were cut off. */
 static void warn_unstopped(struct sb_run *run)
 {
+	uint32_t pids[UNSTOPPED_NAMED] = { 0 };
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		const struct sb_run_process *p = &run->processes[i];
 
-		if (i != run->main_process && !p->reader->head.closed && !sb_run_is_running(&p->reader->head))
-			sb_run_warn(run,
-				"process %u ended without a stop: its open zones end at its last event",
-				p->pid);
+		if (i == run->main_process || p->reader->head.closed || sb_run_is_running(&p->reader->head))
+			continue;
+		if (count < UNSTOPPED_NAMED)
+			pids[count] = p->pid;
+		count++;
 	}
+	if (count > UNSTOPPED_NAMED)
+		sb_run_warn(run,
+			"%u processes (%u, %u, %u, ...) ended without a stop: their open zones end at their "
+			"last events",
+			count, pids[0], pids[1], pids[2]);
+	for (uint32_t i = 0; i < count && count <= UNSTOPPED_NAMED; i++)
+		sb_run_warn(run, "process %u ended without a stop: its open zones end at its last event",
+			pids[i]);
 }
 
 /* Threads that have recorded into the file and of which it holds nothing. */

@@ -93,6 +93,13 @@ def test_workers_beyond_the_budget_are_dropped_and_said(strobe):
     assert (strobe.last() / "run.workers.strobe").stat().st_size < 3 << 20
 
 
+def test_workers_cut_off_take_one_line_of_the_report(strobe):
+    strobe.environment["STROBE_HOOK"] = "0"
+    assert strobe.run("-q", "--", str(BUILD / "tests" / "manyfork"), "40").returncode == 0
+    said = [line for line in strobe("report", "last").stdout.splitlines() if "ended without a stop" in line]
+    assert len(said) == 1 and "40 processes (" in said[0], said
+
+
 def test_a_file_that_is_still_mapped_is_not_gathered(strobe):
     """As of a process in a container, whose pid means another one out here."""
     script = strobe.script(

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WARNINGS_SHOWN 8u
+
 static bool is_import_note(const char *note, const char *warning)
 {
 	return note && !strncmp(warning, "import: ", 8) && !strcmp(warning + 8, note);
@@ -32,9 +34,12 @@ static void text_losses(const struct sb_recording_panel *r, const char *note, co
 		sb_text_bytes(bytes, sizeof bytes, r->skipped_bytes);
 		sb_buf_printf(out, "  %s are missing or could not be read:\n", bytes);
 	}
-	for (size_t i = 0; i < r->warning_count; i++)
+	for (size_t i = 0; i < r->warning_count && i < WARNINGS_SHOWN; i++)
 		if (!is_import_note(note, r->warnings[i])) /* said at the top */
 			sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
+	if (r->warning_count > WARNINGS_SHOWN)
+		sb_buf_printf(out, "  %zu more warnings: --format json has them all\n",
+			r->warning_count - WARNINGS_SHOWN);
 }
 
 /* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
