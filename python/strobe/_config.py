@@ -20,7 +20,7 @@ KEYS = {
     "profile_inference_steps": _FLAG, "profile_vae_decode": _FLAG, "profile_text_encoding": _FLAG,
     "profile_diffusion_steps": _FLAG, "profile_block_computation": _FLAG, "profile_model_parameters": _FLAG,
     "target_fps": _NUMBER, "gpu_cost_per_hour": _NUMBER, "session_tags": _TAGS, "stages": _STAGES,
-    "gpu_counters_interval": _NUMBER, "preset": _TEXT, "stage_log": _SWITCH, "thresholds": _TAGS, "gpu_trace": _TEXT, "gpu_counters": _TEXT, "sample_hz": _NUMBER,
+    "gpu_counters_interval": _NUMBER, "gpu_counters_all": _FLAG, "preset": _TEXT, "stage_log": _SWITCH, "thresholds": _TAGS, "gpu_trace": _TEXT, "gpu_counters": _TEXT, "sample_hz": _NUMBER,
 }
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 

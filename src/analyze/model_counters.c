@@ -3,9 +3,10 @@
 
 #include <math.h>
 
-const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "sm_occupancy_percent",
-	"tensor_active_percent", "tensor_float_percent", "fp32_active_percent", "dram_active_percent",
-	"dram_read_percent", "dram_write_percent" };
+const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "occupancy_percent",
+	"tensor_active_percent", "tensor_float_percent", "tensor_integer_percent", "fp32_active_percent",
+	"fp64_active_percent", "fp16_active_percent", "integer_active_percent", "dram_active_percent",
+	"dram_read_percent", "dram_write_percent", "nvdec_active_percent" };
 
 const char *const sb_counter_source_names[SB_COUNTER_SOURCES] = { "gpm", "pm sampling" };
 
@@ -47,20 +48,30 @@ static const char *const sources[] = { "gpm", "pm sampling", SB_NAMES_END };
 static const struct sb_field sb_gpu_counters_fields_rows[] = {
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_SM], "sm_active_percent", SB_KNOWN,
 		"share of time in which an SM had work, mean of all SMs"),
-	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_OCCUPANCY], "sm_occupancy_percent", SB_KNOWN,
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_OCCUPANCY], "occupancy_percent", SB_KNOWN,
 		"warps on the SMs, of what fits"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_TENSOR], "tensor_active_percent", SB_KNOWN,
 		"use of the tensor cores"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_TENSOR_FLOAT], "tensor_float_percent", SB_KNOWN,
 		"the same, by 16-bit floats and narrower ones"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_TENSOR_INTEGER], "tensor_integer_percent", SB_KNOWN,
+		"the same, by integers"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_FP32], "fp32_active_percent", SB_KNOWN,
 		"use of the FP32 pipes"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_FP64], "fp64_active_percent", SB_KNOWN,
+		"use of the FP64 pipes"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_FP16], "fp16_active_percent", SB_KNOWN,
+		"use of the FP16 pipes, the tensor cores left out"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_INTEGER], "integer_active_percent", SB_KNOWN,
+		"use of the integer pipes, the tensor cores left out"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM], "dram_active_percent", SB_KNOWN,
 		"use of the memory's bandwidth"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM_READ], "dram_read_percent", SB_KNOWN,
 		"the part of it that was reads"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM_WRITE], "dram_write_percent", SB_KNOWN,
 		"the part of it that was writes"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_NVDEC], "nvdec_active_percent", SB_KNOWN,
+		"use of the first video decoder"),
 	SB_FIELD(sb_gpu_counters, covered_ratio, "covered_ratio", SB_KNOWN,
 		"of the time, the part that lies in readings wholly inside", .range = SB_SHARE),
 	SB_FIELD_NAMED(sb_gpu_counters, source, "source", SB_KNOWN, sources,

@@ -8,7 +8,7 @@
 const char *const sb_pm_column_names[SB_PM_COLUMNS] = { "sm_active_percent", "tensor_active_percent",
 	"dram_read_percent", "dram_write_percent", "dram_active_percent", "dram_read_bytes_per_s",
 	"dram_write_bytes_per_s", "pcie_read_bytes_per_s", "pcie_write_bytes_per_s", "fp32_active_percent",
-	"sm_occupancy_percent", "sm_clock_mhz", "engine_active_percent" };
+	"occupancy_percent", "sm_clock_mhz", "engine_active_percent" };
 
 #define PERCENT ".avg.pct_of_peak_sustained_elapsed"
 #define SPELLINGS 4

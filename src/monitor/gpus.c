@@ -269,7 +269,9 @@ void sb_gpus_start(const struct sb_settings *s)
 	gpu->plan.start_ns = sb_mono_ns();
 	gpu->plan.wanted = columns_wanted(s);
 	gpu->plan.point_limit = s->max_data_points;
-	gpu->plan.counters = s->gpu_counters_interval_s > 0 ? SB_GPUS_COUNTERS_USUAL : 0;
+	gpu->plan.counters = !(s->gpu_counters_interval_s > 0) ? 0
+			     : s->gpu_counters_all             ? SB_GPUS_COUNTERS_ALL
+							       : SB_GPUS_COUNTERS_USUAL;
 	gpu->plan.counters_interval_ns = (uint64_t)(s->gpu_counters_interval_s * 1e9);
 	gpu->shares_table = sb_errand_run(load_libraries, NULL) > 0;
 	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {

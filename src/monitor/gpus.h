@@ -32,22 +32,24 @@ enum sb_gpus_column {
 #define SB_GPUS_BIT(column) (1u << (column))
 enum { SB_GPUS_DEVICES_MAX = 64 };
 
-/* How busy parts of the chip were, in percent of the time or of their peak; the first six by default. */
+/* How busy parts of the chip were, in percent of the time or of their peak; the first six by default, the rest with
+ * the setting gpu_counters_all. */
 enum sb_gpus_counter {
 	SB_GPUS_SM_ACTIVE,
-	SB_GPUS_SM_OCCUPANCY,
+	SB_GPUS_OCCUPANCY,
 	SB_GPUS_TENSOR_ACTIVE, /* any precision */
-	SB_GPUS_HMMA_ACTIVE, /* tensor cores on 16-bit floats, and narrower ones */
 	SB_GPUS_FP32_ACTIVE,
-	SB_GPUS_DRAM_ACTIVE,
-	SB_GPUS_IMMA_ACTIVE, /* tensor cores on integers */
 	SB_GPUS_FP64_ACTIVE,
+	SB_GPUS_DRAM_ACTIVE,
+	SB_GPUS_HMMA_ACTIVE, /* tensor cores on 16-bit floats, and narrower ones */
+	SB_GPUS_IMMA_ACTIVE, /* tensor cores on integers */
 	SB_GPUS_FP16_ACTIVE, /* without tensor cores */
 	SB_GPUS_INTEGER_ACTIVE,
 	SB_GPUS_NVDEC_ACTIVE, /* the first video decoder */
 	SB_GPUS_COUNTERS
 };
 #define SB_GPUS_COUNTERS_USUAL 63u
+#define SB_GPUS_COUNTERS_ALL ((1u << SB_GPUS_COUNTERS) - 1)
 enum sb_gpus_counting {
 	SB_GPUS_COUNTED,
 	SB_GPUS_COUNT_LATER, /* a mean needs two readings */

@@ -39,7 +39,7 @@ static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 
 static const struct sb_column all_counters[SB_GPUS_COUNTERS] = {
 	[SB_GPUS_SM_ACTIVE] = { "sm_active_percent", SB_MERGE_MEAN },
-	[SB_GPUS_SM_OCCUPANCY] = { "sm_occupancy_percent", SB_MERGE_MEAN },
+	[SB_GPUS_OCCUPANCY] = { "occupancy_percent", SB_MERGE_MEAN },
 	[SB_GPUS_TENSOR_ACTIVE] = { "tensor_active_percent", SB_MERGE_MEAN },
 	[SB_GPUS_HMMA_ACTIVE] = { "tensor_float_percent", SB_MERGE_MEAN },
 	[SB_GPUS_FP32_ACTIVE] = { "fp32_active_percent", SB_MERGE_MEAN },

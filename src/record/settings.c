@@ -35,6 +35,8 @@ const struct sb_setting sb_setting_table[] = {
 		"5",
 		"time between readings of SM, tensor core and DRAM activity, where the GPU counts them; 0: "
 		"off" },
+	TOGGLE(gpu_counters_all, "false", "true", NULL,
+		"read all the driver's counters of activity, not only the six that matter"),
 	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5",
 		"2", "time between CPU, memory and disk samples" },
 	TOGGLE(monitor, "true", NULL, NULL, "sample from this process"),

@@ -43,6 +43,7 @@ struct sb_settings {
 	double display_interval_s;
 	double gpu_monitor_interval_s;
 	double gpu_counters_interval_s; /* 0: off */
+	bool gpu_counters_all; /* false: the six that matter */
 	double cpu_monitor_interval_s;
 	bool monitor; /* false: nothing is sampled here (another process does it) */
 	bool monitor_gpu_memory, monitor_gpu_utilization, monitor_gpu_temperature, monitor_gpu_power;

@@ -3,6 +3,7 @@
 #include "run/index.h"
 #include "base/error.h"
 #include "base/room.h"
+#include "format/column_name.h"
 #include "format/cursor.h"
 #include "format/run_keys.h"
 
@@ -58,7 +59,8 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 		return;
 	}
 	for (uint32_t i = 0; i < schema.column_count; i++)
-		schema.columns[i] = sb_run_text_of(run, s->process, (uint32_t)r->payload[3 + i] & SB_ID_MAX);
+		schema.columns[i] = sb_column_name(
+			sb_run_text_of(run, s->process, (uint32_t)r->payload[3 + i] & SB_ID_MAX));
 	sb_map_put(&run->index->schemas, (uint64_t)s->process << 40 | schema.id, run->schema_count);
 	run->schemas[run->schema_count++] = schema;
 }

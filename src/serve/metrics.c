@@ -2,6 +2,7 @@
  * grows is a counter and ends in _total; cores and devices are labels. */
 #include "serve/metrics_parts.h"
 
+#include "format/column_name.h"
 #include "format/reader.h"
 #include "strobe.h"
 
@@ -156,8 +157,8 @@ static void add_series(
 		if (s->device >= 0)
 			sb_exposition_label(&labels, "device", device);
 		for (uint32_t c = 0; c < s->column_count; c++)
-			add_column(e, source, sb_tally_name(t, s->columns[c]), sb_buf_text(&labels),
-				s->last[c], s->max[c]);
+			add_column(e, source, sb_column_name(sb_tally_name(t, s->columns[c])),
+				sb_buf_text(&labels), s->last[c], s->max[c]);
 		sb_buf_done(&labels);
 	}
 }

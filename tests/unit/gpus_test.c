@@ -45,19 +45,35 @@ static void every_column_has_the_drivers_number(void **state)
 
 static void counters_are_means_between_two_readings(void **state)
 {
-	say("gpm 40\nunsupported gpm7\n");
+	say("gpm 40\nunsupported gpm12\n");
 	settings.gpu_counters_interval_s = 0.01;
 	sb_gpus_start(&settings);
 	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 1)));
 	sb_gpus_stop();
 	assert_true(captured("gpu_counters", 0, "sm_active_percent", 0) == 40);
-	assert_true(captured("gpu_counters", 0, "sm_occupancy_percent", 0) == 41);
+	assert_true(captured("gpu_counters", 0, "occupancy_percent", 0) == 41);
 	assert_true(captured("gpu_counters", 0, "tensor_active_percent", 0) == 43);
 	assert_true(captured("gpu_counters", 0, "dram_active_percent", 0) == 48);
-	assert_true(captured("gpu_counters", 0, "fp32_active_percent", 0) == 50);
+	assert_true(captured("gpu_counters", 0, "fp64_active_percent", 0) == 49);
+	assert_false(captured_has_column("gpu_counters", 0, "fp32_active_percent"));
 	assert_false(captured_has_column("gpu_counters", 0, "tensor_float_percent"));
-	assert_false(captured_has_column("gpu_counters", 0, "fp64_active_percent"));
 	assert_string_equal(captured_missing, "");
+}
+
+static void all_counters_are_read_where_asked_for(void **state)
+{
+	say("gpm 40\n");
+	settings.gpu_counters_interval_s = 0.01;
+	settings.gpu_counters_all = true;
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 1)));
+	sb_gpus_stop();
+	settings.gpu_counters_all = false;
+	assert_true(captured("gpu_counters", 0, "tensor_float_percent", 0) == 45);
+	assert_true(captured("gpu_counters", 0, "tensor_integer_percent", 0) == 47);
+	assert_true(captured("gpu_counters", 0, "fp32_active_percent", 0) == 50);
+	assert_true(captured("gpu_counters", 0, "fp64_active_percent", 0) == 49);
+	assert_true(captured("gpu_counters", 0, "nvdec_active_percent", 0) == 68);
 }
 
 static uint64_t waits_ms(struct sb_gpus_watched *w, uint64_t took_ms, enum sb_gpus_counting counting)
@@ -409,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(every_column_has_the_drivers_number),
 		CASE(counters_are_means_between_two_readings),
+		CASE(all_counters_are_read_where_asked_for),
 		CASE(counters_come_early_where_the_driver_begins_slowly),
 		CASE(counters_that_never_come_are_asked_for_at_their_interval),
 		CASE(a_machine_without_counters_says_so_once),

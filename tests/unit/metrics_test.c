@@ -76,6 +76,28 @@ static void memory_is_in_bytes_and_totals_are_counters(void **state)
 	synthetic_done(&s);
 }
 
+/* Older recordings call it sm_occupancy_percent. */
+static void the_former_name_of_occupancy_is_read(void **state)
+{
+	static const char *const former[] = { "sm_active_percent", "sm_occupancy_percent" };
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu_counters", 0, former, 2);
+	for (uint64_t i = 1; i < 5; i++)
+		sb_builder_sample(s.b, schema, i * MS, (double[]){ 80, 25 }, 2);
+	synthetic_model(&s, SECOND);
+	assert_true(fabs(s.model->gpu_counters.percent[SB_COUNTER_OCCUPANCY] - 25) < 1e-9);
+	assert_non_null(
+		sb_series_column_find(sb_model_series(s.model, "gpu_counters", 0), "occupancy_percent"));
+	scrape(s.path, 200, &out);
+	has(&out, "\nstrobe_gpu_occupancy_ratio{" RANK ",device=\"0\"} 0.25\n");
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void a_step_is_found_by_its_role(void **state)
 {
 	struct synthetic s;
@@ -238,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_in_bytes_and_totals_are_counters),
+		cmocka_unit_test(the_former_name_of_occupancy_is_read),
 		cmocka_unit_test(a_step_is_found_by_its_role),
 		cmocka_unit_test(stages_past_the_limit_are_one),
 		cmocka_unit_test(no_series_comes_twice),

@@ -231,13 +231,18 @@ export type BoundShare = {
 // What parts of the GPU did, in percent of their peak; of several GPUs the busiest.
 export type GpuCounters = {
   sm_active_percent?: number; // share of time in which an SM had work, mean of all SMs
-  sm_occupancy_percent?: number; // warps on the SMs, of what fits
+  occupancy_percent?: number; // warps on the SMs, of what fits
   tensor_active_percent?: number; // use of the tensor cores
   tensor_float_percent?: number; // the same, by 16-bit floats and narrower ones
+  tensor_integer_percent?: number; // the same, by integers
   fp32_active_percent?: number; // use of the FP32 pipes
+  fp64_active_percent?: number; // use of the FP64 pipes
+  fp16_active_percent?: number; // use of the FP16 pipes, the tensor cores left out
+  integer_active_percent?: number; // use of the integer pipes, the tensor cores left out
   dram_active_percent?: number; // use of the memory's bandwidth
   dram_read_percent?: number; // the part of it that was reads
   dram_write_percent?: number; // the part of it that was writes
+  nvdec_active_percent?: number; // use of the first video decoder
   covered_ratio?: number; // of the time, the part that lies in readings wholly inside
   source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };

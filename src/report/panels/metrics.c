@@ -70,10 +70,14 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	traffic_row(out, s, "nvlink_rx_gb_per_s", "NVLink to the GPU");
 	traffic_row(out, s, "nvlink_tx_gb_per_s", "NVLink from the GPU");
 	row(out, d->counters, "sm_active_percent", "SMs active", "%", 1);
-	row(out, d->counters, "sm_occupancy_percent", "SM occupancy", "%", 1);
+	row(out, d->counters, "occupancy_percent", "SM occupancy", "%", 1);
 	row(out, d->counters, "tensor_active_percent", "tensor cores", "%", 1);
+	row(out, d->counters, "tensor_float_percent", "of it floats", "%", 1);
+	row(out, d->counters, "tensor_integer_percent", "of it integers", "%", 1);
 	row(out, d->counters, "fp32_active_percent", "FP32 pipes", "%", 1);
+	row(out, d->counters, "fp64_active_percent", "FP64 pipes", "%", 1);
 	row(out, d->counters, "dram_active_percent", "DRAM bandwidth", "%", 1);
+	row(out, d->counters, "nvdec_active_percent", "video decoder (NVDEC)", "%", 1);
 	if (!isnan(d->energy_wh)) /* two digits of a short run's, too */
 		sb_buf_printf(out, "    %-24s %32.*f  Wh\n", "energy",
 			d->energy_wh >= 0.0995 || d->energy_wh <= 0 ? 2 : 5, d->energy_wh);
