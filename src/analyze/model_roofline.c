@@ -16,8 +16,10 @@ static const struct sb_field bound_rows[] = {
 };
 static SB_FIELDS(bound, sb_bound_share, "BoundShare", "What held the GPU up, and for how much of the time.");
 
-SB_FIELD_WHEN(any_work, sb_stage_work, !isnan(it->flops) || it->why || it->bound)
+SB_FIELD_WHEN(any_work, sb_stage_work, !isnan(it->flops) || it->why || it->bound || it->bound_why)
 SB_FIELD_WHEN(has_flops, sb_stage_work, !isnan(it->flops))
+
+static const char *const bases[] = { "counters", "rate", "trace", SB_NAMES_END };
 
 static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, flops, "flop_count", SB_KNOWN,
@@ -39,6 +41,12 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),
 	SB_FIELD(sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "flop_count over dram_bytes"),
 	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
+	SB_FIELD_NAMED(sb_stage_work, bound_basis, "bound_basis", SB_KNOWN, bases,
+		"counters: the readings inside it; rate: half of the peak rate or more was reached; trace: "
+		"the "
+		"gaps between its kernels"),
+	SB_FIELD(sb_stage_work, bound_why, "bound_why", SB_KNOWN,
+		"why bound is absent, and which option tells it"),
 	SB_FIELD_LIST(sb_stage_work, bounds, bound_count, "bounds", SB_KNOWN, bound,
 		"all of it, from the counters"),
 };
@@ -54,6 +62,8 @@ static const struct sb_field sb_efficiency_fields_rows[] = {
 	SB_FIELD(sb_efficiency, bound, "bound_by", SB_KNOWN,
 		"tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of "
 		"these is near its peak"),
+	SB_FIELD(sb_efficiency, bound_why, "bound_why", SB_KNOWN,
+		"why bound_by is absent, and which option tells it"),
 	SB_FIELD(sb_efficiency, floor_s, "floor_s", SB_KNOWN, "flops at the peak rate"),
 };
 SB_FIELDS(sb_efficiency_fields, sb_efficiency, "StageEfficiency", "gpu_work of a stage, in short.");

@@ -38,13 +38,15 @@ struct sb_stage_work {
 	} * bounds; /* largest first */
 	size_t bound_count;
 	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
+	const char *bound_basis; /* "counters", "rate", "trace"; NULL: not known */
+	const char *bound_why; /* why it is not known, and what tells it; NULL: known, or no work of a GPU */
 };
 
 struct sb_efficiency_panel { /* the stages' work in short */
 	struct sb_efficiency {
 		const char *stage;
 		double flops, tflops, mfu_percent, bytes; /* as in sb_stage_work */
-		const char *bound; /* the largest alone; NULL: not known */
+		const char *bound, *bound_why; /* the largest alone; NULL: not known, and why */
 		double floor_s;
 	} * all; /* of the stages that were counted or bounded, in their order */
 	size_t count;

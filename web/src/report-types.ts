@@ -219,6 +219,8 @@ export type GpuWork = {
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
   flop_per_byte_ratio?: number; // flop_count over dram_bytes
   bound?: string; // what held the GPU up most of the time
+  bound_basis?: "counters" | "rate" | "trace"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels
+  bound_why?: string; // why bound is absent, and which option tells it
   bounds?: BoundShare[]; // all of it, from the counters
 };
 
@@ -999,6 +1001,7 @@ export type StageEfficiency = {
   mfu_percent?: number; // of what this GPU reaches at most
   bytes?: number; // moved to and from DRAM
   bound_by?: string; // tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of these is near its peak
+  bound_why?: string; // why bound_by is absent, and which option tells it
   floor_s?: number; // flops at the peak rate
 };
 

@@ -126,6 +126,29 @@ test('readings stand beside the numbers they speak of', async (browser) => {
   await close();
 });
 
+test('the bars of the families and the roofline are whole on a phone', async (browser) => {
+  const r = report();
+  r.stage_analysis.stages[0].name = 'transformer of a long name, WanTransformer3DModel';
+  const { page, close } = await open(browser, writePage('hardware-phone', { report: r, timeline: timeline() }), { viewport: { width: 390, height: 844 } });
+  const ends = await page.locator('#hardware .families, #hardware svg.roofline').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().right));
+  assert.ok(ends.length === 3 && ends.every((x) => x <= 390), ends.join());
+  const drawn = await page.locator('svg.roofline').evaluate((s) => s.getBoundingClientRect().width / s.viewBox.baseVal.width);
+  assert.ok(drawn > 0.85, `its letters are ${drawn} of their size`);
+  await close();
+});
+
+test('what bounds a stage says how it is known, or why it is not', async (browser) => {
+  const r = report();
+  r.stage_analysis.stages[0].gpu_work = { bound: 'launch', bound_basis: 'trace' };
+  r.stage_analysis.stages[1].gpu_work = { bound_why: 'no reading lies inside a call; --gpu-counters=steps:3 tells' };
+  const { page, close } = await open(browser, writePage('bound-why', { report: r, timeline: timeline() }));
+  const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
+  assert.match(rows[1], /launch \(by its trace\)$/);
+  assert.match(rows[2], /n\/a$/);
+  assert.match(plain(await page.locator('#hardware').innerText()), /What bounds vae_decode is n\/a: no reading lies inside a call; --gpu-counters=steps:3 tells/);
+  await close();
+});
+
 test('the panels about the hardware do not widen a small screen', async (browser) => {
   const { page, close } = await open(browser, writePage('hardware-small', { report: report(), timeline: timeline() }), { viewport: { width: 390, height: 844 } });
   const before = await page.evaluate(() => { const all = document.documentElement.scrollWidth; document.getElementById('hardware').remove(); return [all, document.documentElement.scrollWidth]; });

@@ -1,13 +1,12 @@
 /* roofline: rates of the stages beside what this GPU can do. Reads what the stages, the counters and the monitors have found. */
 #include "analyze/analysis.h"
 #include "analyze/gpu/peak_rates.h"
+#include "analyze/gpu/stage_bound.h"
 #include "base/error.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BOUND_LEAST 0.3 /* a second bound is named from this share on */
 
 /* The GPU that the run used; several of one model count as one here. */
 static const struct sb_device *device_of(const struct sb_model *model)
@@ -66,46 +65,17 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	w->intensity = w->bytes > 0 ? w->flops / w->bytes : NAN;
 }
 
-static int by_share(const void *a, const void *b)
-{
-	const struct sb_bound_share *x = a, *y = b;
-
-	return x->ratio < y->ratio ? 1 : x->ratio > y->ratio ? -1 : strcmp(x->bound, y->bound);
-}
-
-/* "tensor", or "tensor and DRAM" where neither is alone. */
-static void fill_bound(struct sb_model *model, struct sb_stage *s)
-{
-	struct sb_stage_work *w = &s->work;
-	double whole_s = 0;
-
-	for (int i = 0; i < SB_BOUNDS; i++)
-		whole_s += s->counters.bound_s[i];
-	if (!(whole_s > 0))
-		return;
-	w->bounds = sb_model_alloc(model, SB_BOUNDS * sizeof *w->bounds);
-	for (int i = 0; w->bounds && i < SB_BOUNDS; i++)
-		if (s->counters.bound_s[i] > 0)
-			w->bounds[w->bound_count++] = (struct sb_bound_share){ sb_gpu_bound_names[i],
-				s->counters.bound_s[i] / whole_s };
-	if (!w->bound_count)
-		return;
-	qsort(w->bounds, w->bound_count, sizeof *w->bounds, by_share);
-	w->bound = w->bounds[0].bound;
-	if (w->bound_count > 1 && w->bounds[1].ratio >= BOUND_LEAST)
-		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
-}
-
 /* The largest bound in small letters; "tensor and DRAM" is for people. */
 static const char *largest_bound(struct sb_model *model, const struct sb_stage_work *w)
 {
+	const char *bound = w->bound_count ? w->bounds[0].bound : w->bound;
 	char name[24];
 	size_t i = 0;
 
-	if (!w->bound_count)
+	if (!bound)
 		return NULL;
-	for (; w->bounds[0].bound[i] && i < sizeof name - 1; i++)
-		name[i] = (char)tolower((unsigned char)w->bounds[0].bound[i]);
+	for (; bound[i] && i < sizeof name - 1; i++)
+		name[i] = (char)tolower((unsigned char)bound[i]);
 	name[i] = 0;
 	return sb_model_text(model, name);
 }
@@ -119,9 +89,10 @@ static bool list_efficiency(struct sb_model *model)
 		const struct sb_stage *s = &model->stages.stages[i];
 		const struct sb_stage_work *w = &s->work;
 
-		if (!isnan(w->flops) || w->bound)
+		if (!isnan(w->flops) || w->bound || w->bound_why)
 			to->all[to->count++] = (struct sb_efficiency){ s->name, w->flops, w->tflops,
-				100 * w->mfu_ratio, w->bytes, largest_bound(model, w), w->floor_s };
+				100 * w->mfu_ratio, w->bytes, largest_bound(model, w), w->bound_why,
+				w->floor_s };
 	}
 	return to->all;
 }
@@ -137,8 +108,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		struct sb_stage *s = &model->stages.stages[i];
 
 		fill_rate(peak, s);
-		fill_bound(model, s);
-		model->roofline.present |= !isnan(s->work.flops) || s->work.bound;
+		sb_stage_bound_fill(model, s);
+		model->roofline.present |= !isnan(s->work.flops) || s->work.bound || s->work.bound_why;
 	}
 	model->roofline.gpu = device ? device->name : NULL;
 	model->roofline.gb_per_s = NAN;

@@ -110,6 +110,13 @@ static void put_flops(struct sb_buf *out, const char *before, double flops, cons
 	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
 }
 
+static const char *basis_words(const struct sb_stage_work *w)
+{
+	return !strcmp(w->bound_basis, "rate")    ? " (by its rate)"
+	       : !strcmp(w->bound_basis, "trace") ? " (by its kernel trace)"
+						  : "";
+}
+
 /* "denoise: 12.4 TFLOP, 405 TFLOP/s, 41 % of this GPU's bf16 rate; its floor is 1.9 s; bound by tensor" */
 static void work_line(const struct sb_stage *s, struct sb_buf *out)
 {
@@ -132,7 +139,7 @@ static void work_line(const struct sb_stage *s, struct sb_buf *out)
 			little ? 0.1 : w->mfu_ratio * 100, w->precision, floor);
 	}
 	if (w->bound)
-		sb_buf_printf(out, ", bound by %s", w->bound);
+		sb_buf_printf(out, ", bound by %s%s", w->bound, basis_words(w));
 	if (!isnan(w->flops) && w->uncounted_count)
 		sb_buf_printf(
 			out, "\n      without %lld model calls (%s)", (long long)w->uncounted_count, w->why);
@@ -160,6 +167,57 @@ static void work_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_printf(out, "    peak rates n/a: %s is not in the table\n", r->gpu);
 }
 
+static const struct sb_stage *nth_by_total(const struct sb_model *model, size_t i)
+{
+	const struct sb_stages_panel *s = &model->stages;
+
+	return &s->stages[s->by_total ? s->by_total[i] : i];
+}
+
+/* Stages without operations and without readings that their kernels speak for. */
+static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count && shown < STAGES_SHOWN; i++) {
+		const struct sb_stage *s = nth_by_total(model, i);
+
+		if (!s->work.bound || s->work.bound_count || !isnan(s->work.flops) || s->work.why)
+			continue;
+		shown++;
+		sb_buf_puts(out, "    ");
+		sb_text_name(out, s->name, NAME_COLUMNS);
+		sb_buf_printf(out, ": bound by %s%s\n", s->work.bound, basis_words(&s->work));
+	}
+}
+
+/* Why some have no bound: of the largest stage, and how many say the same. */
+static void unbound_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_stage *first = NULL;
+	struct sb_buf line = { 0 };
+	size_t others = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = nth_by_total(model, i);
+
+		if (!s->work.bound_why)
+			continue;
+		others += first != NULL;
+		first = first ? first : s;
+	}
+	if (!first)
+		return;
+	sb_buf_puts(&line, "What bounds ");
+	sb_text_name(&line, first->name, NAME_COLUMNS);
+	if (others)
+		sb_buf_printf(&line, " and %zu other stage%s", others, others > 1 ? "s" : "");
+	sb_buf_printf(&line, " is n/a: %s", first->work.bound_why);
+	sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
+	sb_buf_done(&line);
+}
+
 static void hardware_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -171,6 +229,8 @@ static void hardware_text(
 	if (model->pm_samples.present)
 		sampled_text(model, out);
 	work_text(model, out);
+	traced_bounds_text(model, out);
+	unbound_text(model, options, out);
 }
 
 const struct sb_panel sb_panel_hardware = {

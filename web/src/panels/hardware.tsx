@@ -35,7 +35,7 @@ function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof 
     <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.family} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
         <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, ...colour(p.family) }}>
-          {p.ratio > 0.12 ? percent(p.ratio, 0) : ''}
+          {p.ratio > (WIDTH > 350 ? 0.12 : 0.28) ? percent(p.ratio, 0) : ''}
         </span>
       ))}
     </div>
@@ -83,7 +83,8 @@ const StageName = ({ s }: { s: { name: string } }) => (
 
 // ---- the roofline, log-log ----
 
-const WIDTH = 640, HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
+const WIDTH = innerWidth > 620 ? 640 : 350, // letters are as large on a phone
+  HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
 
 // Precisions of one rate share a ceiling: "bf16, fp16".
 function shared(all: Ceiling[]): Ceiling[] {
@@ -195,7 +196,8 @@ interface Row {
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
   const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1).sort((a, b) => b.share_ratio - a.share_ratio);
-  return several.length > 1 ? several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ') : (w?.bound ?? '');
+  if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ');
+  return w?.bound ? w.bound + (w.bound_basis === 'rate' ? ' (by its rate)' : w.bound_basis === 'trace' ? ' (by its trace)' : '') : w?.bound_why ? 'n/a' : '';
 }
 
 function rowsOf(r: Report): Row[] {
@@ -231,6 +233,7 @@ function Rates({ report }: { report: Report }) {
   const rows = rowsOf(report);
   if (!rows.length) return null;
   const r = report.roofline;
+  const unbound = rows.filter((w) => w.work?.bound_why), why = unbound[0];
   const columns: Column<Row>[] = [
     { key: 'name', head: 'stage', text: true, value: (w) => w.name, cell: (w) => <StageName s={w} /> },
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
@@ -242,6 +245,7 @@ function Rates({ report }: { report: Report }) {
     <div class="sub">
       <h4>How near stages come to what the GPU can do</h4>
       <Table caption="Counters, rates and what bounds each stage" rows={rows} columns={columns} most={24} />
+      {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ' and others' : ''} is n/a: ${why.work!.bound_why}`}</p>}
       {r?.source ? <p class="quiet">Peak rates: {r.source}</p> : r?.gpu && <p class="quiet">Peak rates n/a: {r.gpu} is not in the table.</p>}
     </div>
   );

@@ -1,0 +1,140 @@
+/* What bounds a stage where no counter was read, and why it is not known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/gpu/stage_bound.h"
+#include "synthetic.h"
+
+/* A model with one stage of ten calls of 0.1 s; the trace saw three of them. */
+struct one {
+	struct synthetic s;
+	struct sb_stage *stage;
+};
+
+static void begin(struct one *o)
+{
+	synthetic_open(&o->s);
+	for (uint64_t i = 0; i < 10; i++) {
+		synthetic_begin(&o->s, i * 100 * MS, "step", STROBE_ROLE_STEP);
+		synthetic_end(&o->s, (i + 1) * 100 * MS);
+	}
+	synthetic_model(&o->s, SECOND);
+	o->stage = &o->s.model->stages.stages[0];
+	o->s.model->gpu.traced_s = 0.3;
+	o->stage->gpu_call_count = 3;
+	assert_null(o->stage->work.bound);
+	assert_null(o->stage->work.bound_why); /* nothing says that it used a GPU */
+}
+
+static const char *traced(struct one *o, double busy_s, double kernel_s, int64_t kernels, const char *family)
+{
+	struct sb_kernel_share share = { .family = family, .count = kernels, .total_s = kernel_s };
+	struct sb_stage_work *w = &o->stage->work;
+
+	o->stage->gpu_busy_s = busy_s;
+	o->stage->kernel_s = kernel_s;
+	o->stage->kernels = &share;
+	o->stage->kernel_share_count = 1;
+	w->bound = w->bound_basis = w->bound_why = NULL;
+	sb_stage_bound_fill(o->s.model, o->stage);
+	o->stage->kernels = NULL;
+	o->stage->kernel_share_count = 0;
+	return w->bound ? w->bound : "";
+}
+
+static void gaps_between_kernels_tell_what_holds_them_up(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	assert_string_equal(traced(&o, 0.09, 0.09, 9000, "element-wise"), "launch"); /* 23 us of gap each */
+	assert_string_equal(o.stage->work.bound_basis, "trace");
+	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "host"); /* 2 ms of gap each */
+	assert_string_equal(traced(&o, 0.01, 0.01, 9000, "element-wise"), "host");
+	assert_string_equal(traced(&o, 0.25, 0.05, 90, "GEMM"), "copies");
+	assert_string_equal(traced(&o, 0.28, 0.28, 90, "communication"), "communication");
+	synthetic_done(&o.s);
+}
+
+/* Busy all the time: with what part of the chip, kernels do not say. */
+static void kernels_that_fill_the_time_need_counters(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	assert_string_equal(traced(&o, 0.285, 0.285, 9000, "GEMM"), "");
+	assert_non_null(strstr(o.stage->work.bound_why, "95 % of its traced time"));
+	assert_non_null(strstr(o.stage->work.bound_why, "--gpu-counters=steps:3"));
+	synthetic_done(&o.s);
+}
+
+/* One call of a second, of which the trace saw 0.3: how busy it was in the rest is not known. */
+static void a_call_that_was_traced_in_part_is_not_judged(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->gpu_call_count = 10;
+	assert_string_equal(traced(&o, 0.28, 0.28, 90, "GEMM"), "");
+	assert_non_null(o.stage->work.bound_why);
+	synthetic_done(&o.s);
+}
+
+static void half_of_the_peak_rate_tells_without_counters(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->work.mfu_ratio = 0.62;
+	o.stage->work.precision = "bf16";
+	assert_string_equal(traced(&o, 0.28, 0.28, 90, "GEMM"), "tensor");
+	assert_string_equal(o.stage->work.bound_basis, "rate");
+	o.stage->work.precision = "fp32";
+	assert_string_equal(traced(&o, 0.28, 0.28, 90, "GEMM"), "FP32");
+	o.stage->work.mfu_ratio = 0.3;
+	assert_string_equal(traced(&o, 0.28, 0.28, 90, "GEMM"), "");
+	synthetic_done(&o.s);
+}
+
+/* Readings every 5 s, steps of 0.1 s. */
+static void readings_too_far_apart_are_said_with_the_option(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent" };
+	struct synthetic s;
+	uint32_t schema, gpu;
+	struct sb_stage *step;
+
+	synthetic_open(&s);
+	gpu = synthetic_gpu(&s, 0);
+	schema = sb_builder_schema(s.b, "gpu_counters", 0, columns, 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_gpu_sample(&s, gpu, i * 5 * SECOND, 1000, 50, 300);
+		sb_builder_sample(s.b, schema, i * 5 * SECOND, (double[]){ 80 }, 1);
+	}
+	synthetic_begin(&s, SECOND, "step", STROBE_ROLE_STEP);
+	synthetic_end(&s, SECOND + 100 * MS);
+	synthetic_model(&s, 10 * SECOND);
+	step = &s.model->stages.stages[0];
+	assert_null(step->work.bound);
+	step->gpu_span_s = 0.09;
+	sb_stage_bound_fill(s.model, step);
+	assert_non_null(strstr(step->work.bound_why, "one every 5 s"));
+	assert_non_null(strstr(step->work.bound_why, "--gpu-counters=steps:3"));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gaps_between_kernels_tell_what_holds_them_up),
+		cmocka_unit_test(kernels_that_fill_the_time_need_counters),
+		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),
+		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),
+		cmocka_unit_test(readings_too_far_apart_are_said_with_the_option),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
