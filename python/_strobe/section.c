@@ -105,6 +105,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		track_follow(s->state);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			raised_put(args, nargs);
+		if (__builtin_expect(memory_errors_wait, 0))
+			memory_errors_tell();
 		if (s->kwnames)
 			end_role(s);
 		if (__builtin_expect(s->state->raw_stream != NULL || s->gpu_timed, 0))

@@ -9,6 +9,8 @@ from _thread import RLock
 from . import _config, _display, _faults, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
+from ._memory import errors
+from ._native import loaded
 
 _EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -3, -4, -5, -6, -7
 _lock = RLock()
@@ -307,6 +309,8 @@ def _after_fork():
 
 if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not the program's
     atexit.register(_at_exit)
+    if loaded:
+        errors.watch()
     os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = ["ConfigError", "gpu_counters", "gpu_trace", "gpu_trace_keep", "session", "start", "stop", "tag"]

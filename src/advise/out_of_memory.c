@@ -37,11 +37,37 @@ static const char *fragments_words(struct sb_advisor *a, const struct sb_out_of_
 		slack / GB, pieces);
 }
 
+/* What the request could have at most, if nothing else were there. */
+static double room(const struct sb_out_of_memory_panel *p)
+{
+	return isnan(p->limit_bytes) ? p->total_bytes : fmin(p->limit_bytes, p->total_bytes);
+}
+
+static bool never_fits(const struct sb_out_of_memory_panel *p)
+{
+	return p->requested_bytes > room(p);
+}
+
+static const char *never_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	const char *has = !isnan(p->limit_bytes) ? "the program's limit"
+			  : p->device < 0        ? "the host"
+						 : "the device";
+
+	return sb_say(a,
+		"the request alone is larger than %s: %.1f of %.1f GB. It cannot fit, whatever is freed: a "
+		"smaller "
+		"size, fewer frames at a time, or tiles",
+		has, p->requested_bytes / GB, room(p) / GB);
+}
+
 static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
 {
 	const struct sb_would_fit *first = p->would_fit_count ? p->would_fit : NULL;
 	double most = 0;
 
+	if (never_fits(p))
+		return never_words(a, p);
 	if (first && first->fits)
 		return strcmp(first->free, "allocator slack") == 0
 			       ? fragments_words(a, p, first->bytes)
@@ -52,6 +78,12 @@ static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memor
 	if (first && most + p->free_bytes >= p->requested_bytes)
 		return sb_say(a,
 			"no single part gives enough; all weights and the slack together are %.1f GB",
+			most / GB);
+	if (first)
+		return sb_say(a,
+			"even without all weights and the slack (%.1f GB) it does not fit: a smaller size, "
+			"fewer "
+			"frames at a time, or tiles",
 			most / GB);
 	return NULL;
 }
@@ -106,6 +138,10 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 		return;
 	if (p->file && p->line > 0)
 		sb_finding_line(f, p->file, (uint32_t)p->line);
+	if (never_fits(p))
+		f->suggestion =
+			"Ask for less at a time: a smaller size, fewer frames, a smaller batch, or tiles "
+			"(vae.enable_tiling() in diffusers).";
 	if (p->stage)
 		f->stage = f->where.stage = p->stage;
 	f->rank_s = a->model->summary.wall_s * 1000; /* before everything else */

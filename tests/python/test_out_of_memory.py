@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from strobe import _tool
-from strobe._memory import out_of_memory
+from strobe._memory import errors, out_of_memory
 from strobe.nn import oom
 
 GB = 1 << 30
@@ -120,6 +120,9 @@ def test_the_size_in_torchs_words():
     assert oom.requested(RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has")) == 20 << 20
     assert oom.requested(RuntimeError("CUDA out of memory. Tried to allocate 1.50 GiB (GPU 0)")) == 3 << 29
     assert oom.requested(MemoryError()) is None
+    assert oom.requested(MemoryError("Unable to allocate 74.5 GiB for an array with shape (100000, 100000)")) == int(74.5 * GB)
+    error = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes. Error code 12")
+    assert oom.is_out_of_memory(error) and oom.requested(error) == 4096
 
 
 # ---- an exception leaves a section ----
@@ -148,6 +151,80 @@ def test_memory_of_the_host_that_runs_out_is_told_once_with_its_line(program):
     assert "other memory of the process" in [part["component"] for part in panel["residents"]]
     assert report["recommendations"][0]["id"] == "out_of_memory"
     assert report["recommendations"][0]["issue"].startswith("memory ran out in 'vae_decode': ")
+
+
+CAUGHT_INSIDE = """
+    import strobe
+    {error}
+    def decode():
+        {ask}
+    strobe.start("test")
+    for _ in range(3):
+        with strobe.generation(frames=8):
+            with strobe.section("vae_decode"):
+                try:
+                    decode()
+                except {kind}:
+                    pass
+    RuntimeError("can't allocate memory")  # made, not raised
+    try:
+        raise RuntimeError("no such frame in memory")
+    except RuntimeError:
+        pass
+    strobe.stop()
+    """
+
+
+@pytest.mark.parametrize("error, ask, kind, requested", [
+    ("", "bytearray(1 << 60)", "MemoryError", None),
+    ("", "raise RuntimeError('DefaultCPUAllocator: can\\'t allocate memory: you tried to allocate 4096 bytes. Error code 12')", "RuntimeError", 4096),
+    ("class Array(MemoryError): pass", "raise Array('Unable to allocate 74.5 GiB for an array with shape (100000, 100000)')", "MemoryError",
+     int(74.5 * GB)),
+    ("strobe = __import__('strobe')", "raise type('Array', (MemoryError,), {'__str__': lambda self: 'Unable to allocate 1.50 PiB'})", "Exception",
+     3 << 49),
+], ids=["memory", "torch", "numpy", "later"])
+def test_an_error_that_is_caught_inside_of_its_section_is_told(program, error, ask, kind, requested):
+    done = program(CAUGHT_INSIDE.format(error=error, ask=ask, kind=kind))
+    made = subprocess.run([_tool.path(), "report", done.run_dir, "--format", "json"], stdout=subprocess.PIPE, check=True)
+    panel = json.loads(made.stdout)["out_of_memory"]
+    assert (panel["count"], panel["stage"], panel["line"]) == (3, "vae_decode", 5)
+    assert panel["file"].endswith("program.py") and panel.get("requested_bytes") == requested
+
+
+def test_python_that_tells_of_exceptions_is_asked_to(monkeypatch):
+    class Monitoring:
+        class events:
+            RAISE = 1 << 10
+        asked = []
+        get_tool = staticmethod({3: "a debugger", 4: None}.get)
+        use_tool_id = staticmethod(lambda *of: None)
+        register_callback = staticmethod(lambda *of: Monitoring.asked.append(of))
+        set_events = staticmethod(lambda *of: Monitoring.asked.append(of))
+    monkeypatch.setattr(sys, "monitoring", Monitoring, raising=False)
+    errors.watch()
+    assert Monitoring.asked == [(4, 1 << 10, errors.native.memory_error_raised), (4, 1 << 10)]
+
+
+def test_an_error_that_python_tells_of_is_seen_once(program):
+    done = program("""
+        import strobe
+        from strobe._native import native
+        strobe.start("test")
+        with strobe.section("decode"):
+            try:
+                raise OSError("cannot allocate memory")
+            except OSError as error:
+                native.memory_error_raised(None, 0, error)
+            try:
+                raise RuntimeError("unable to allocate 1 MiB")
+            except RuntimeError as error:
+                for _ in range(3):
+                    native.memory_error_raised(None, 0, error)
+        strobe.stop()
+        """)
+    made = subprocess.run([_tool.path(), "report", done.run_dir, "--format", "json"], stdout=subprocess.PIPE, check=True)
+    panel = json.loads(made.stdout)["out_of_memory"]
+    assert (panel["count"], panel["stage"], panel["requested_bytes"]) == (1, "decode", 1 << 20)
 
 
 @pytest.mark.parametrize("imports", ["import strobe; strobe.start()", "pass"], ids=["recording", "plain"])

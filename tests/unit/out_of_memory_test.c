@@ -109,7 +109,23 @@ static void what_nothing_gives_is_said(void **state)
 
 	assert_int_equal(m->out_of_memory.would_fit_count, 2);
 	assert_false(m->out_of_memory.would_fit[0].fits);
-	assert_non_null(strstr(m->advice.all[0].cause, "leaves no room"));
+	assert_non_null(strstr(
+		m->advice.all[0].cause, "even without all weights and the slack (38.0 GB) it does not fit"));
+	synthetic_done(&s);
+}
+
+/* Nothing that is freed or offloaded helps then. */
+static void a_request_larger_than_the_device_is_told_as_that(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = vae_fails(&s, 100 * GIB, 0);
+	const struct sb_advice *f = &m->advice.all[0];
+
+	assert_non_null(strstr(f->cause, "the request alone is larger than the device: 100.0 of 80.0 GB"));
+	assert_non_null(strstr(f->cause, "tiles"));
+	assert_null(strstr(f->cause, "offload"));
+	assert_non_null(strstr(f->suggestion, "tiles"));
+	assert_null(strstr(f->suggestion, "ffload"));
 	synthetic_done(&s);
 }
 
@@ -211,6 +227,7 @@ int main(void)
 		cmocka_unit_test(slack_that_would_do_is_fragmentation),
 		cmocka_unit_test(fragments_of_a_limited_process_are_named),
 		cmocka_unit_test(what_nothing_gives_is_said),
+		cmocka_unit_test(a_request_larger_than_the_device_is_told_as_that),
 		cmocka_unit_test(of_several_times_the_last_is_told),
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
 		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),

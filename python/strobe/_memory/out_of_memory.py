@@ -1,6 +1,6 @@
 """When memory runs out. A device's: torch's allocator says so before it raises, also where the program catches the error
-and goes on. The host's, and a device's that torch does not manage: an exception that leaves a section says so. What was
-asked for, by which line, and what held the memory then go into the recording."""
+and goes on. The host's, and a device's that torch does not manage: an exception says so, where it is raised or where it
+leaves a section. What was asked for, by which line, and what held the memory then go into the recording."""
 import os
 import re
 import sys
@@ -15,7 +15,8 @@ TIMES_MOST = 16  # a program that tries smaller and smaller sizes
 PIECES_MOST = 20000  # of fragmentation: the largest is looked for
 ERRORS_MOST = 1000  # exceptions of other kinds whose words are read
 WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "unable to allocate", "bad_alloc")
-UNITS = {"bytes": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "mb": 1 << 20, "gb": 1 << 30}
+UNITS = {"bytes": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "pib": 1 << 50, "eib": 1 << 60,
+         "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _times = 0
 _errors = 0
 
@@ -39,7 +40,26 @@ def seen(torch, device, requested, total, free):
         _faults.count("when the memory ran out")
 
 
-# ---- an exception leaves a section ----
+# ---- an exception is raised, or leaves a section ----
+
+def caught(error):
+    """One that was made: it may have been raised and caught since, or be on its way. Never raises."""
+    try:
+        if error.__traceback__ is not None:
+            raised(error, error.__traceback__)
+        elif _is_raised_next(sys._getframe(1)):
+            raised(error, None)
+    except Exception:
+        _faults.count("when an exception said that memory ran out")
+
+
+def _is_raised_next(frame):
+    """Of `raise MemoryError(...)` the error has been made, and no more."""
+    import dis
+    import itertools
+    coming = (one for one in dis.get_instructions(frame.f_code) if one.offset > frame.f_lasti)
+    return any(one.opname == "RAISE_VARARGS" for one in itertools.islice(coming, 4))
+
 
 def raised(error, trace):
     """Called by the innermost section first, then by those around it: it counts once. Never raises."""
@@ -64,14 +84,14 @@ def says_so(error):
 
 def requested(text):
     """Bytes in the words of torch, numpy, CuPy: "you tried to allocate 4096 bytes", "Unable to allocate 4.00 GiB"."""
-    found = re.search(r"allocat\w*:? ([\d.,]*\d) ?([KMGT]?i?B|bytes)\b", text, re.IGNORECASE)
+    found = re.search(r"allocat\w*:? ([\d.,]*\d) ?([KMGTPE]?i?B|bytes)\b", text, re.IGNORECASE)
     return int(float(found[1].replace(",", "")) * UNITS.get(found[2].lower(), 1)) if found else None
 
 
 def _tell_raised(error, trace):
     text = str(error)
     native.gpu_trace_keep(KEPT)
-    file, line = _place_of(trace)
+    file, line = _place_of(trace) if trace is not None else _place(3)
     facts = {"requested_bytes": requested(text), "file": file, "line": line}
     if "cuda" in text.lower() or "hip " in text.lower():
         native.event("out_of_memory", device=0, **facts)
@@ -87,14 +107,23 @@ def _tell_raised(error, trace):
 
 
 def _place_of(trace):
-    """The innermost line of the traceback that is the program's own."""
-    own, place = PACKAGE, (None, None)
+    """The innermost line of the traceback that is the program's own; else of what called it, where it is still on its way."""
+    outer, place = trace.tb_frame.f_back if trace is not None else None, (None, None)
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if "-packages/" not in file and not file.startswith((own, "<")):
+        if _is_programs(file):
             place = file, trace.tb_lineno
         trace = trace.tb_next
+    while place[0] is None and outer is not None:
+        file = outer.f_code.co_filename
+        if _is_programs(file):
+            place = file, outer.f_lineno
+        outer = outer.f_back
     return place
+
+
+def _is_programs(file):
+    return "-packages/" not in file and not file.startswith((PACKAGE, "<"))
 
 
 def _status(names):
@@ -161,9 +190,9 @@ def _fragments(torch, device, stats):
     return found
 
 
-def _place():
+def _place(depth=2):
     """The innermost line outside of torch and strobe."""
-    frame, own = sys._getframe(2), PACKAGE
+    frame, own = sys._getframe(depth), PACKAGE
     while frame is not None:
         file = frame.f_code.co_filename
         if "/torch/" not in file and not file.startswith(own):

@@ -1,17 +1,16 @@
 """When memory runs out: what held it, written before the program dies."""
 import contextlib
 import os
-import re
 import sys
 
 from .. import _file, _record
 from .._core import native
+from .._memory import out_of_memory
 from .device import torch
 
 
 def is_out_of_memory(error):
-    return isinstance(error, MemoryError) or "out of memory" in str(error).lower() \
-        or type(error).__name__ == "OutOfMemoryError"
+    return out_of_memory.says_so(error) or type(error).__name__ == "OutOfMemoryError"
 
 
 @contextlib.contextmanager
@@ -38,9 +37,8 @@ def _tell(error, path, file):
 
 
 def requested(error):
-    """Bytes, of torch's words: "Tried to allocate 20.00 MiB"; None: it does not say."""
-    found = re.search(r"allocate ([0-9.]+) ?([KMGT]?i?B)", str(error))
-    return int(float(found[1]) * 1024 ** "BKMGT".index(found[2][0])) if found else None
+    """Bytes, of the words of torch, numpy, CuPy: "Tried to allocate 20.00 MiB"; None: it does not say."""
+    return out_of_memory.requested(str(error))
 
 
 def describe(error, count=10):
