@@ -89,6 +89,7 @@ static int read_capacity(const struct args *args, struct fit_question *question)
 	char *end;
 
 	question->request.capacity_bytes = NAN;
+	question->request.of_gpu = gpu != NULL;
 	if (gpu && !rates && !memory)
 		return complain("the table of GPUs has no '%s': --memory GB gives its size", gpu);
 	if (rates) {

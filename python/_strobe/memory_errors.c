@@ -1,7 +1,7 @@
 /* Errors that say that memory ran out, seen where they are made, so that one that the program catches inside of a section
  * is known too. CPython 3.12 and newer tell of every exception that is raised (sys.monitoring); before that the function
- * that makes MemoryError and RuntimeError objects is replaced by one that looks at what was made. An error is told to
- * Python at the thread's next instruction, or before a section ends; until then it is kept alive. */
+ * that makes MemoryError and RuntimeError objects is replaced by one that looks at what was made. Python
+ * reads an error at the thread's next instruction, or before a section ends; until then it is kept alive. */
 #include "extension.h"
 
 #include <string.h>

@@ -113,7 +113,7 @@ static void judge(struct sb_fitting *f)
 	else if (isnan(m->predicted) || !(fit->capacity_bytes > 0))
 		fit->verdict = SB_FIT_UNKNOWN;
 	else if (m->high + fit->context_bytes <= fit->capacity_bytes)
-		fit->verdict = SB_FIT_FITS;
+		fit->verdict = fit->extrapolates_ratio > SB_FIT_FARTHEST ? SB_FIT_TIGHT : SB_FIT_FITS;
 	else
 		fit->verdict = m->low + fit->context_bytes > fit->capacity_bytes ? SB_FIT_TOO_LARGE
 										 : SB_FIT_TIGHT;
@@ -206,6 +206,8 @@ static void take_capacity(struct sb_fitting *f, const struct sb_facts *run, cons
 	fit->capacity_bytes = !isnan(r->capacity_bytes) ? r->capacity_bytes
 			      : host                    ? run->sizes.ram_total_bytes
 							: run->sizes.vram_total_bytes;
+	if (host && r->of_gpu)
+		fit->capacity_bytes = NAN;
 	fit->capacity_of = r->capacity_of ? r->capacity_of : host ? "this machine" : run->sizes.device;
 	if (!r->capacity_of)
 		fit->ran_out = f->points.ran_out;

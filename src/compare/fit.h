@@ -11,6 +11,7 @@ struct sb_fit_request {
 	size_t count;
 	double capacity_bytes; /* NAN: the run's own device has it */
 	const char *capacity_of; /* "RTX 4090"; NULL: the run's own device */
+	bool of_gpu; /* it is a GPU's: the host's memory says nothing of that */
 };
 
 enum sb_fit_verdict { SB_FIT_UNKNOWN, SB_FIT_FITS, SB_FIT_TIGHT, SB_FIT_TOO_LARGE };
@@ -42,7 +43,7 @@ struct sb_fit {
 	} first; /* what a process's first generation takes more than a warm one */
 	const char *memory_of; /* "allocated", "process", "host": what memory means; NULL: not known */
 	double context_bytes; /* on the device and not of the allocator: added to the peak; 0: none */
-	double capacity_bytes;
+	double capacity_bytes; /* NAN: not known, or a GPU's where memory is the host's */
 	const char *capacity_of;
 	enum sb_fit_verdict verdict;
 	const char *ran_out; /* a size no larger than this one ran out of memory; NULL: none did */
@@ -58,6 +59,8 @@ struct sb_fit {
 	} * largest; /* with all else as asked for */
 	size_t largest_count;
 };
+
+#define SB_FIT_FARTHEST 4 /* times what was measured: further no error is known, and no largest size given */
 
 /* others: runs of any model; those of the run's own model and device count. run is among the points, too. */
 int sb_fit(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FARTHEST 4 /* times what was measured: further is not given */
 #define STEP_MOST 16 /* of a size's grid */
 
 static bool fits(const struct sb_fitting *f, const double *all)
@@ -63,7 +62,7 @@ static void add_largest(struct sb_fitting *f, size_t axis, int64_t other)
 	const struct sb_fit_axis *a = &f->points.axes[axis];
 	int64_t step = grid_of(f, axis), low = -(int64_t)((a->value - 1) / (double)step);
 	double ratio = other >= 0 ? f->points.axes[other].value / a->value : 1;
-	double farthest = a->most * (other >= 0 ? sqrt(FARTHEST) : FARTHEST);
+	double farthest = a->most * (other >= 0 ? sqrt(SB_FIT_FARTHEST) : SB_FIT_FARTHEST);
 	int64_t high = (int64_t)((fmax(farthest, a->value) - a->value) / (double)step), found;
 	struct sb_fit_largest *l = &f->fit->largest[f->fit->largest_count];
 	double all[SB_SURFACE_AXES] = { 0 };

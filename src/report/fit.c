@@ -27,10 +27,30 @@ static void put_sizes(const struct sb_fit *f, struct sb_buf *out)
 	}
 }
 
-static void put_error(const struct sb_fit_value *v, struct sb_buf *out)
+static const char *times_text(double ratio, char *out, size_t size)
 {
+	snprintf(out, size, ratio < 10 ? "%.2g" : "%.0f", ratio);
+	return out;
+}
+
+static bool is_far(const struct sb_fit *f)
+{
+	return f->extrapolates_ratio > SB_FIT_FARTHEST;
+}
+
+static void put_error(const struct sb_fit *f, const struct sb_fit_value *v, struct sb_buf *out)
+{
+	char times[32];
+
 	if (isnan(v->error_ratio))
 		sb_buf_puts(out, ": measured at this size\n");
+	else if (is_far(f))
+		sb_buf_printf(out,
+			"\n    how far off is not known: this is %s times the largest size that was measured "
+			"(among those: "
+			"%.1f %%)\n",
+			times_text(f->extrapolates_ratio, times, sizeof times),
+			fmax(0.1, 100 * v->error_ratio));
 	else if (v->worst_ratio < ROUNDING)
 		sb_buf_puts(out, "; each size predicted from the others is right to 0.05 %\n");
 	else
@@ -49,10 +69,17 @@ static void put_verdict(const struct sb_fit *f, struct sb_buf *out)
 	if (f->ran_out)
 		sb_buf_printf(
 			out, "    it does not fit: a size no larger ran out of memory in %s\n", f->ran_out);
+	if (!f->ran_out && !strcmp(f->memory_of, "host") && isnan(f->capacity_bytes) && f->capacity_of)
+		sb_buf_printf(out,
+			"    whether it fits %s is not known: these runs used no GPU, and this is the host's "
+			"memory\n",
+			f->capacity_of);
 	if (f->ran_out || f->verdict == SB_FIT_UNKNOWN)
 		return;
-	sb_buf_printf(out, "    %s: %s has %s", words[f->verdict], f->capacity_of,
-		bytes_text(f->capacity_bytes, all, sizeof all));
+	sb_buf_printf(out, "    %s: %s has %s",
+		is_far(f) && f->verdict == SB_FIT_TIGHT ? "it may not fit: too far to tell"
+							: words[f->verdict],
+		f->capacity_of, bytes_text(f->capacity_bytes, all, sizeof all));
 	if (f->context_bytes > 0)
 		sb_buf_printf(out, ", of which CUDA's context and libraries take %s",
 			bytes_text(f->context_bytes, context, sizeof context));
@@ -91,7 +118,7 @@ static void put_memory(const struct sb_fit *f, struct sb_buf *out)
 	if (!isnan(f->memory.error_ratio))
 		sb_buf_printf(out, ", between %s and %s", bytes_text(f->memory.low, low, sizeof low),
 			bytes_text(f->memory.high, high, sizeof high));
-	put_error(&f->memory, out);
+	put_error(f, &f->memory, out);
 	put_verdict(f, out);
 	put_limit(f, out);
 }
@@ -126,7 +153,7 @@ static void put_time(const struct sb_fit *f, struct sb_buf *out)
 		strcmp(f->time_of, "first") ? "" : " of the first generation in a process");
 	if (!isnan(f->time.error_ratio))
 		sb_buf_printf(out, ", between %s and %s", low, high);
-	put_error(&f->time, out);
+	put_error(f, &f->time, out);
 	put_first(f, out);
 }
 
@@ -148,6 +175,8 @@ static void put_largest(const struct sb_fit *f, struct sb_buf *out)
 
 void sb_fit_text(const struct sb_fit *f, struct sb_buf *out)
 {
+	char times[32];
+
 	sb_buf_printf(out, "%s on %s, from %lld size%s in %lld run%s\n", f->model, f->device,
 		(long long)f->size_count, f->size_count == 1 ? "" : "s", (long long)f->run_count,
 		f->run_count == 1 ? "" : "s");
@@ -159,8 +188,8 @@ void sb_fit_text(const struct sb_fit *f, struct sb_buf *out)
 		sb_buf_printf(out, "  too few to predict: run %lld more size%s %s\n",
 			(long long)f->more_count, f->more_count == 1 ? "" : "s", f->more);
 	else if (!isnan(f->extrapolates_ratio))
-		sb_buf_printf(out, "  this extrapolates: %.2g times the largest that was measured\n",
-			f->extrapolates_ratio);
+		sb_buf_printf(out, "  this extrapolates: %s times the largest that was measured\n",
+			times_text(f->extrapolates_ratio, times, sizeof times));
 }
 
 void sb_fit_json(const struct sb_fit *f, struct sb_buf *out)

@@ -119,3 +119,32 @@ def test_a_run_puts_its_sizes_into_the_history(strobe, tmp_path):
     told = json.loads(strobe("fit", "last", "--frames", 40, "--format", "json").stdout)
     assert told["run_count"] == 1 and told["size_count"] == 2 and told["more_count"] >= 1
     assert "carry no 'tokens': they carry" in strobe("fit", "last", "tokens=5", code=2).stderr
+
+
+def test_the_hosts_memory_is_not_judged_by_a_gpu(strobe, remembered):
+    sizes = [{"attributes": {"frames": frames}, "generation_count": 1, "generation_s": 1.0, "rss_bytes": GB + frames * (64 << 20), "stages": []}
+             for frames in (8, 16, 24, 32)]
+    run = remembered(sizes)
+    told = json.loads(strobe("fit", run, "--frames", 40, "--gpu", "RTX 4090", "--format", "json").stdout)
+    assert told["verdict"] == "unknown" and "capacity_bytes" not in told and not told.get("largest")
+    text = strobe("fit", run, "--frames", 40, "--gpu", "RTX 4090").stdout
+    assert "whether it fits RTX 4090 is not known: these runs used no GPU" in text and "it fits:" not in text
+    assert "it fits: the memory given has 24.0 GB" in strobe("fit", run, "--frames", 40, "--memory", 24).stdout
+
+
+def test_far_outside_of_what_was_measured_no_error_is_claimed(strobe, remembered):
+    run = remembered([size(*known) for known in KNOWN])
+    text = strobe("fit", run, *asked(100000, 832, 480)).stdout
+    memory = text[text.index("peak memory"):]
+    assert "how far off is not known: this is 1235 times the largest size that was measured" in memory
+    assert "each size predicted from the others" not in text
+    far = json.loads(strobe("fit", run, *asked(400, 832, 480), "--memory", 4000, "--format", "json").stdout)
+    assert far["extrapolates_ratio"] > 4 and far["verdict"] == "tight"  # even where the limits are below the capacity
+    near = json.loads(strobe("fit", run, *asked(160, 832, 480), "--memory", 4000, "--format", "json").stdout)
+    assert near["verdict"] == "fits"
+
+
+def test_the_tag_model_names_the_model(strobe, tmp_path):
+    (tmp_path / "toy.py").write_text("import strobe\nwith strobe.generation(frames=8): pass\n")
+    strobe("run", "-q", "-t", "model=toy", "-o", tmp_path / "runs", "--", sys.executable, tmp_path / "toy.py")
+    assert json.loads(strobe("fit", tmp_path / "runs", "--format", "json").stdout)["model"] == "toy"

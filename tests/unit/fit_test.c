@@ -57,7 +57,7 @@ static struct sb_fit *fit(double frames, double width, double height, double cap
 {
 	const char *const keys[] = { "frames", "width", "height" };
 	const double values[] = { frames, width, height };
-	struct sb_fit_request r = { keys, values, 3, capacity, gpu };
+	struct sb_fit_request r = { keys, values, 3, capacity, gpu, gpu != NULL };
 	struct sb_fit *out = NULL;
 
 	assert_int_equal(sb_fit(runs[0], (const struct sb_facts *const *)runs, run_count, &r, &out), 0);
@@ -171,7 +171,7 @@ static void a_size_that_no_generation_carries_is_refused(void **state)
 {
 	const char *const keys[] = { "tokens" };
 	const double values[] = { 4096 };
-	struct sb_fit_request r = { keys, values, 1, NAN, NULL };
+	struct sb_fit_request r = { keys, values, 1, NAN, NULL, false };
 	struct sb_fit *out = NULL;
 
 	add_seven();

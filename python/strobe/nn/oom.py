@@ -28,7 +28,10 @@ def oom_report(path=None, file=None):
 
 def _tell(error, path, file):
     _record.snapshot("out of memory")
-    native.event("out_of_memory", message=str(error).splitlines()[0] if str(error) else type(error).__name__, requested_bytes=requested(error))
+    if "strobe_seen" not in vars(error):  # else it is in the recording already, with what held the memory
+        error.strobe_seen = True
+        native.event("out_of_memory", message=str(error).splitlines()[0] if str(error) else type(error).__name__,
+                     requested_bytes=requested(error))
     text = describe(error)
     print(text, file=file)
     path = path or (os.path.join(native.run_dir(), "oom_report.txt") if native.recording() else None)

@@ -313,10 +313,20 @@ static void time_of(
 		s->stages[i].total_s /= timed > 0 ? (double)timed : 1;
 }
 
+/* The run's tag `model`, else what its generations are called. */
+static const char *given_name(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->session.tag_count; i++)
+		if (!strcmp(model->session.tags[i].key, "model") &&
+			model->session.tags[i].type == STROBE_TYPE_STRING)
+			return model->session.tags[i].s;
+	return model->generations.all[0].name ? model->generations.all[0].name : "generation";
+}
+
 static const char *model_name(struct sb_model *model)
 {
 	const struct sb_model_panel *p = &model->models;
-	const char *name = model->generations.all[0].name ? model->generations.all[0].name : "generation";
+	const char *name = given_name(model);
 	double bytes = 0;
 	char text[16];
 
