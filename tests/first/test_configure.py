@@ -93,6 +93,12 @@ def test_the_last_line_names_what_the_configuration_and_the_run_left_out(tmp_pat
     assert closing(done)[1] == "100% tests passed, 0 tests failed out of 2"
 
 
+def test_many_tests_with_one_reason_are_counted(tmp_path):
+    skip = "echo strobe: no frameworks here; exit 77"
+    done = run_tests(a_build(tmp_path, "", ("cli/one", "true"), ("real/a", skip), ("real/b", skip), ("real/c", skip)))
+    assert closing(done)[0] == "strobe: left out: real (3 tests: no frameworks here)"
+
+
 def test_real_gpu_and_comfyui_may_be_left_out_in_ci(tmp_path):
     skip = "echo skipped: none here; exit 77"
     build = a_build(tmp_path, "real: no diffusers here\n", ("cli/one", "true"), ("gpu/prove", skip), ("comfyui/run", skip))

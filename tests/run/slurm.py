@@ -35,6 +35,9 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 """
 
+# Named, so that no file system of control groups is looked for: a container or a bare root may have none, and nothing here uses them.
+CONTROL_GROUPS = "CgroupPlugin=cgroup/v1\n"
+
 
 def free_port():
     with socket.socket() as one:
@@ -69,6 +72,8 @@ def slurm(folder):
         os.mkdir(os.path.join(folder, name))
     with open(configuration, "w") as to:
         to.write(CONFIGURATION.format(host=host, user=getpass.getuser(), folder=folder, cpus=os.cpu_count(), controller=free_port(), node=free_port()))
+    with open(os.path.join(folder, "cgroup.conf"), "w") as to:
+        to.write(CONTROL_GROUPS)
     key = os.path.join(folder, "munge.key")
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o400), "wb") as to:
         to.write(os.urandom(1024))
