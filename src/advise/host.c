@@ -3,6 +3,7 @@
 #include "advise/weigh.h"
 
 #include "base/memory_units.h"
+#include "stats/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,13 +158,6 @@ void sb_rule_thread_oversubscription(struct sb_advisor *a)
 
 /* ---- slower and slower ------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double median(const double *values, size_t count)
 {
 	double copy[256];
@@ -171,7 +165,7 @@ static double median(const double *values, size_t count)
 	if (count > 256)
 		count = 256;
 	memcpy(copy, values, count * sizeof *copy);
-	qsort(copy, count, sizeof *copy, by_value);
+	sb_stats_sort(copy, count);
 	return copy[count / 2];
 }
 

@@ -2,6 +2,8 @@
 #include "advise/weigh.h"
 #include "advise/rule.h"
 
+#include "stats/statistics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +19,6 @@ static double denoise_s(const struct sb_model *model)
 #define NO_COST 0.01 /* of it: the generations are not longer for their slow steps */
 #define ONCE 0.8 /* of the cost in one step: something came by, once */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* How much longer the warm generations took than their median, added up; INFINITY: too few to tell. A step is
  * launched ahead of the GPU: one that takes the CPU longer may cost nothing. */
 static double generations_excess_s(struct sb_advisor *a)
@@ -36,7 +31,7 @@ static double generations_excess_s(struct sb_advisor *a)
 		return INFINITY;
 	for (size_t i = 0; i < count; i++)
 		took_s[i] = g->all[i + 1].wall_s;
-	qsort(took_s, count, sizeof *took_s, by_value);
+	sb_stats_sort(took_s, count);
 	for (size_t i = 0; i < count; i++)
 		excess_s += fmax(0, took_s[i] - took_s[count / 2]);
 	return excess_s;

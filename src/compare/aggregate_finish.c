@@ -2,6 +2,7 @@
 #include "compare/aggregate.h"
 
 #include "base/error.h"
+#include "stats/statistics.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,13 +15,6 @@
 static int no_memory(void)
 {
 	return sb_fail(STROBE_ENOMEM, "no memory to aggregate the ranks");
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 void sb_across_ranks_of(
@@ -48,7 +42,7 @@ void sb_across_ranks_of(
 	e.sum = e.count ? e.sum : NAN;
 	e.avg = e.sum / (double)e.count;
 	if (e.count && sorted) {
-		qsort(sorted, e.count, sizeof *sorted, ascending);
+		sb_stats_sort(sorted, e.count);
 		e.median = sb_stats_percentile(sorted, e.count, 0.5);
 	}
 	free(sorted);

@@ -37,13 +37,6 @@ static int by_place(const void *a, const void *b)
 	return y->step - x->step; /* what begins at a place covers it */
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* ---- drift ---- */
 
 /* Median guess, and median time, of a part of the bounds. */
@@ -57,7 +50,7 @@ static bool middle_of(
 			scratch[n++] = b[i].guess_s;
 	if (!n)
 		return false;
-	qsort(scratch, n, sizeof *scratch, ascending);
+	sb_stats_sort(scratch, n);
 	*out_guess = sb_stats_percentile(scratch, n, 0.5);
 	*out_t = b[count / 2].t_s;
 	return true;
@@ -72,7 +65,7 @@ static double median_spread(const struct sb_clock_bound *b, size_t count, double
 			scratch[n++] = b[i].spread_s;
 	if (!n)
 		return 0;
-	qsort(scratch, n, sizeof *scratch, ascending);
+	sb_stats_sort(scratch, n);
 	return sb_stats_percentile(scratch, n, 0.5);
 }
 
@@ -216,7 +209,7 @@ bool sb_clock_link_fit(struct sb_clock_bound *bounds, size_t count, struct sb_cl
 	}
 	if (told) {
 		c.drift_ratio = f.slope;
-		qsort(f.scratch, f.scratch_count, sizeof *f.scratch, ascending);
+		sb_stats_sort(f.scratch, f.scratch_count);
 		c.residual_s = f.scratch_count ? sb_stats_percentile(f.scratch, f.scratch_count, 0.95) : NAN;
 		*out_curve = c;
 	}

@@ -3,6 +3,8 @@
  * and warm times lie on one function best. */
 #include "compare/fit_times.h"
 
+#include "stats/statistics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,13 +95,6 @@ const char *sb_fit_times_choose(struct sb_fit_points *p, const struct sb_fit_axe
 	return first >= least ? "first" : NULL;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 struct sb_fit_first sb_fit_times_first(const struct sb_fit_points *p, const double *warm_s)
 {
 	double extras[SB_SURFACE_POINTS];
@@ -114,7 +109,7 @@ struct sb_fit_first sb_fit_times_first(const struct sb_fit_points *p, const doub
 	}
 	if (!count)
 		return (struct sb_fit_first){ NAN, NAN, NAN, 0 };
-	qsort(extras, count, sizeof *extras, ascending);
+	sb_stats_sort(extras, count);
 	return (struct sb_fit_first){ (extras[(count - 1) / 2] + extras[count / 2]) / 2, extras[0],
 		extras[count - 1], (int64_t)count };
 }

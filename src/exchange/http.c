@@ -2,6 +2,7 @@
 #include "exchange/http.h"
 
 #include "base/error.h"
+#include "base/now.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -22,20 +23,12 @@ static int no_answer(const struct sb_http_request *r, const char *what)
 
 /* ---- waiting, up to a time ---- */
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* 0 once the socket can be read or written; -1, with errno, at the deadline. */
 static int wait_for(int fd, short events, double deadline_s)
 {
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = events };
-		double left_s = deadline_s - now_s();
+		double left_s = deadline_s - sb_now_s();
 		int ready = left_s > 0 ? poll(&p, 1, (int)(left_s * 1e3) + 1) : 0;
 
 		if (ready > 0)
@@ -168,7 +161,7 @@ static int take_answer(const struct sb_http_request *r, const struct sb_buf *ans
 int sb_http_post(const struct sb_http_request *r, double timeout_s, int *out_status, struct sb_buf *out_body)
 {
 	struct sb_buf head = { 0 }, answer = { 0 };
-	double deadline_s = now_s() + timeout_s;
+	double deadline_s = sb_now_s() + timeout_s;
 	int fd = -1, err = connect_to(r, deadline_s, &fd);
 
 	sb_buf_printf(&head, "POST %s HTTP/1.0\r\nHost: %s:%s\r\nContent-Length: %zu\r\n%s\r\n", r->path,

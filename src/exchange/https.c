@@ -3,6 +3,7 @@
 
 #include "base/dynlib.h"
 #include "base/error.h"
+#include "base/now.h"
 #include "exchange/curl_abi.h"
 
 #include <dlfcn.h>
@@ -58,14 +59,6 @@ struct transfer {
 	double deadline_s;
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static size_t take(char *bytes, size_t one, size_t size, void *data)
 {
 	struct transfer *t = data;
@@ -81,7 +74,7 @@ static int is_over(void *data, int64_t to_get, int64_t got, int64_t to_send, int
 {
 	const struct transfer *t = data;
 
-	return now_s() > t->deadline_s + (double)(got + sent) / SB_HTTP_SLOWEST_BYTES_PER_S;
+	return sb_now_s() > t->deadline_s + (double)(got + sent) / SB_HTTP_SLOWEST_BYTES_PER_S;
 }
 
 static struct curl_list *split_headers(const char *lines)
@@ -167,7 +160,7 @@ static int explain(const struct sb_http_request *r, const char *ca_path, int cod
 int sb_https_post(const struct sb_http_request *r, const char *ca_path, double timeout_s, int *out_status,
 	struct sb_buf *out_body)
 {
-	struct transfer t = { out_body, now_s() + timeout_s };
+	struct transfer t = { out_body, sb_now_s() + timeout_s };
 	char words[CURL_ERROR_BYTES] = "";
 	curl_handle *c = sb_https_find() ? curl.init() : NULL;
 	struct curl_list *headers;

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/now.h"
 #include "exchange/http.h"
 #include "exchange/https.h"
 #include "exchange/warehouse_schema.h"
@@ -196,14 +197,6 @@ void sb_warehouse_quote(struct sb_buf *out, const char *text)
 	sb_buf_putc(out, '\'');
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void nap(double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
@@ -262,7 +255,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 {
 	struct sb_buf path = { 0 }, headers = { 0 }, answer = { 0 };
 	struct sb_http_request r = { w->host, w->port, NULL, NULL, body, size };
-	double until_s = now_s() + w->retry_s, pause_s = 0.1;
+	double until_s = sb_now_s() + w->retry_s, pause_s = 0.1;
 	int status = 0, err;
 
 	sb_buf_puts(&path, "/?wait_end_of_query=1&query="); /* an error has its status then */
@@ -274,8 +267,8 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	r.headers = sb_buf_text(&headers);
 	for (;;) {
 		/* the tries count, not only the naps between them */
-		err = post(w, &r, until_s - now_s(), &status, &answer);
-		if (!is_worth_another_try(err, status, &answer) || now_s() + pause_s >= until_s)
+		err = post(w, &r, until_s - sb_now_s(), &status, &answer);
+		if (!is_worth_another_try(err, status, &answer) || sb_now_s() + pause_s >= until_s)
 			break;
 		nap(pause_s);
 		pause_s = pause_s < 2 ? pause_s * 2 : 2;

@@ -3,6 +3,7 @@
 #include "serve/server.h"
 
 #include "base/error.h"
+#include "base/now.h"
 #include "serve/peer.h"
 #include "serve/state.h"
 
@@ -36,11 +37,8 @@ static const struct sb_connection_limits connection_limits = {
 
 double sb_server_now_s(struct sb_server *s)
 {
-	struct timespec t;
-
 	(void)s;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return sb_now_s();
 }
 
 static double now_of(void *self)

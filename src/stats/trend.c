@@ -1,5 +1,6 @@
 /* Theil-Sen slope and Mann-Kendall test. */
 #include "stats/trend.h"
+#include "stats/statistics.h"
 
 #include "base/error.h"
 
@@ -10,13 +11,6 @@
 
 #define EXACT_MAX 10u
 #define PAIRS_MAX (EXACT_MAX * (EXACT_MAX - 1) / 2)
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* How many orders of n values have so many pairs the wrong way round: row n from row n - 1. */
 static double exact_p(size_t n, double s)
@@ -99,10 +93,10 @@ int sb_stats_trend(const double *x, const double *y, size_t count, struct sb_tre
 		}
 	sorted = slopes + pairs;
 	memcpy(sorted, y, count * sizeof *y);
-	qsort(sorted, count, sizeof *sorted, by_value);
+	sb_stats_sort(sorted, count);
 	deviation = sqrt(fmax(0, variance(sorted, count, &ties)));
 	if (pairs) {
-		qsort(slopes, pairs, sizeof *slopes, by_value);
+		sb_stats_sort(slopes, pairs);
 		slopes_between(slopes, pairs, deviation, &t);
 		t.p = p_of(score, deviation, count, ties);
 		*out_trend = t;

@@ -10,6 +10,7 @@
 #include "base/memory_units.h"
 #include "base/role.h"
 #include "format/run_keys.h"
+#include "stats/statistics.h"
 #include "stats/trend.h"
 
 #include <stdlib.h>
@@ -99,13 +100,6 @@ struct units {
 	size_t count;
 };
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool units_of_generations(const struct sb_model *model, struct units *u)
 {
 	size_t count = model->generations.whole_run ? 0 : model->generations.count;
@@ -127,7 +121,7 @@ static bool units_of_zones(
 		if (all[i].role < 32 && 1u << all[i].role & roles && (!by_name || all[i].name == name))
 			u->end_s[u->count++] = (double)all[i].end_ns / 1e9;
 	if (u->end_s && u->count)
-		qsort(u->end_s, u->count, sizeof *u->end_s, by_number);
+		sb_stats_sort(u->end_s, u->count);
 	return u->end_s;
 }
 

@@ -2,6 +2,8 @@
 #include "analyze/video/shared_out.h"
 #include "analyze/video/video.h"
 
+#include "stats/statistics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,13 +281,6 @@ static double union_s(const struct sb_vec *generations)
 	return (double)sum_ns / 1e9;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* How many of the finished ones took less time; they come in the order of their times. */
 static int64_t faster_than(const double *walls_s, size_t count, double wall_s)
 {
@@ -338,7 +333,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	}
 	if (sb_stats_of(walls_s, whole, &panel->time) != 0)
 		v->failed = true;
-	qsort(walls_s, whole, sizeof *walls_s, by_value);
+	sb_stats_sort(walls_s, whole);
 	for (size_t i = 0; i < panel->count; i++) {
 		fill_row(v, &all[i], model, &panel->all[i]);
 		panel->all[i].faster_count = faster_than(
