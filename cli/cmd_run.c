@@ -282,10 +282,7 @@ static void say_missing_stages(const struct run *r)
 		sb_keep_missing("stages", "the program loads strobe, but began no stage in this run",
 			"begin one, and leave STROBE_* in its environment");
 	else
-		sb_keep_missing("stages", "no program recorded any",
-			"--labels, where it prints stage lines such as '[3b] RAFT: 9.5s'; else import "
-			"strobe, link "
-			"libstrobe or use --stage");
+		sb_keep_missing("stages", SB_NO_STAGES, SB_NO_STAGES_HOW);
 	if (r->settings.sample_hz > 0 &&
 		r->origin.source[sb_setting_find("sample_hz") - sb_setting_table] != SB_FROM_DEFAULT)
 		sb_keep_missing("Python stacks",

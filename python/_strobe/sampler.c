@@ -20,6 +20,7 @@
 enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE, of Linux 5.9 */
 enum { SECOND = 1000000000, IDLE_NS = SECOND / 10, SHARE = 20 };
 enum { SOON_NS = 30000 }; /* launching a kernel takes less */
+enum { WORKED_NS = SECOND / 5, LASTED_NS = SECOND }; /* a program worth a recording of its own */
 
 static struct {
 	pthread_mutex_t lock;
@@ -30,6 +31,8 @@ static struct {
 	atomic_bool queued; /* the call that asks it waits in Python's list */
 	_Atomic uint64_t look_ns; /* what the last look took */
 	unsigned long own; /* ident of the sampler's thread */
+	atomic_bool opens; /* the session, where the program records nothing else */
+	uint64_t begin_ns; /* of the sampler's thread */
 	uint64_t chance;
 } sampler = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -123,6 +126,30 @@ static void once_a_second(uint64_t *last_ns)
 		native_threads_look();
 }
 
+/* On the main thread: the session is named after the thread that opens it. */
+static int open_on_main(void *unused)
+{
+	(void)unused;
+	strobe_kind_recorded(STROBE_KIND_OTHER);
+	return 0;
+}
+
+/* A program without any stage has functions all the same. Small ones that a script starts by the dozen get no file. */
+static void open_late(void)
+{
+	struct timespec cpu = { 0 };
+
+	if (!sampler.opens)
+		return;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	if (!cpu.tv_sec && cpu.tv_nsec < WORKED_NS && sampler_now_ns() - sampler.begin_ns < LASTED_NS)
+		return;
+	if (Py_AddPendingCall(open_on_main, NULL))
+		return; /* too many others wait; next time */
+	sampler.opens = false;
+	eval_breaker_set();
+}
+
 /* While a session records that wants it. Ends with the first that does not. */
 static void sample(void)
 {
@@ -134,8 +161,11 @@ static void sample(void)
 
 		if (!wait_for(hz > 0 ? wait_of(hz) : IDLE_NS))
 			return;
-		if (!strobe_recording())
+		if (!strobe_recording()) {
+			open_late();
 			continue; /* not yet, or not again */
+		}
+		sampler.opens = false;
 		hz = strobe_sample_hz();
 		if (!(hz > 0))
 			return;
@@ -156,7 +186,8 @@ static PyObject *sampler_run(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	sampler.own = PyThread_get_thread_ident();
-	sampler.chance = sampler_now_ns() | 1;
+	sampler.begin_ns = sampler_now_ns();
+	sampler.chance = sampler.begin_ns | 1;
 	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-stacks");
 	prctl(PR_SET_TIMERSLACK, 1ul); /* it sleeps for microseconds */
 	sampler.own_table = !syscall(SYS_close_range, 0u, ~0u, UNSHARE);
@@ -166,6 +197,15 @@ static PyObject *sampler_run(PyObject *module, PyObject *unused)
 	pthread_cond_broadcast(&sampler.wake);
 	pthread_mutex_unlock(&sampler.lock);
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* sampler_opens(): below strobe run a program that only runs is recorded, too. */
+static PyObject *sampler_opens(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	sampler.opens = true;
+	Py_RETURN_NONE;
 }
 
 /* sampler_claim(): True when the caller shall start the thread, False when there is one. */
@@ -227,7 +267,7 @@ static PyObject *sampler_forget(PyObject *module, PyObject *forked)
 		pthread_mutex_init(&sampler.lock, NULL);
 		make_wake(); /* the parent's sampler may have waited at it */
 		sampler.running = sampler.stopping = false;
-		sampler.asked = sampler.queued = false;
+		sampler.asked = sampler.queued = sampler.opens = false;
 	}
 	stacks_forget();
 	native_threads_forget();
@@ -318,6 +358,7 @@ static PyObject *sampler_drain(PyObject *module, PyObject *unused)
 
 PyMethodDef sampler_methods[] = {
 	{ "sampler_run", sampler_run, METH_NOARGS, NULL },
+	{ "sampler_opens", sampler_opens, METH_NOARGS, NULL },
 	{ "sampler_claim", sampler_claim, METH_NOARGS, NULL },
 	{ "sampler_stop", sampler_stop, METH_NOARGS, NULL },
 	{ "sampler_forget", sampler_forget, METH_O, NULL },

@@ -5,6 +5,7 @@ the program's."""
 import _thread
 import gc
 import os
+import sys
 
 from ._native import loaded, native
 
@@ -42,13 +43,20 @@ def forget():
 
 def from_environment():
     """Under `strobe run`. Stacks that were asked for open the session here, on this thread: the program
-    may record nothing else."""
+    may record nothing else. Else the sampler opens it when the program has run for a moment."""
     asked = os.environ.get("STROBE_SAMPLE_HZ")
     if asked in ("0", "none"):
         return
     if asked:
         native.role_recorded(0)
+    elif loaded and not _is_helper():
+        native.sampler_opens()
     start()
+
+
+def _is_helper():
+    """A process that multiprocessing starts for itself; its workers record what they have."""
+    return any(word.startswith("from multiprocessing") for word in getattr(sys, "orig_argv", ()))
 
 
 def ensure():

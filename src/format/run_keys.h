@@ -71,6 +71,13 @@
 #define SB_MEMORY_READING_PINNED SB_MEMORY_READING "pinned"
 #define SB_MEMORY_READING_FILES SB_MEMORY_READING "files"
 
+/* what a run without a stage says under "Not recorded" */
+#define SB_NO_STAGES "no program recorded any"
+#define SB_NO_STAGES_HOW                                                                             \
+	"--labels, where it prints stage lines such as '[3b] RAFT: 9.5s'; else import strobe, link " \
+	"libstrobe "                                                                                 \
+	"or use --stage"
+
 /* attributes of a zone that sums up several calls; SB_NAME_CALLS and its like */
 #define SB_ATTR_CALLS "strobe.calls"
 #define SB_ATTR_CALLS_MIN "strobe.calls_min_s"

@@ -260,12 +260,12 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	marked_inside(s, rows, SB_SUMMARY_ROWS, rows->count);
 }
 
-/* The two functions that ran most of it. */
-static void place_lines(struct sb_screen *s, const struct sb_place_list *list, const char *whole)
+/* The functions that ran most of it. */
+static void place_lines(struct sb_screen *s, const struct sb_place_list *list, const char *whole, size_t most)
 {
 	if (!list || list->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
-	for (size_t i = 0; i < list->count && i < 2 && list->all[i].ratio >= 0.1; i++) {
+	for (size_t i = 0; i < list->count && i < most && list->all[i].ratio >= 0.1; i++) {
 		struct sb_buf place = { 0 };
 
 		sb_place_text(&list->all[i], &place);
@@ -282,7 +282,7 @@ static void phase_lines(struct sb_screen *s, const struct sb_summary_row *row)
 	int phase = sb_role_phase(row->stage->name);
 
 	if (phase >= 0)
-		place_lines(s, &s->model->unattributed.around[phase], "it");
+		place_lines(s, &s->model->unattributed.around[phase], "it", 2);
 }
 
 /* Closes the sum where rows run at the same time. */
@@ -307,8 +307,8 @@ int sb_screen_table(struct sb_screen *s)
 		sb_screen_say(s, "No stage was recorded%s.",
 			s->model->generations.whole_run ? "" : " inside the generations");
 		sb_screen_end(s, NULL);
-		place_lines(
-			s, sb_place_list_of(s->model), s->model->generations.whole_run ? "the run" : "them");
+		place_lines(s, sb_place_list_of(s->model),
+			s->model->generations.whole_run ? "the run" : "them", 3);
 		free(rows.all);
 		return 0;
 	}
@@ -330,7 +330,7 @@ int sb_screen_table(struct sb_screen *s)
 	plain_label(s, "unattributed");
 	row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
 	sb_screen_end(s, NULL);
-	place_lines(s, sb_place_list_of(s->model), "it");
+	place_lines(s, sb_place_list_of(s->model), "it", 2);
 	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;

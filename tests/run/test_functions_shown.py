@@ -27,3 +27,17 @@ def test_functions_are_in_every_face_of_a_run_without_stages(strobe):
     page = (folder / "profiling_report.html").read_text()
     data = json.loads(re.search(r'<script[^>]*id="strobe-report"[^>]*>(.*?)</script>', page, re.S).group(1))
     assert data["function_samples"] == report["function_samples"]
+
+
+def test_a_program_without_stages_names_its_functions_unasked(strobe):
+    done = strobe.run("--", PYTHON, strobe.script(SCRIPT.replace("+ 1.0", "+ 3.0")))
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(r"\d+ % of the run in slow_filter \(", said), said
+    assert "Not recorded: stages" in said, "how to get stages is still said"
+
+
+def test_a_program_of_a_moment_gets_no_recording_of_its_own(strobe):
+    done = strobe.run("--", PYTHON, "-c", "pass")
+    assert done.returncode == 0, done.stderr
+    assert not list(strobe.folder.rglob("run.[0-9]*.strobe"))

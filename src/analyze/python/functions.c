@@ -3,6 +3,7 @@
  * measurement. Threads without Python are listed apart, with the CPU time they used. */
 #include "analyze/analysis.h"
 #include "analyze/python/moments.h"
+#include "format/run_keys.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/room.h"
@@ -247,6 +248,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
 	list(s, run, model);
+	if (!model->stages.stage_count) /* strobe run cannot tell from outside: stacks make a recording, too */
+		sb_model_missing(model, "stages", SB_NO_STAGES, SB_NO_STAGES_HOW);
 	return 0;
 }
 
