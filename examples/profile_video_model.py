@@ -102,6 +102,7 @@ def main():
     print(timing)
     frames = timing.clips_per_second * args.batch_size * args.num_frames
     print("  %-8s %8.2f frames/s" % ("", frames))
+    print("  %-8s batch=%d, frames=%d, %dx%d" % ("Clip:", args.batch_size, args.num_frames, args.img_size, args.img_size))
     result["benchmark"] = {"mean_ms": timing.mean_ms, "median_ms": timing.median_ms, "std_ms": timing.std_ms,
                            "min_ms": timing.min_ms, "max_ms": timing.max_ms,
                            "clips_per_second": timing.clips_per_second, "frames_per_second": frames}

@@ -29,10 +29,16 @@ struct line {
 	size_t count, values; /* points; different x */
 };
 
-/* Of a batch the number of calls matters: its inverse. */
-static double unit_of(const struct sb_knob *knob, double value)
+/* A larger batch makes fewer calls of the same work. A benchmark is one call: there it makes more work. */
+static bool saves_calls(const struct sb_facts *run, const struct sb_knob *knob)
 {
-	return knob->law == SB_KNOB_BATCH ? 1 / value : value;
+	return knob->law == SB_KNOB_BATCH && !run->of_means;
+}
+
+/* Where the number of calls matters, the inverse. */
+static double unit_of(const struct sb_facts *run, const struct sb_knob *knob, double value)
+{
+	return saves_calls(run, knob) ? 1 / value : value;
 }
 
 static double per_call(const struct sb_fact_stage *s)
@@ -59,7 +65,9 @@ static double covered_s(const struct sb_facts *run, const struct sb_fact_stage *
 /* Other work goes on beside it: its own other calls, or another thread's. */
 static bool is_at_once(const struct sb_facts *run, const struct sb_fact_stage *s)
 {
-	return s->other_thread || s->total_s > waited_s(run, s) * (1 + AT_ONCE);
+	if (s->role == STROBE_ROLE_ITERATION && isnan(s->time.p95)) /* a sum, beside what it holds */
+		return false;
+	return !s->aside && (s->other_thread || s->total_s > waited_s(run, s) * (1 + AT_ONCE));
 }
 
 static double digit_of(const struct sb_facts *run)
@@ -74,11 +82,11 @@ static void add_point(const struct sb_facts *run, const char *key, const struct 
 		const struct sb_fact_stage *s = &run->stages[i];
 		double value;
 
-		if (strcmp(s->key, key) || !sb_whatif_has_time(s) || s->role == STROBE_ROLE_STEP)
+		if (strcmp(s->key, key) || !sb_whatif_has_time(s) || sb_whatif_is_counted(s, knob))
 			continue;
 		value = sb_whatif_knob_of(run, s, knob);
 		if (value > 0)
-			points[(*count)++] = (struct point){ unit_of(knob, value), per_call(s),
+			points[(*count)++] = (struct point){ unit_of(run, knob, value), per_call(s),
 				digit_of(run) };
 		return;
 	}
@@ -151,11 +159,20 @@ static void predict_fitted(struct sb_whatif_change *c, const struct line *l, dou
 		c->note = "outside of the values that were measured";
 }
 
-/* Every step was timed on its own. */
-static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s)
+/* Of one call. A table may have the extremes alone: no deviation is more than half of what is between them. */
+static double deviation_of(const struct sb_stats *t)
+{
+	double most = (t->max - t->min) / 2;
+
+	return !isnan(t->std) ? t->std : isnan(most) ? 0 : most;
+}
+
+/* Every step, iteration or call was timed on its own. */
+static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s, double digit_s)
 {
 	double ratio = c->then / c->now, count = (double)s->count * ratio;
-	double off = isnan(s->time.std) ? 0 : DEVIATIONS * s->time.std * sqrt(count) * c->base_s / s->total_s;
+	double off = DEVIATIONS * deviation_of(&s->time) * sqrt(count) * c->base_s / s->total_s +
+		     digit_s / 2 * fmax(1, ratio);
 
 	c->basis = SB_WHATIF_STEPS;
 	c->each_s = s->time.mean;
@@ -216,12 +233,12 @@ static void predict(const struct sb_facts *run, const struct sb_facts *const *ot
 	for (size_t i = 0; i < other_count; i++)
 		add_point(others[i], s->key, knob, points, &count);
 	line = fit_line(points, count);
-	if (s->role == STROBE_ROLE_STEP)
-		predict_steps(c, s);
+	if (sb_whatif_is_counted(s, knob))
+		predict_steps(c, s, digit_of(run));
 	else if (line.values > 1)
 		predict_fitted(c, &line, (s->count > 0 ? (double)s->count : 1) * c->base_s / s->total_s,
-			unit_of(knob, c->then));
-	else if (knob->law == SB_KNOB_BATCH)
+			unit_of(run, knob, c->then));
+	else if (saves_calls(run, knob))
 		predict_range(c);
 	else
 		predict_proportional(c, digit_of(run));
@@ -372,7 +389,7 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 		w->low_s += c->low_s - c->base_s;
 		w->high_s += c->high_s - c->base_s;
 		w->extrapolates |= c->extrapolates;
-		frames_change |= !strcmp(c->key, "frames");
+		frames_change |= !strcmp(c->key, "frames") || (!strcmp(c->key, "batch") && run->of_means);
 		least_s = fmax(least_s, c->predicted_s);
 	}
 	w->predicted_s = fmax(w->predicted_s, least_s);

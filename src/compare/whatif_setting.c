@@ -66,9 +66,12 @@ static double generations(const struct sb_facts *run)
 	return n >= 1 ? n : 1;
 }
 
-/* How often the loop of steps ran: once in a block, else once in a video. */
+/* How often the loop ran: once in a block, else once in a video; of calls and iterations, once in a call of
+ * the stage around them. */
 static double chains(const struct sb_facts *run, const struct sb_fact_stage *steps)
 {
+	if (steps->role != STROBE_ROLE_STEP && steps->parent >= 0 && run->stages[steps->parent].count > 0)
+		return (double)run->stages[steps->parent].count;
 	for (int64_t i = steps->parent; i >= 0; i = run->stages[i].parent)
 		if (run->stages[i].role == STROBE_ROLE_BLOCK && run->stages[i].count > 0)
 			return (double)run->stages[i].count;
@@ -85,6 +88,24 @@ static bool is_cut(const struct sb_facts *run, const struct sb_fact_stage *s)
 	return open;
 }
 
+/* A knob that says how often something is repeated. */
+static bool counts_turns(const struct sb_knob *knob)
+{
+	return !strcmp(knob->key, "steps") || !strcmp(knob->key, "iters");
+}
+
+static bool is_turn(const struct sb_fact_stage *s)
+{
+	return s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_ITERATION;
+}
+
+bool sb_whatif_is_counted(const struct sb_fact_stage *s, const struct sb_knob *knob)
+{
+	if (!counts_turns(knob) || (attr(s, knob->key) > 0 && s->role != STROBE_ROLE_STEP))
+		return false;
+	return is_turn(s) || (s->count > 1 && !s->is_mean);
+}
+
 double sb_whatif_knob_of(
 	const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
 {
@@ -92,12 +113,11 @@ double sb_whatif_knob_of(
 
 	if (value > 0)
 		return value;
-	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps")) {
-		if (is_cut(run, s) && run->steps_per_chain > 0)
-			return (double)run->steps_per_chain;
-		return (double)s->count / chains(run, s);
-	}
-	return NAN;
+	if (!sb_whatif_is_counted(s, knob))
+		return NAN;
+	if (s->role == STROBE_ROLE_STEP && is_cut(run, s) && run->steps_per_chain > 0)
+		return (double)run->steps_per_chain;
+	return (double)s->count / chains(run, s);
 }
 
 /* How well the name fits: 3 the code, 2 the name, 1 a part of it. */
@@ -108,12 +128,12 @@ static int fit_of(const struct sb_fact_stage *s, const char *name)
 	return !strcasecmp(s->name, name) ? 2 : strcasestr(s->name, name) ? 1 : 0;
 }
 
-/* The steps inside a stage that does not count them itself. */
-static int64_t steps_inside(const struct sb_facts *run, int64_t outer)
+/* The steps or iterations inside a stage that does not count them itself. */
+static int64_t turns_inside(const struct sb_facts *run, int64_t outer)
 {
 	for (size_t i = (size_t)outer + 1;
 		i < run->stage_count && run->stages[i].depth > run->stages[outer].depth; i++)
-		if (run->stages[i].role == STROBE_ROLE_STEP)
+		if (is_turn(&run->stages[i]))
 			return (int64_t)i;
 	return -1;
 }
@@ -130,6 +150,24 @@ static void not_found(const struct sb_facts *run, const struct sb_whatif_setting
 			asked->stage);
 }
 
+/* The stage that the setting is about: itself, or the turns inside. What is only called several times comes
+ * last: out_fit is then the smaller. -1: none. */
+static int64_t carrier(
+	const struct sb_facts *run, int64_t named, const struct sb_whatif_setting *asked, int *out_fit)
+{
+	const struct sb_fact_stage *s = &run->stages[named];
+	bool counts = counts_turns(asked->knob);
+	int64_t inside = counts && !is_turn(s) ? turns_inside(run, named) : -1;
+
+	*out_fit = 2 * fit_of(s, asked->stage) + 1;
+	if (attr(s, asked->knob->key) > 0 || (counts && is_turn(s)))
+		return named;
+	if (inside >= 0 && sb_whatif_has_time(&run->stages[inside]))
+		return inside;
+	*out_fit -= 1;
+	return sb_whatif_is_counted(s, asked->knob) ? named : -1;
+}
+
 int64_t sb_whatif_find_stage(const struct sb_facts *run, const struct sb_whatif_setting *asked)
 {
 	int64_t best = -1;
@@ -139,13 +177,12 @@ int64_t sb_whatif_find_stage(const struct sb_facts *run, const struct sb_whatif_
 	for (size_t i = 0; i < run->stage_count; i++) {
 		const struct sb_fact_stage *s = &run->stages[i];
 		int fit = fit_of(s, asked->stage);
-		int64_t found = (int64_t)i;
+		int64_t found;
 
 		named |= fit > 0;
 		if (!fit || !sb_whatif_has_time(s))
 			continue;
-		if (!(sb_whatif_knob_of(run, s, asked->knob) > 0) && !strcmp(asked->knob->key, "steps"))
-			found = steps_inside(run, found);
+		found = carrier(run, (int64_t)i, asked, &fit);
 		if (found < 0 || !(sb_whatif_knob_of(run, &run->stages[found], asked->knob) > 0))
 			continue;
 		if (fit > best_fit ||

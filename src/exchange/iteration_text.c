@@ -106,13 +106,40 @@ static bool take_frames(struct sb_textlog_loop *loop, const char *line)
 	return true;
 }
 
+static int64_t number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	long long value = at ? strtoll(at + strlen(key), NULL, 10) : 0;
+
+	return value > 0 && value < 1000000 ? value : 0;
+}
+
+/* "Clip: batch=2, frames=16, 256x256" */
+static bool take_clip(struct sb_textlog_loop *loop, const char *line)
+{
+	const char *clip = sb_textlog_after(line, "Clip"), *by = clip ? strrchr(clip, 'x') : NULL;
+	const char *width = by;
+
+	if (!clip)
+		return false;
+	loop->clip.batch = number_after(clip, "batch=");
+	loop->clip.frames = number_after(clip, "frames=");
+	while (width && width > clip && isdigit((unsigned char)width[-1]))
+		width--;
+	if (by && width < by) {
+		loop->clip.height = number_after(by, "x");
+		loop->clip.width = number_after(width, "");
+	}
+	return true;
+}
+
 static bool row(struct sb_textlog *log, char *line, int *out_err)
 {
 	struct sb_textlog_loop *loop = last_loop(log);
 
 	(void)out_err;
-	return loop && (take_frames(loop, line) || take_count(loop, line) || take_time(loop, line) ||
-			       is_decoration(line));
+	return loop && (take_frames(loop, line) || take_clip(loop, line) || take_count(loop, line) ||
+			       take_time(loop, line) || is_decoration(line));
 }
 
 /* ---- headings ---- */

@@ -39,6 +39,9 @@ struct sb_textlog_loop {
 	int64_t count;
 	double total_s, mean_s, median_s, min_s, max_s, std_s;
 	double frames_per_s; /* NaN: not given */
+	struct {
+		int64_t batch, frames, width, height; /* of one call of a benchmark; 0: not given */
+	} clip;
 	bool apart; /* a benchmark: not around the stages, but after them */
 	bool aside; /* a benchmark of the call whose parts are the stages: no part of the run's time */
 	char stage[128]; /* the stage that it ran in; "": not given */

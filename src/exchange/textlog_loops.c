@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define NONE SB_TEXTLOG_NONE
+#define FRAMES_MOST 1e6 /* of one call */
+#define FPS_OFF 0.02 /* what rounding makes of a rate */
 
 int64_t sb_textlog_loop_ns(const struct sb_textlog_loop *loop)
 {
@@ -123,6 +125,31 @@ static void note_mb(struct sb_stagelog_line *line, const char *key, double mb)
 	line->attr_count++;
 }
 
+static void note_count(struct sb_stagelog_line *line, const char *key, int64_t count)
+{
+	struct sb_stagelog_attr *a = &line->attrs[line->attr_count];
+
+	if (count < 1 || line->attr_count == SB_STAGELOG_ATTRS_MAX)
+		return;
+	*a = (struct sb_stagelog_attr){ .is_int = true, .i = count };
+	snprintf(a->key, sizeof a->key, "%s", key);
+	line->attr_count++;
+}
+
+/* What one call of the benchmark takes in, so that whatif can change it. Frames also follow from their rate. */
+static void note_clip(struct sb_stagelog_line *line, const struct sb_textlog_loop *loop)
+{
+	double frames = loop->frames_per_s * loop->mean_s, whole = round(frames);
+
+	note_count(line, "batch", loop->clip.batch);
+	if (loop->clip.frames > 0)
+		note_count(line, "frames", loop->clip.frames);
+	else if (whole >= 1 && whole <= FRAMES_MOST && fabs(frames / whole - 1) < FPS_OFF)
+		note_count(line, "frames", (int64_t)whole);
+	note_count(line, "width", loop->clip.width);
+	note_count(line, "height", loop->clip.height);
+}
+
 int sb_textlog_settle_benchmarks(struct sb_textlog *log)
 {
 	struct sb_textlog_loop *loops = log->loops.items;
@@ -145,6 +172,11 @@ int sb_textlog_settle_benchmarks(struct sb_textlog *log)
 			return STROBE_ENOMEM;
 		log->forward = node + 1;
 	}
+	for (size_t i = 0; one_call && log->forward && i < log->loops.count; i++)
+		if (loops[i].aside && loops[i].apart) {
+			note_clip(log->nodes[log->forward - 1].line, &loops[i]);
+			break;
+		}
 	if (log->forward) {
 		note_mb(log->nodes[log->forward - 1].line, "input_mb", log->model.input_mb);
 		note_mb(log->nodes[log->forward - 1].line, "output_mb", log->model.output_mb);

@@ -198,3 +198,79 @@ strobe.stop()
     saved_s = said["now_s"] - said["predicted_s"]
     assert said["predicted_fps"] == pytest.approx(72 / (videos_s - saved_s), rel=1e-3)
     assert predict(run, "load.iters=2")["predicted_fps"] == pytest.approx(said["fps"], rel=1e-6)
+
+
+GENERATION = EXAMPLE.with_name("generation.py")
+
+
+def generate(folder, name, *flags):
+    """The example computes nothing: its stages sleep, and their times are printed to the millisecond."""
+    text = subprocess.run([sys.executable, GENERATION, *flags], check=True, capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, "EXAMPLE_SCALE": "0.2", "PYTHONPATH": str(STROBE.parent / "python")}).stdout
+    (folder / name).write_text(text)
+    return folder / name
+
+
+@pytest.mark.parametrize("setting", ["denoising_steps.iterations=4", "denoising.steps=4", "transformer_forward.iters=4"])
+def test_a_loop_of_iterations_is_predicted_by_its_turns(tmp_path, setting):
+    before = generate(tmp_path, "before.txt", "--steps", "8")
+    after = generate(tmp_path, "after.txt", "--steps", "4")
+    said = predict(before, setting)
+    change = said["changes"][0]
+    assert change["basis"] == "steps" and (change["now_value"], change["then_value"]) == (8, 4)
+    loop = report_of(after)["stage_analysis"]["stages"]
+    name = "transformer_forward" if setting.startswith("transformer") else "denoising_steps"
+    rerun_s = next(stage for stage in loop if stage["name"] == name)["total_s"]
+    assert change["predicted_s"] == pytest.approx(rerun_s, rel=0.5), "half of it, not all"
+    assert said["predicted_s"] < said["now_s"] and said["low_s"] <= said["predicted_s"] <= said["high_s"] < said["now_s"]
+
+
+def report_of(path):
+    return json.loads(subprocess.run([STROBE, "report", "-f", "json", path], check=True, capture_output=True, text=True).stdout)
+
+
+def test_turns_count_by_the_call_around_them(tmp_path):
+    generate(tmp_path, "three.txt", "--enable-profiling", "--profiling-iterations", "3")
+    change = predict(tmp_path / "profiling_results", "denoising_steps.iterations=4")["changes"][0]
+    assert (change["now_value"], change["then_value"]) == (8, 4), "24 turns in three videos"
+
+
+BENCHMARK = """
+============================================================
+Simple Benchmark (10 iterations after 5 warm-ups)
+============================================================
+  Mean:      %8.2f ms
+  Rate:      %8.2f clips/s
+             %8.2f frames/s
+"""
+
+
+def benchmark(folder, frames, batch=1, clip=True):
+    """A model that takes 4 ms a call and 2.5 ms a frame."""
+    ms = 4 + 2.5 * frames * batch
+    path = folder / ("bench-%d-%d-%d.txt" % (frames, batch, clip))
+    path.write_text(BENCHMARK % (ms, 1000 / ms, 1000 / ms * frames * batch) +
+                    ("  Clip:    batch=%d, frames=%d, 64x48\n" % (batch, frames) if clip else ""))
+    return path, ms / 1000
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_a_benchmark_of_a_model_is_predicted_by_its_frames(tmp_path, clip):
+    base, _ = benchmark(tmp_path, 16, clip=clip)
+    other, _ = benchmark(tmp_path, 8, clip=clip)
+    _, rerun_s = benchmark(tmp_path, 12)
+    one = predict(base, "forward.frames=12")
+    assert one["low_s"] <= rerun_s <= one["high_s"] and one["changes"][0]["now_value"] == 16
+    two = predict(base, "forward.frames=12", "--with", other)
+    assert two["changes"][0]["basis"] == "fitted"
+    assert two["predicted_s"] == pytest.approx(rerun_s, rel=0.01)
+    assert two["changes"][0]["fixed_s"] == pytest.approx(0.004, rel=0.05)
+
+
+def test_a_larger_batch_of_a_benchmark_is_more_work(tmp_path):
+    base, _ = benchmark(tmp_path, 16)
+    _, rerun_s = benchmark(tmp_path, 16, batch=2)
+    said = predict(base, "forward.batch=2")
+    assert said["low_s"] <= rerun_s <= said["high_s"] and said["predicted_s"] > said["now_s"]
+    said = predict(base, "forward.width=32")
+    assert said["changes"][0]["now_value"] == 64

@@ -248,7 +248,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
 	list(s, run, model);
-	if (!model->stages.stage_count) /* strobe run cannot tell from outside: stacks make a recording, too */
+	if (!model->stages.stage_count) /* from outside strobe run cannot tell: stacks are recorded, too */
 		sb_model_missing(model, "stages", SB_NO_STAGES, SB_NO_STAGES_HOW);
 	return 0;
 }
