@@ -371,7 +371,6 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 	char *word = strstr(text, "SKIPPED");
 
 	cut_blank(text);
-
 	if (word) {
 		parse_skipped(text, word, out);
 		return;
@@ -495,5 +494,7 @@ void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
 		set_name(out_line, text);
 	} else {
 		parse_coded(text, out_line);
+		if (out_line->kind == SB_STAGELOG_UNTIMED && !*out_line->bad_time && sb_text_is_prose(line))
+			out_line->kind = SB_STAGELOG_NOTHING;
 	}
 }

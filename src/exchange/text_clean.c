@@ -285,3 +285,23 @@ char *sb_text_message(char *line)
 	}
 	return seen ? s : line;
 }
+
+bool sb_text_is_prose(const char *line)
+{
+	const char *open = strchr(line, '['), *at = line;
+	int words = 0;
+
+	while (open && at < open) {
+		const char *word = at;
+
+		while (at < open && (isalpha((unsigned char)*at) || *at == '\'' || *at == ','))
+			at++;
+		if (at == word || (*at != ' ' && at < open))
+			return false;
+		if (!islower((unsigned char)word[at - word > 1 ? 1 : 0])) /* "INFO worker [3b]" */
+			return false;
+		words++;
+		at += strspn(at, " ");
+	}
+	return words >= 2;
+}

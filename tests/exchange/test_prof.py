@@ -2,6 +2,7 @@
 import cProfile
 import marshal
 import pstats
+import re
 import subprocess
 import sys
 
@@ -145,6 +146,7 @@ def test_the_table_that_pstats_prints_is_a_run(strobe):
         "<built-in method builtins.exec>": (7, 0.5), "main (profile_vjepa2.py:106)": (1, 0.25),
         "forward (nn.py:1742)": (24, 6.0), "<method 'endswith' of 'str' objects>": (82, 0.042)}
     assert report["stage_analysis"]["unattributed_s"] == pytest.approx(0.25)  # functions that the table left out
+    assert re.search(r"main \(profile_vjepa2.py:106\) .*\s+6.54 s with what it calls", strobe("report", path)), "cumtime"
     assert strobe("import", path, "-o", "pasted-run") and "Total 7.04 s -> 7.04 s" in strobe("diff", path, path)
 
 

@@ -476,3 +476,15 @@ def test_lines_with_a_time_that_are_in_no_stage_are_said(strobe):
     assert report["session_info"]["import_note"] == \
         "line 2, 'Resize: 2.00s', has a time and neither a code such as [4c] nor 'total': it is in no stage, as 1 more"
     assert report["stage_analysis"]["wall_s"] == pytest.approx(5.2)
+
+
+@pytest.mark.parametrize("line", ["In the section [4c] we explain: about 3s", "as described in [4f.2] of the paper", "Please see also [3b] below"])
+def test_a_sentence_that_mentions_a_code_is_no_stage(strobe, line):
+    report = strobe.report(strobe.write("prose.log", line + "\n[3a] I/O: 1.00s\nTOTAL TIME: 2.00s\n"))
+    assert [s["name"] for s in report["stage_analysis"]["stages"]] == ["I/O"]
+
+
+@pytest.mark.parametrize("before", ["INFO worker ", "main - ", "rank0 ", ""])
+def test_a_heading_behind_a_prefix_is_still_one(strobe, before):
+    report = strobe.report(strobe.write("heading.log", before + "[4d] Shallow copy\n[3a] I/O: 1.00s\n"))
+    assert "Shallow copy" in [s["name"] for s in report["stage_analysis"]["stages"]]

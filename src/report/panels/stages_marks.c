@@ -9,10 +9,15 @@ void sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
 	static const struct {
 		const char *attr, *unit;
 	} rates[] = { { "steps", "step" }, { "iters", "iter" }, { "frames", "frame" } };
+	double with_s = sb_stage_attr_total(s, "cumulative_s");
 	char text[32];
 	size_t used = 0;
 
 	*out = 0;
+	if (with_s > s->total_s) { /* a profiler's table: the row is its own time */
+		sb_text_seconds(text, sizeof text, with_s);
+		used = (size_t)snprintf(out, size, "%s with what it calls", text);
+	}
 	for (size_t i = 0; i < sizeof rates / sizeof rates[0] && used < size; i++) {
 		double n = sb_stage_attr_total(s, rates[i].attr);
 
