@@ -209,13 +209,14 @@ class InferixProfiler:
             s.end_time, s.end = time.time(), time.perf_counter()
             run_dir = native.run_dir()
             _display.end()
-            if self._owns_recording:
-                self._owns_recording = False
+            owned, self._owns_recording = self._owns_recording, False
+            if owned:
                 _session.stop()
         try:
+            report = session_report.build(s, session_report.findings(run_dir) if owned else None)
             if self.config.generate_final_report:
-                self.reports = session_report.write(s, self.config, run_dir)
-            return session_report.build(s)
+                self.reports = session_report.write(s, self.config, run_dir, report)
+            return report
         except Exception as error:
             self.error_count += 1
             warnings.warn("the report of session '%s' could not be written: %s" % (s.id, error), RuntimeWarning,

@@ -1,6 +1,7 @@
 """The JSON that the session profiler's users read: its own keys, from the small
 statistics it keeps. Strobe's full report lies in the run folder beside it."""
 import datetime
+import json
 import math
 import os
 import re
@@ -23,8 +24,9 @@ def _masked(tags):
     return {key: one(str(key), value) for key, value in tags.items()}
 
 
-def build(session):
-    """session: profiler.Session. Absent data is absent, not zero."""
+def build(session, recorded=None):
+    """session: profiler.Session. Absent data is absent, not zero. recorded: the findings of strobe's own report of the
+    same session, where it has a recording of its own: both reports say the same then."""
     wall = session.wall_s
     report = {
         "session_info": {
@@ -50,7 +52,8 @@ def build(session):
     report.update(_layers(session))
     report.update(_cache(session))
     report.update(_memory(session))
-    report["recommendations"] = advise(report, session)
+    own = advise(report, session)
+    report["recommendations"] = own if recorded is None else recorded + [a for a in own if a["category"] in _OWN_ALONE]
     return report
 
 
@@ -162,6 +165,18 @@ def _memory(session):
 
 # ---- advice ----
 
+_OWN_ALONE = ("layer",)  # what a session counts and the recording does not
+
+
+def findings(run_dir):
+    """What strobe's report of this run says, None where there is none to read."""
+    try:
+        with open(os.path.join(run_dir, "profiling_report.json"), encoding="utf-8") as file:
+            return list(json.load(file)["recommendations"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _advice(category, priority, issue, suggestion):
     return {"category": category, "priority": priority, "issue": issue, "suggestion": suggestion}
 
@@ -210,7 +225,7 @@ def advise(report, session):
 
 # ---- files ----
 
-def write(session, config, run_dir):
+def write(session, config, run_dir, report):
     """profiling_report_<id>_<YYYYmmdd_HHMMSS>.{json,html} in the output folder."""
     folder = os.path.abspath(config.folder)
     os.makedirs(folder, exist_ok=True)
@@ -218,7 +233,7 @@ def write(session, config, run_dir):
     written = []
     if config.report_format in ("json", "both"):
         path = stem + ".json"
-        write_json(path, build(session))
+        write_json(path, report)
         written.append(path)
     if config.report_format in ("html", "both") and run_dir:
         written += _write_html(run_dir, stem + ".html")

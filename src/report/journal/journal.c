@@ -206,6 +206,8 @@ static void put_stages(const struct sb_journal *j, int columns, int decimals, st
 	size_t from = j->step_count > room ? j->step_count - room + 1 : 1; /* the baseline and the newest */
 	const struct sb_journal_stage *s;
 
+	if (!row_at(j, 0))
+		return;
 	sb_buf_printf(out, "\n%-*s", width, "Stage");
 	for (size_t i = 0; i < j->step_count; i = i ? i + 1 : from)
 		sb_buf_printf(out, "%*s%zu", cell - 2, "step ", i);
