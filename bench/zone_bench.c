@@ -211,6 +211,19 @@ static NOINLINE void empty(long n)
 		__asm__ volatile("" ::: "memory");
 }
 
+static volatile int switched_off;
+
+/* The least that a begin and an end can be which somebody may switch on: two loads, two branches. */
+static NOINLINE void two_branches(long n)
+{
+	for (long i = 0; i < n; i++) {
+		if (__builtin_expect(switched_off, 0))
+			sink[0]++;
+		if (__builtin_expect(switched_off, 0))
+			sink[1]++;
+	}
+}
+
 static double best_long_ns(void (*batch)(long))
 {
 	double best = 1e9;
@@ -227,10 +240,13 @@ static double best_long_ns(void (*batch)(long))
 
 static void off(void)
 {
-	double empty_ns = best_long_ns(empty);
+	double empty_ns = best_long_ns(empty), floor_ns = best_long_ns(two_branches);
+	double pair_ns = best_long_ns(plain);
 
 	row_head("Recording off, over an empty loop");
-	row_most("begin/end, recording off", best_long_ns(plain) - empty_ns, "ns", 0.8);
+	row_most("two loads and two branches, the floor", floor_ns - empty_ns, "ns", 0);
+	row_most("begin/end, recording off", pair_ns - empty_ns, "ns", 0.8);
+	row_most("begin/end, recording off, loop and all, over the floor", pair_ns / floor_ns, "x", 1.05);
 	row_most("scope, recording off", best_long_ns(scoped) - empty_ns, "ns", 0.8);
 }
 
