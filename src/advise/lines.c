@@ -113,6 +113,39 @@ static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, const str
 	sb_weigh_priority(a, f);
 }
 
+#define GAPS_SHARE \
+	0.2 /* of the time at a synchronize(), taken for the gaps that each leaves: to rank by, no gain is claimed */
+
+static bool synchronizes(const struct sb_line *l)
+{
+	return (l->text && strstr(l->text, "synchronize(")) || (l->inner && strstr(l->inner, "synchronize"));
+}
+
+/* The driver's utilisation does not see the gaps that a synchronize() in every step leaves: a GPU that runs dry a thousand times a
+ * second is "100 % busy". The line is a cause all the same; what it costs, a trace tells. */
+static void find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
+{
+	double percent = sb_weigh_percent(a->model, hot->step_s);
+	struct sb_advice *f;
+
+	if (a->model->gpu.present || !synchronizes(hot->line) || !is_sampled_enough(a->model, hot) ||
+		!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, NAN,
+		sb_say(a,
+			"a line inside the steps waits until the GPU has run dry: %.0f %% of the generations",
+			percent),
+		sb_say(a,
+			"%s; the utilisation that is sampled does not show the gaps after each wait: what it "
+			"costs, --gpu-trace=steps:3 tells",
+			seen_words(a, hot)));
+	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_ESTIMATED, SB_LIKELY);
+	sb_hot_place(f, hot);
+	if (f)
+		f->rank_s = GAPS_SHARE * hot->step_s;
+	sb_weigh_priority(a, f);
+}
+
 void sb_rule_hidden_sync(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);
@@ -124,9 +157,11 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 		find_reads(a, &hot, &step);
 		return;
 	}
-	find_hot(a, &hot, sampled_s, SB_LIKELY,
-		sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
-			sb_weigh_percent(a->model, hot.step_s)));
+	if (!find_hot(a, &hot, sampled_s, SB_LIKELY,
+		    sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
+			    sb_weigh_percent(a->model, hot.step_s))) &&
+		hot.line)
+		find_synchronize(a, &hot);
 }
 
 static bool empties_the_cache(const struct sb_model *model, const struct sb_line *l)

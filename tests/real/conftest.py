@@ -19,8 +19,8 @@ GENERATION, STEP, IMPORT, LOAD, COMPILE, OFFLOAD, FORWARD = 1, 3, 6, 7, 8, 9, 11
 
 def environment(**more):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_") and key != "PYTHONPATH"}
-    clean.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1",
-                 PYTHONPATH=HERE, **more)
+    clean.update({"STROBE_FLOPS": "60", **more}, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", PYTHONDONTWRITEBYTECODE="1",
+                 OMP_NUM_THREADS="1", PYTHONPATH=HERE)  # a busy machine counts operations all the same
     return clean
 
 

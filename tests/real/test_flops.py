@@ -86,11 +86,11 @@ print("alive:", sum(one() is not None for one in left))
     assert {work["precision"] for work in stages.values()} == {"fp32"}
 
 
-def counted(monkeypatch, calls, seconds_each):
-    """What is recorded of models that are called so often, where every operation takes so long."""
+def counted(monkeypatch, calls, seconds_each, clock_each=0.0):
+    """What is recorded of models that are called so often, where every operation takes so long, of CPU time and by the clock."""
     import torch
     from strobe._models import flops
-    said, now = [], [100.0]
+    said, now, clock = [], [100.0], [500.0]
 
     class Model(torch.nn.Module):
         def __init__(self, number):
@@ -102,9 +102,11 @@ def counted(monkeypatch, calls, seconds_each):
             for _ in range(100):
                 x = self.linear(x)
                 now[0] += seconds_each
+                clock[0] += clock_each
             return x
 
     monkeypatch.setattr(flops, "_now", lambda: now[0])
+    monkeypatch.setattr(flops, "_clock", lambda: clock[0])
     monkeypatch.setattr(flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
     monkeypatch.setattr(flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
     flops.forget()
@@ -118,6 +120,11 @@ def counted(monkeypatch, calls, seconds_each):
 
 def test_what_was_called_most_is_counted_first_while_there_is_time(monkeypatch):
     said = counted(monkeypatch, (1, 5), seconds_each=0.015)  # 1.5 s each, of 2 s
+    assert said == [(2, 800.0, None), (1, None, "no time was left for it")]
+
+
+def test_a_busy_machine_ends_it_by_the_clock(monkeypatch):
+    said = counted(monkeypatch, (1, 5), seconds_each=0.001, clock_each=0.03)  # 3 s each, of 4 s
     assert said == [(2, 800.0, None), (1, None, "no time was left for it")]
 
 

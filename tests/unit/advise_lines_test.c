@@ -199,6 +199,32 @@ static void few_samples_alone_are_no_hidden_sync(void **state)
 	synthetic_done(&s);
 }
 
+/* Utilisation is a share of samples in which a kernel ran: it reads 100 % though the GPU runs dry in every step. */
+static void a_synchronize_in_the_steps_is_named_without_a_trace(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	uint32_t gpu;
+
+	synthetic_open(&s);
+	gpu = synthetic_gpu(&s, 0);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_step(&s, i * SECOND + k * 250 * MS, i * SECOND + (k + 1) * 250 * MS,
+				(int64_t)k, 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+		synthetic_gpu_sample(&s, gpu, i * SECOND + 500 * MS, 1000, 100, 300);
+	}
+	see_waits(&s, 12);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "hidden_sync");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 41);
+	assert_true(isnan(f->saves_s));
+	assert_non_null(strstr(f->evidence, "--gpu-trace=steps:3"));
+	synthetic_done(&s);
+}
+
 static void copies_are_placed_at_the_line_that_makes_them(void **state)
 {
 	struct synthetic s;
@@ -382,6 +408,7 @@ int main(void)
 		cmocka_unit_test(values_that_come_at_once_are_no_hidden_sync_and_explain_no_gap),
 		cmocka_unit_test(a_launch_bound_run_is_told_that_python_launches_too_slowly),
 		cmocka_unit_test(few_samples_alone_are_no_hidden_sync),
+		cmocka_unit_test(a_synchronize_in_the_steps_is_named_without_a_trace),
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
 		cmocka_unit_test(copies_save_what_they_take_in_all_the_steps),
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),

@@ -21,17 +21,21 @@ SHAPES_MOST = 64       # of all models
 SECONDS_LEAST = 2.0    # of CPU time that counting may take at the end, when what torch needs for it is loaded
 SECONDS_MOST = 5.0     # however long the session was
 SHARE = 0.02           # of the session
+CLOCK_MOST = 2         # times as much by the clock, loading included: a busy machine gives a program little CPU time, and its end waits
 DEPTH_MOST = 4         # of lists and dicts in arguments
 OUTLINES_MOST = 16     # models, by their outlines
 ITEMS_MOST = 1000      # of a list in a model's settings
 
 _now = time.thread_time
+_clock = time.monotonic
 _begun = None          # when the first model was called
 
 _shapes = {}           # (kind of the model, what it is called, signature) -> Shape
 _outlines = {}         # kind of a model -> (its outline, its precision)
 _registered = False
-_off = os.environ.get("STROBE_FLOPS") == "0"
+_asked = os.environ.get("STROBE_FLOPS", "")
+_seconds = float(_asked) if _asked.isdigit() else None  # that counting may take, by the clock; 0: it is off
+_off = _seconds == 0
 unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, which records calls of models, puts its own here
 
 
@@ -184,13 +188,14 @@ def say():
     if _off or not _shapes or not native.recording():
         return
     shapes = sorted(_shapes.values(), key=lambda shape: -shape.calls)
-    most = min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
+    most = _seconds or min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
     forget()
     try:
         begin_s, before = time.monotonic(), _highest_bytes()
         with own_section("counting FLOPs"), unseen():
+            by_clock = _clock() + (_seconds or CLOCK_MOST * most)
             _load(sys.modules["torch"])
-            until = _now() + most
+            until = _now() + most, by_clock
             for shape in shapes:
                 _count(shape, until)
         native.event("strobe.own_memory", before_bytes=before, after_bytes=_highest_bytes(), duration_s=time.monotonic() - begin_s)
@@ -207,7 +212,7 @@ def _highest_bytes():
 def _load(torch):
     """torch loads what it needs with the first tensor without memory: about a second."""
     try:
-        _flops_of(torch, torch.nn.Linear(2, 2, device="meta"), (torch.empty(1, 2, device="meta"),), {}, float("inf"))
+        _flops_of(torch, torch.nn.Linear(2, 2, device="meta"), (torch.empty(1, 2, device="meta"),), {}, (float("inf"), float("inf")))
     except Exception:
         pass  # each model says it
 
@@ -220,8 +225,12 @@ def _flops_of(torch, copy, args, kwargs, until):
     return float(counter.get_total_flops()), computed
 
 
+def _is_up(until):
+    return _now() > until[0] or _clock() > until[1]
+
+
 def _count(shape, until):
-    if _now() > until:
+    if _is_up(until):
         return _record(shape, None, "no time was left for it", None)
     torch = sys.modules["torch"]
     module = shape.kind.model()
@@ -294,7 +303,7 @@ def _whole_numbers(torch, until, computed):
 
     class WholeNumbers(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if _now() > until:
+            if _is_up(until):
                 raise _NoTime
             kwargs = dict(kwargs or {})
             tensors = [value for value in tree_flatten((args, kwargs))[0] if isinstance(value, torch.Tensor)]
