@@ -1,6 +1,6 @@
 """The table of planted problems: each file of them adds its own with @planted."""
 
-FAMILIES = ("plain", "between", "memory", "gpu", "kernels", "settings", "diffusion", "callbacks", "trackers")  # the files
+FAMILIES = ("plain", "between", "memory", "switches", "gpu", "kernels", "settings", "diffusion", "callbacks", "trackers")  # the files
 TABLE = {}
 
 

@@ -154,6 +154,11 @@ def answers_without_a_cache(fixed):
 
 
 @planted(healthy=True, needs="diffusers")
+def healthy_answers_with_a_cache(fixed):
+    answers_without_a_cache(True)
+
+
+@planted(healthy=True, needs="diffusers")
 def healthy_training(fixed):
     """Gradients are recorded because they are needed."""
     torch.set_num_threads(1)
