@@ -316,12 +316,58 @@ static void merge_lines(struct sb_advisor *a)
 	}
 }
 
+/* The line makes a model again for each generation. */
+static bool makes_models(const struct sb_advice *f)
+{
+	static const char *const words[] = { "deepcopy", "from_pretrained", "from_single_file" };
+
+	if (!f->where.file || !f->cause ||
+		(strcmp(f->id, "between_generations") && strcmp(f->id, "repeated_work") &&
+			strcmp(f->id, "model_load")))
+		return false;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strstr(f->cause, words[i]))
+			return true;
+	return false;
+}
+
+/* Memory that grows without a place beside a line that makes a model for each generation: that is what grows. Its modules refer to
+ * each other, and stay until Python looks for such cycles. */
+static void fold_leak(struct sb_advisor *a)
+{
+	struct sb_advice *all = a->found.items, *line = NULL;
+
+	for (size_t i = 0; i < a->found.count; i++)
+		if (makes_models(&all[i]) && (!line || all[i].rank_s > line->rank_s))
+			line = &all[i];
+	for (size_t i = 0; line && i < a->found.count; i++) {
+		const char **ids = NULL;
+
+		if (strcmp(all[i].id, "memory_leak") || all[i].where.file)
+			continue;
+		ids = sb_model_alloc(a->model, (line->explain_count + 1) * sizeof *ids);
+		if (!ids)
+			return;
+		for (size_t k = 0; k < line->explain_count; k++)
+			ids[k] = line->explains[k];
+		ids[line->explain_count++] = all[i].id;
+		line->explains = ids;
+		line->evidence = sb_say(
+			a, "%s; what it makes stays for a while: %s", line->evidence, all[i].issue);
+		line->priority = strcmp(all[i].priority, "high") ? line->priority : all[i].priority;
+		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+		a->found.count--;
+		return;
+	}
+}
+
 void sb_symptoms_explain(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
 	bool gaps = found(a, "gpu_gaps");
 
 	merge_lines(a);
+	fold_leak(a);
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
 		double covered_s = can_be_explained(f.id) ? explained_s(a, &f) : 0;

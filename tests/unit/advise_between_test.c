@@ -75,6 +75,44 @@ static void see_generations(struct synthetic *s)
 	see(s, "linear.forward", "/x/site-packages/torch/nn/linear.py", "main.run", 7, 0, 1);
 }
 
+/* Memory read in each video: 150 MB more every time. */
+static void grow(struct synthetic *s)
+{
+	static const char *const process[] = { "rss_mb" };
+	uint32_t schema = sb_builder_schema(s->b, "process", -1, process, 1);
+
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		for (uint64_t k = 1; k < 4; k++)
+			sb_builder_sample(s->b, schema, i * APART + k * 400 * MS,
+				(double[]){ 1000 + (double)(150 * i) }, 1);
+}
+
+static void assert_leak_beside(const char *inner, const char *file, bool folded)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, STEP, NULL);
+	see_generations(&s);
+	see(&s, inner, file, "main.main", 21, SECOND, 9);
+	grow(&s);
+	m = synthetic_model(&s, VIDEOS * APART);
+	f = finding(m, "between_generations");
+	assert_non_null(f);
+	assert_true(!finding(m, "memory_leak") == folded);
+	assert_int_equal(f->explain_count && !strcmp(f->explains[0], "memory_leak"), folded);
+	assert_true(!strstr(f->evidence, "memory grows by") == !folded);
+	synthetic_done(&s);
+}
+
+/* A copy of the pipeline for each request is what grows; a file that is written is not. */
+static void memory_without_a_place_is_of_the_line_that_copies_a_pipeline(void **state)
+{
+	assert_leak_beside("copy.deepcopy", "/usr/lib/python3.11/copy.py", true);
+	assert_leak_beside("json.dumps", "/usr/lib/python3.11/json/__init__.py", false);
+}
+
 static void work_between_the_generations_is_named_with_its_line(void **state)
 {
 	const struct sb_advice *f;
@@ -328,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipeline_that_is_loaded_for_every_video_is_named),
+		cmocka_unit_test(memory_without_a_place_is_of_the_line_that_copies_a_pipeline),
 		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
 		cmocka_unit_test(work_between_the_generations_of_a_worker_is_named),
 		cmocka_unit_test(work_of_the_thread_that_hands_generations_over_is_named),
