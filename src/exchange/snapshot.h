@@ -203,10 +203,13 @@ void sb_snapshot_stages_close(struct sb_snapshot_stages *stages); /* takes NULL 
 /* The stack that stands for the stage open at that time; -1: for what was there before the history. */
 uint32_t sb_snapshot_stages_stack(
 	const struct sb_snapshot_stages *stages, struct sb_snapshot *s, int64_t time_us);
+/* The stage's name; NULL: none was open, or the time is not known. */
+const char *sb_snapshot_stages_name(const struct sb_snapshot_stages *stages, int64_t time_us);
 
 /* ---- snapshot_write.c ---- */
-/* by_stage: the same with stages in the place of lines; NULL: none are known. */
-int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage, const char *path,
-	const char *strobe_path, struct sb_import_summary *out_summary);
+/* by_stage: the same with stages in the place of lines, and these; both NULL: none are known. */
+int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage,
+	const struct sb_snapshot_stages *stages, const char *path, const char *strobe_path,
+	struct sb_import_summary *out_summary);
 
 #endif

@@ -186,21 +186,17 @@ static int read_snapshot(struct reading *r, struct sb_foreign *source, const cha
 }
 
 /* The file once more, by stage. */
-static int read_by_stage(struct reading *r, const char *path, const char *run)
+static int read_by_stage(struct reading *r, const char *path, const struct sb_snapshot_stages *stages)
 {
-	struct sb_snapshot_stages *stages = NULL;
 	struct sb_foreign *source = NULL;
 	int err = sb_snapshot_init(&r->s) ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
-	if (!err)
-		err = sb_snapshot_stages_open(run, &stages);
 	if (!err)
 		err = sb_foreign_open(path, &source);
 	r->stages = stages;
 	if (!err)
 		err = read_snapshot(r, source, path);
 	sb_foreign_close(source);
-	sb_snapshot_stages_close(stages);
 	return err;
 }
 
@@ -208,15 +204,19 @@ static int import_snapshot(struct sb_foreign *source, const char *path, const ch
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct reading r = { 0 }, by_stage = { 0 };
+	struct sb_snapshot_stages *stages = NULL;
 	int err = sb_snapshot_init(&r.s) ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
 	if (!err)
 		err = read_snapshot(&r, source, path);
 	if (!err && opts->stages_of)
-		err = read_by_stage(&by_stage, path, opts->stages_of);
+		err = sb_snapshot_stages_open(opts->stages_of, &stages);
+	if (!err && stages)
+		err = read_by_stage(&by_stage, path, stages);
 	if (!err)
 		err = sb_snapshot_write(
-			&r.s, opts->stages_of ? &by_stage.s : NULL, path, strobe_path, out_summary);
+			&r.s, stages ? &by_stage.s : NULL, stages, path, strobe_path, out_summary);
+	sb_snapshot_stages_close(stages);
 	sb_snapshot_done(&r.s);
 	sb_snapshot_done(&by_stage.s);
 	return err;

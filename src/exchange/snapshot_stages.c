@@ -105,7 +105,18 @@ static const char *name_at(const struct sb_snapshot_stages *st, int64_t t_ns)
 			high = middle;
 	}
 	return low && st->edges[low - 1].name != UINT32_MAX ? st->run->names[st->edges[low - 1].name].text
-							    : "outside stages";
+							    : NULL;
+}
+
+static bool is_dated(int64_t time_us)
+{
+	return time_us > 0 && time_us < INT64_MAX / 1000;
+}
+
+const char *sb_snapshot_stages_name(const struct sb_snapshot_stages *st, int64_t time_us)
+{
+	return is_dated(time_us) ? name_at(st, (int64_t)((uint64_t)time_us * 1000 - st->run->start_real_ns))
+				 : NULL;
 }
 
 static uint32_t stack_named(struct sb_snapshot *s, const char *name)
@@ -120,9 +131,7 @@ static uint32_t stack_named(struct sb_snapshot *s, const char *name)
 
 uint32_t sb_snapshot_stages_stack(const struct sb_snapshot_stages *st, struct sb_snapshot *s, int64_t time_us)
 {
-	bool dated = time_us > 0 && time_us < INT64_MAX / 1000;
+	const char *name = sb_snapshot_stages_name(st, time_us);
 
-	return stack_named(
-		s, !dated ? "there at first"
-			  : name_at(st, (int64_t)((uint64_t)time_us * 1000 - st->run->start_real_ns)));
+	return stack_named(s, name ? name : is_dated(time_us) ? "outside stages" : "there at first");
 }

@@ -12,6 +12,7 @@
 
 struct writing {
 	const struct sb_snapshot *s;
+	const struct sb_snapshot_stages *stages; /* NULL: not known */
 	bool by_stage; /* its lines are stages */
 	struct sb_builder *builder;
 	int64_t start_us;
@@ -136,6 +137,8 @@ static void put_held(struct writing *w, const struct sb_snapshot_device *d, stru
 			add_text(&a, "function", text_of(w->s, frame_of(w->s, all[i].frame)->name));
 		else
 			add_place(&a, w->s, all[i].frame, all[i].stack, buf);
+		if (!w->by_stage && w->stages)
+			add_text(&a, "stage", sb_snapshot_stages_name(w->stages, all[i].peak_us));
 		sb_builder_event(
 			w->builder, since_start(w, d->peak_us), SB_EVENT_MEMORY_HELD, 0, a.all, a.count);
 	}
@@ -231,12 +234,13 @@ static void put_notes(struct writing *w, uint64_t entries)
 		"--memory-history'");
 }
 
-int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage, const char *path,
-	const char *strobe_path, struct sb_import_summary *out_summary)
+int sb_snapshot_write(struct sb_snapshot *s, struct sb_snapshot *by_stage,
+	const struct sb_snapshot_stages *stages, const char *path, const char *strobe_path,
+	struct sb_import_summary *out_summary)
 {
 	const struct sb_snapshot_device *devices = s->devices.items;
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	struct writing w = { .s = s, .summary = out_summary };
+	struct writing w = { .s = s, .stages = stages, .summary = out_summary };
 	struct sb_buf buf = { 0 };
 	int64_t end_us = 0;
 	uint64_t entries = 0;

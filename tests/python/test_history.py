@@ -1,5 +1,6 @@
 """torch's allocator history: switched on, a snapshot for the highest peak, its lines in the recording. Without a GPU."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -144,7 +145,7 @@ def test_lines_have_the_stage_in_which_they_allocated(torch, tmp_path, monkeypat
     monkeypatch.setattr(torch, "snapshot", {"segments": [], "device_traces": [played.entries]})
     torch.peak = 100
     strobe.start("stages", output_dir=str(tmp_path))
-    strobe.memory_history(1000)
+    strobe.memory_history(1000, keep=True)
     with strobe.generation():
         for stack, name in enumerate(("denoise", "vae_decode", "export")):
             with strobe.section(name):
@@ -169,6 +170,14 @@ def test_lines_have_the_stage_in_which_they_allocated(torch, tmp_path, monkeypat
     for at, denoise in ((by_stage["peak_index"], 1), (-1, 0)):  # what is given back is what denoise had, not what came last
         assert {layer["component"]: layer["held_mb"][at] for layer in by_stage["layers"]} == \
             {"export": 4, "vae_decode": 2, "denoise": denoise, "other stages": 0}
+    imported = tmp_path / "imported"
+    subprocess.run([_tool.path(), "import", "-q", os.path.join(folder, "memory.pickle"), "--stages", folder, "-o", str(imported)], check=True)
+    told = json.loads(subprocess.run([_tool.path(), "report", str(imported), "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
+    assert [(row["line"], row.get("stage")) for row in told["memory"]["lines"]] == [(12, "export"), (11, "vae_decode"), (10, "denoise")]
+    text = subprocess.run([_tool.path(), "report", str(imported)], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+    assert "model.py:12 forward, in export" in text and "7.0  GPU 0 by stage, highest at" in text
+    rows = text[text.index("by stage, highest"):].splitlines()[1:4]
+    assert [(row.split()[0], row.split()[-1]) for row in rows] == [("4.0", "export"), ("2.0", "vae_decode"), ("1.0", "denoise")]
 
 
 def test_layers_keep_their_names_where_a_line_holds_more_at_the_end_than_at_the_peak(torch, tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, co
 	return *out_ns >= 0 && *out_ns <= run->wall_ns;
 }
 
-/* The stages open then; those of the lines come in no order. */
+/* The stages open then; those of the lines come in no order. An imported snapshot may bring its own. */
 static void find_stages(
 	struct sb_memory_collected *m, struct sb_model *model, struct sb_memory_line *rows, size_t count)
 {
@@ -73,7 +73,8 @@ static void find_stages(
 
 		if (t_ns >= 0)
 			sb_open_stages_at(&m->stages, &t_ns, 1, &stage);
-		rows[i].stage = stage ? sb_model_text(model, sb_open_stage_name(m, stage)) : NULL;
+		if (stage)
+			rows[i].stage = sb_model_text(model, sb_open_stage_name(m, stage));
 	}
 }
 
@@ -97,6 +98,7 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 			.line = int_attr(e, "line"),
 			.function = text_attr(model, e, "function"),
 			.stack = text_attr(model, e, "stack"),
+			.stage = text_attr(model, e, "stage"),
 			.peak_bytes = (double)int_attr(e, "peak_bytes"),
 			.peak_count = int_attr(e, "peak_count"),
 			.end_bytes = (double)int_attr(e, "end_bytes"),

@@ -58,7 +58,11 @@ static void put_picture(const struct sb_memory_picture *p, struct sb_buf *out)
 		sb_buf_printf(out, "GPU %lld", (long long)p->device);
 	else
 		sb_buf_puts(out, "host");
-	sb_buf_printf(out, "%s, highest at %.2f s", p->by_line ? " by line" : "", p->t_s[p->peak]);
+	sb_buf_printf(out, "%s, highest at %.2f s",
+		p->by_line    ? " by line"
+		: p->by_stage ? " by stage"
+			      : "",
+		p->t_s[p->peak]);
 	if (*p->stages[p->peak]) {
 		sb_buf_puts(out, " in ");
 		sb_text_name(out, p->stages[p->peak], 40);
@@ -115,14 +119,14 @@ static void put_segments(
 		sb_buf_printf(out, "  and %zu more\n", p->count - SEGMENTS_SHOWN);
 }
 
-/* The host's parts only where there is no GPU's, and nothing by stage: the page has all. */
+/* The host's parts only where there is no GPU's, and by stage only what is exact: the page has all. */
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_memory_pictures_panel *p = &model->memory_pictures;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		if (!can_be_shown(&p->all[i]) || p->all[i].by_stage ||
+		if (!can_be_shown(&p->all[i]) || (p->all[i].by_stage && !p->all[i].exact) ||
 			(p->all[i].device < 0 && !p->all[i].by_line && shown))
 			continue;
 		if (!shown++) {
