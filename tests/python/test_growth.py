@@ -266,14 +266,14 @@ def test_of_a_queue_the_programs_own_line_is_named():
 def test_a_dictionary_of_plain_bytes_is_found():
     results = {}
     filled(lambda latents: results.__setitem__(len(results), latents))
-    assert words_for(results).startswith("the dict `results` holds 6 objects, 48 MB")
+    assert words_for(results).startswith("the dict `results` held 6 objects, 48 MB when it was found")
 
 
 def test_open_files_are_found():
     readers = [open(__file__) for _ in range(9)]
     try:
         assert holders.of_files(8) is readers
-        assert holders.describe(readers, "files")["holder"].endswith("holds 9 open files")
+        assert holders.describe(readers, "files")["holder"].endswith("held 9 open files when it was found")
         assert holders.open_files().endswith("/*.py")
     finally:
         for reader in readers:
@@ -355,5 +355,5 @@ def test_tensors_on_a_device_hold_no_memory_of_the_host(monkeypatch):
     on_device, on_host = [Tensor("cuda") for _ in range(20)], [Tensor("cpu") for _ in range(10)]
     assert holders.largest(100 << 20) is on_host
     assert holders.largest(100 << 20, True) is on_device
-    assert "`on_device` holds 20 objects, 320 MB" in holders.describe(on_device, "device")["holder"]
-    assert "`on_host` holds 10 objects, 160 MB" in holders.describe(on_host, "host")["holder"]
+    assert "`on_device` held 20 objects, 320 MB" in holders.describe(on_device, "device")["holder"]
+    assert "`on_host` held 10 objects, 160 MB" in holders.describe(on_host, "host")["holder"]

@@ -101,3 +101,25 @@ def test_a_module_that_cannot_be_read_is_no_fault_of_the_program(told, monkeypat
     residency.after_generation()
     assert seen == ["when modules were listed"] and told == []
     del broken
+
+
+def two_listings(told):
+    """Apart from the test: what asserts asks for its own variables, and such a function is left alone."""
+    first, second = Encoder(Tensor(3 * GB)), Encoder(Tensor(2 * GB))
+    whole = types.SimpleNamespace(decoder=Encoder(Tensor(GB)))
+    unnamed = [Encoder(Tensor(GB // 2)), Encoder(Tensor(GB // 4))]
+    other = Transformer(Tensor(4 * GB))
+    for _ in range(2):
+        residency.forget()
+        told.clear()
+        residency.after_generation()
+        yield {row["component"]: row["bytes"] for row in told}
+    del first, second, whole, unnamed, other
+
+
+def test_modules_of_one_class_have_the_names_that_the_program_gives_them(told):
+    for found in two_listings(told):  # they keep their names
+        assert {name: size for name, size in found.items() if size >= GB} == {
+            "weights of Transformer": 4 * GB, "weights of first (Encoder)": 3 * GB, "weights of second (Encoder)": 2 * GB,
+            "weights of decoder (Encoder)": GB}
+        assert sorted(name for name, size in found.items() if size < GB) == ["weights of Encoder 1", "weights of Encoder 2"]

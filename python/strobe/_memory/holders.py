@@ -144,7 +144,7 @@ def describe(holder, kind="host"):
     if not of:
         line, text = _line_of(name, file, code, attribute=instance is not None)
     place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
-    words = "the %s `%s`%s%s holds %d %s" % (type(holder).__name__, name or "?", of, place, len(holder),
+    words = "the %s `%s`%s%s held %d %s when it was found" % (type(holder).__name__, name or "?", of, place, len(holder),
                                          "open files" if kind == "files" else "objects, %d MB" % (_held(kind == "device", holder) >> 20))
     return {"holder": words, "file": file, "line": line}
 
@@ -184,6 +184,12 @@ def _name_of(holder):
         if name and isinstance(file, str):
             return name, file, None if instance is None else type(instance), instance
     return None, None, None, None
+
+
+def variable_of(thing):
+    """What the program calls it: a variable, or an attribute; None: it has no name."""
+    name = _name_of(thing)[0]
+    return name if name != "self" else None
 
 
 def _variable(frame, holder):

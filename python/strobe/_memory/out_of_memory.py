@@ -6,9 +6,8 @@ import re
 import sys
 
 from .. import _faults
-from .._models import components
 from .._native import native
-from . import PACKAGE, caches, held as _held
+from . import PACKAGE, caches, held as _held, module_names
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
@@ -229,10 +228,9 @@ def module_weights(torch):
     share is counted once. device None: the host."""
     modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
-    seen_already, rows = set(), []
-    for module in modules:
-        if id(module) in inner:
-            continue
+    whole = [one for one in modules if id(one) not in inner]
+    names, seen_already, rows = module_names.names(whole), set(), []
+    for module in whole:
         sizes = {}
         for tensor in list(module.parameters()) + list(module.buffers()):
             kind, at = tensor.device.type, _address(_held.parts(tensor)[0])
@@ -240,7 +238,7 @@ def module_weights(torch):
                 seen_already.add(at)
                 key = _held.dtype_name(tensor), None if kind == "cpu" else tensor.device.index or 0
                 sizes[key] = sizes.get(key, 0) + _held.size_bytes(tensor)
-        rows += [("weights of %s" % components.name(module), size, *key) for key, size in sizes.items() if size]
+        rows += [("weights of %s" % names[id(module)], size, *key) for key, size in sizes.items() if size]
     return sorted(rows, key=lambda row: -row[1])
 
 
