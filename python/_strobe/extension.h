@@ -149,6 +149,8 @@ extern PyMethodDef allocation_methods[];
 /* Whether the allocator shall be read when a section of this name ends, with so many open around it. With the GIL. */
 bool readings_due(uint32_t depth, uint32_t name);
 void readings_section_ended(void); /* reads it */
+extern bool readings_edge_due; /* what the process holds shall be read where a section begins or ends */
+void readings_at_edge(void);
 
 /* ---- sampler.c ---- */
 extern PyMethodDef sampler_methods[];

@@ -12,13 +12,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MS = 1000000, PERIOD_MS = 250, STRETCH = 2000, COST_SHARE = 200, WAIT_MS = 2000 };
+enum {
+	MS = 1000000,
+	PERIOD_MS = 250,
+	EDGE_MS = 40,
+	STRETCH = 2000,
+	EDGE_STRETCH = 16000,
+	COST_SHARE = 200,
+	WAIT_MS = 2000
+};
 enum { ENDS_DEPTH = 3, ENDS_SHARE = 1000, ENDS_SAVED = 8, ENDS_NAMES = 64 };
 
 static struct {
 	PyObject *function; /* Python: (resident bytes, open files); NULL: none */
-	uint64_t first_ns, next_ns;
+	uint64_t first_ns, next_ns, next_edge_ns;
 } readings;
+bool readings_edge_due;
 
 /* Readings of the allocator where outer sections end. */
 static struct {
@@ -52,8 +61,8 @@ static int64_t most_resident_bytes(void)
 	return found ? strtoll(found + strlen("\nVmHWM:"), NULL, 10) * 1024 : -1;
 }
 
-/* Resident without what is mapped from files or shared; -1: not known. */
-static int64_t resident_bytes(void)
+/* Resident without what is mapped from files or shared, and that; -1: not known. */
+static int64_t resident_bytes(int64_t *out_shared)
 {
 	long long pages, shared;
 	char text[128];
@@ -61,6 +70,7 @@ static int64_t resident_bytes(void)
 	read_file("/proc/self/statm", text, sizeof text);
 	if (sscanf(text, "%*s %lld %lld", &pages, &shared) != 2)
 		return -1;
+	*out_shared = shared * sysconf(_SC_PAGESIZE);
 	return (pages - shared) * sysconf(_SC_PAGESIZE);
 }
 
@@ -100,10 +110,10 @@ static void call(int64_t bytes, int64_t files)
 
 static int64_t take_host(void)
 {
-	int64_t bytes = resident_bytes();
+	int64_t shared = -1, bytes = resident_bytes(&shared);
 
 	if (bytes >= 0)
-		strobe_snapshot("strobe.memory.host", -1, bytes, -1, most_resident_bytes());
+		strobe_snapshot("strobe.memory.host", -1, bytes, shared, most_resident_bytes());
 	return bytes;
 }
 
@@ -126,15 +136,34 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
 }
 
+/* The next section that begins or ends reads what the process holds: a short stage has its own reading. The same
+ * thread asks that takes samples, so that sections look at no clock. */
+static void ask_at_edges(uint64_t now_ns)
+{
+	uint64_t spacing_ns = (now_ns - readings.first_ns) / EDGE_STRETCH;
+
+	if (now_ns < readings.next_edge_ns)
+		return;
+	readings.next_edge_ns = now_ns + (spacing_ns > EDGE_MS * MS ? spacing_ns : EDGE_MS * MS);
+	__atomic_store_n(&readings_edge_due, true, __ATOMIC_RELAXED);
+}
+
+void readings_at_edge(void)
+{
+	if (__atomic_exchange_n(&readings_edge_due, false, __ATOMIC_RELAXED))
+		take_host();
+}
+
 /* Four times a second, less often as the run gets longer, and never more than half a percent of a core. */
 void readings_take(uint64_t now_ns)
 {
 	uint64_t spacing_ns, least_ns, begin_ns;
 
-	if (now_ns < readings.next_ns)
-		return;
 	if (!readings.first_ns)
 		readings.first_ns = now_ns;
+	ask_at_edges(now_ns);
+	if (now_ns < readings.next_ns)
+		return;
 	begin_ns = cpu_ns();
 	take();
 	spacing_ns = (now_ns - readings.first_ns) / STRETCH;
@@ -147,7 +176,8 @@ void readings_take(uint64_t now_ns)
 
 void readings_forget(void)
 {
-	readings.first_ns = readings.next_ns = 0;
+	readings.first_ns = readings.next_ns = readings.next_edge_ns = 0;
+	__atomic_store_n(&readings_edge_due, true, __ATOMIC_RELAXED); /* the first stage has one */
 }
 
 /* readings_install(function): called with the resident bytes and the open files; None: nothing is. */

@@ -57,6 +57,8 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 			strobe_zone_begin_id(s->id);
 		if (s->kwnames)
 			put_attrs(s);
+		if (__builtin_expect(__atomic_load_n(&readings_edge_due, __ATOMIC_RELAXED), 0))
+			readings_at_edge();
 	}
 	s->open_count++;
 	Py_INCREF(self);
@@ -107,6 +109,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 			raised_put(args, nargs);
 		if (__builtin_expect(memory_errors_wait, 0))
 			memory_errors_tell();
+		if (__builtin_expect(__atomic_load_n(&readings_edge_due, __ATOMIC_RELAXED), 0))
+			readings_at_edge();
 		if (s->kwnames)
 			end_role(s);
 		if (__builtin_expect(s->state->raw_stream != NULL || s->gpu_timed, 0))

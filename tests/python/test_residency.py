@@ -1,10 +1,12 @@
 """Weights of modules by device and dtype, listed after a generation: recorded when they change, and seldom."""
+import json
+import subprocess
 import sys
 import types
 
 import pytest
 
-from strobe import _faults, _share
+from strobe import _faults, _share, _tool
 from strobe._memory import residency
 
 GB = 1 << 30
@@ -123,3 +125,35 @@ def test_modules_of_one_class_have_the_names_that_the_program_gives_them(told):
             "weights of Transformer": 4 * GB, "weights of first (Encoder)": 3 * GB, "weights of second (Encoder)": 2 * GB,
             "weights of decoder (Encoder)": GB}
         assert sorted(name for name, size in found.items() if size < GB) == ["weights of Encoder 1", "weights of Encoder 2"]
+
+
+SHORT = """
+import strobe
+from strobe._native import native
+def due():
+    native.sampler_forget(False)  # as at the begin of a session: the next section's begin or end reads
+with strobe.generation(frames=8):
+    due()
+    with strobe.section("load"):
+        weights = bytearray(48 << 20)
+        due()
+    due()
+    with strobe.section("denoise"):
+        bytearray(96 << 20)  # given back at once
+        due()
+    due()
+    with strobe.section("decode"):
+        video = bytearray(32 << 20)
+        due()
+"""
+
+
+def test_a_stage_shorter_than_a_sample_has_its_host_memory(tmp_path):
+    (tmp_path / "short.py").write_text(SHORT)
+    subprocess.run([_tool.path(), "run", "-q", "-o", str(tmp_path / "runs"), "--", sys.executable, str(tmp_path / "short.py")], check=True)
+    made = subprocess.run([_tool.path(), "report", str(tmp_path / "runs"), "--format", "json"], stdout=subprocess.PIPE, check=True)
+    rows = json.loads(made.stdout)["residency"]["moments"]
+    held = {(row["stage"], row["at"]): row["total_bytes"] / (1 << 20) for row in rows}
+    assert held["denoise", "peak"] - held["denoise", "end"] == pytest.approx(96, abs=6)
+    assert held["decode", "end"] - held["denoise", "end"] == pytest.approx(32, abs=6)
+    assert held["load", "end"] >= 48 and held["load", "peak"] >= 48

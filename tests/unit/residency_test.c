@@ -209,6 +209,41 @@ static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state
 	synthetic_done(&s);
 }
 
+/* Of a stage between two samples: what was read where it began and ended, and the most that the kernel saw meanwhile. */
+static void a_stage_between_two_samples_has_its_own_host_memory(void **state)
+{
+	static const char *const process[] = { "rss_mb", "anon_mb", "file_mb", "shared_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, process, 4);
+	sb_builder_sample(s.b, schema, SECOND, (double[]){ 110, 80, 20, 10 }, 4);
+	sb_builder_sample(s.b, schema, 2 * SECOND, (double[]){ 110, 80, 20, 10 }, 4);
+	synthetic_begin(&s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, SECOND + SECOND / 10, SECOND + SECOND / 10 * 3, "decode", 0);
+	synthetic_stage(&s, SECOND + SECOND / 10 * 4, SECOND + SECOND / 10 * 6, "export", 0);
+	synthetic_end(&s, 2 * SECOND);
+	sb_builder_snapshot(
+		s.b, SECOND + SECOND / 10 + 1000, SB_MEMORY_READING_HOST, -1, 80 * MIB, 30 * MIB, 500 * MIB);
+	sb_builder_snapshot(s.b, SECOND + SECOND / 10 * 3 - 1000, SB_MEMORY_READING_HOST, -1, 180 * MIB,
+		30 * MIB, 900 * MIB);
+	sb_builder_snapshot(s.b, SECOND + SECOND / 10 * 6 - 1000, SB_MEMORY_READING_HOST, -1, 120 * MIB,
+		30 * MIB, 900 * MIB);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_near(part(moment(m, "decode", "begin", -1), "other anonymous memory"), 80, 0.01);
+	assert_near(part(moment(m, "decode", "end", -1), "other anonymous memory"), 180, 0.01);
+	assert_near(moment(m, "decode", "peak", -1)->total_bytes / (double)MIB, 900, 0.01);
+	assert_near(part(moment(m, "decode", "peak", -1), "other anonymous memory"), 870, 0.01);
+	assert_near(part(moment(m, "decode", "peak", -1), "shared memory"), 10, 0.01);
+	assert_near(part(moment(m, "decode", "peak", -1), "mapped files"), 20, 0.01);
+	assert_near(moment(m, "decode", "peak", -1)->rest_bytes, 0, 1);
+	assert_near(moment(m, "export", "peak", -1)->total_bytes / (double)MIB, 150,
+		0.01); /* nothing rose in it */
+	synthetic_done(&s);
+}
+
 /* Memory belongs to the stage in which it came; what is given back came last. */
 static void layers_by_stage_are_what_came_in_it_and_is_still_there(void **state)
 {
@@ -283,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
+		cmocka_unit_test(a_stage_between_two_samples_has_its_own_host_memory),
 		cmocka_unit_test(layers_by_stage_are_what_came_in_it_and_is_still_there),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),

@@ -75,7 +75,9 @@ static void see_event(void *self, const struct sb_event *e)
 {
 	struct sb_residency_collected *c = self;
 
-	if (e->kind == SB_EVENT_SNAPSHOT)
+	if (e->kind == SB_EVENT_SNAPSHOT && !strcmp(c->run->names[e->name].text, SB_MEMORY_READING_HOST))
+		sb_residency_host_see(c, e);
+	else if (e->kind == SB_EVENT_SNAPSHOT)
 		see_reading(c, e);
 	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT))
 		see_weights(c, e);
@@ -183,14 +185,13 @@ double sb_residency_value_at(const struct sb_series *s, const char *column, doub
 	return value;
 }
 
-/* In one of its calls: what lies between two of them is another stage's. */
-static bool is_in_stage(const struct sb_residency_collected *c, const struct stage *stage, double t_s)
+bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s)
 {
 	const struct sb_open_stage *all = c->stages.all.items;
 
 	for (size_t i = 0; i < c->stages.all.count; i++)
 		if ((double)all[i].begin_ns / 1e9 <= t_s && (double)all[i].end_ns / 1e9 >= t_s &&
-			!strcmp(c->run->names[all[i].name].text, stage->name))
+			!strcmp(c->run->names[all[i].name].text, stage))
 			return true;
 	return false;
 }
@@ -204,7 +205,7 @@ static double peak_at(const struct sb_residency_collected *c, const struct stage
 
 	for (size_t i = 0; v && i < s->count && s->t_s[i] <= stage->end_s; i++)
 		if (s->t_s[i] >= stage->begin_s && v->values[i] > (isnan(most) ? -1 : most) &&
-			is_in_stage(c, stage, s->t_s[i])) {
+			sb_residency_in_stage(c, stage->name, s->t_s[i])) {
 			most = v->values[i];
 			at = s->t_s[i];
 		}
@@ -291,17 +292,18 @@ static double add_caches(const struct sb_residency_collected *c, struct sb_resid
 	return sum;
 }
 
-static void fill_host(const struct sb_residency_collected *c, struct sb_residency *r)
+static void fill_host(const struct sb_residency_collected *c, struct sb_residency *r, double most)
 {
 	const struct sb_series *s = sb_model_series(c->model, "process", -2);
-	double anon = sb_residency_value_at(s, "anon_mb", r->t_s), weights = 0;
+	struct sb_host_values v = sb_residency_host_at(c, s, r->t_s, most);
+	double weights;
 
-	r->total_bytes = sb_residency_value_at(s, "rss_mb", r->t_s);
+	r->total_bytes = v.total;
 	weights = add_weights(c, r);
-	weights += add_caches(c, r, anon - weights);
-	add_part(r, "other anonymous memory", NULL, anon - weights);
-	add_part(r, "mapped files", NULL, sb_residency_value_at(s, "file_mb", r->t_s));
-	add_part(r, "shared memory", NULL, sb_residency_value_at(s, "shared_mb", r->t_s));
+	weights += add_caches(c, r, v.anonymous - weights);
+	add_part(r, "other anonymous memory", NULL, v.anonymous - weights);
+	add_part(r, "mapped files", NULL, v.mapped);
+	add_part(r, "shared memory", NULL, v.shared);
 	r->pinned_bytes = sb_residency_value_at(s, "pinned_mb", r->t_s);
 	r->page_cache_bytes = sb_residency_value_at(
 		sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
@@ -334,7 +336,7 @@ static int largest_first(const void *a, const void *b)
 }
 
 static bool add_moment(struct sb_residency_collected *c, const struct stage *stage, const char *at,
-	double t_s, int64_t device, const struct sb_series *s)
+	double t_s, int64_t device, const struct sb_series *s, double most)
 {
 	struct sb_residency *r = &c->model->residency.all[c->model->residency.count];
 
@@ -348,7 +350,7 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 	if (!r->parts)
 		return false;
 	if (device < 0)
-		fill_host(c, r);
+		fill_host(c, r, most);
 	else
 		fill_device(c, s, r);
 	if (isnan(r->total_bytes) || !r->part_count)
@@ -365,11 +367,13 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 static bool add_stage(struct sb_residency_collected *c, const struct stage *stage, int64_t device,
 	const struct sb_series *s, const char *column)
 {
-	double peak_s = peak_at(c, stage, s, column);
+	double peak_s = peak_at(c, stage, s, column), most = NAN;
 
-	return add_moment(c, stage, "begin", stage->begin_s, device, s) &&
-	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s)) &&
-	       add_moment(c, stage, "end", stage->end_s, device, s);
+	if (device < 0)
+		sb_residency_host_peak(c, s, stage->name, stage->begin_s, stage->end_s, &peak_s, &most);
+	return add_moment(c, stage, "begin", stage->begin_s, device, s, NAN) &&
+	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s, most)) &&
+	       add_moment(c, stage, "end", stage->end_s, device, s, NAN);
 }
 
 static bool fill(struct sb_residency_collected *c, const struct stage *stages, size_t count)
@@ -432,6 +436,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	(void)run;
 	if (c->failed || c->stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	sb_residency_host_sort(c);
 	if (!sb_residency_over_time(c))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (!g)
@@ -456,6 +461,7 @@ static void done(void *self)
 	sb_vec_done(&c->weights);
 	sb_vec_done(&c->caches);
 	sb_vec_done(&c->readings);
+	sb_vec_done(&c->host_readings);
 	sb_vec_done(&c->generations);
 	sb_open_stages_done(&c->stages);
 	free(c);

@@ -18,12 +18,20 @@ struct sb_device_reading { /* of a device's allocator */
 	double allocated, reserved;
 };
 
+struct sb_host_reading { /* of the program's process */
+	int64_t t_ns;
+	double anonymous, mapped, most; /* most: that was ever resident; NAN: not known */
+};
+
 struct sb_residency_collected {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec weights; /* struct sb_weights */
 	struct sb_vec caches; /* the same, of caches: each holds until the next one of its component */
 	struct sb_vec readings; /* struct sb_device_reading */
+	struct sb_vec host_readings; /* struct sb_host_reading */
+	uint32_t host_process; /* whose they are */
+	bool several_read; /* they are of several processes */
 	struct sb_vec generations; /* struct sb_open_stage */
 	struct sb_open_stages stages;
 	bool failed;
@@ -31,6 +39,8 @@ struct sb_residency_collected {
 
 /* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
+/* In one call of the stage: what lies between two of them is another stage's. */
+bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s);
 /* The reading of a device that is nearest to a moment; NULL: none. */
 const struct sb_device_reading *sb_residency_reading_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s);
@@ -42,5 +52,19 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 	struct sb_memory_picture *out_picture, bool *out_any);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
+
+/* ---- residency_host.c ---- */
+void sb_residency_host_see(struct sb_residency_collected *c, const struct sb_event *e);
+void sb_residency_host_sort(struct sb_residency_collected *c); /* by time: before the calls below */
+struct sb_host_values {
+	double total, anonymous, mapped, shared; /* NAN: not known */
+};
+/* What the host's memory held at a moment: of a reading where that is nearer than a sample of the series. most: what was
+ * resident in all, where that is known better; else NAN. */
+struct sb_host_values sb_residency_host_at(
+	const struct sb_residency_collected *c, const struct sb_series *s, double t_s, double most);
+/* The peak of a stage: *peak_s has that of the samples, or NAN, and is changed where readings or the kernel saw more. */
+void sb_residency_host_peak(const struct sb_residency_collected *c, const struct sb_series *s,
+	const char *stage, double begin_s, double end_s, double *peak_s, double *out_most);
 
 #endif
