@@ -87,6 +87,18 @@ void sb_family_put(
 	sb_buf_putc(out, '\n');
 }
 
+void sb_family_exemplar(struct sb_family *f, const char *labels, double value, double real_s)
+{
+	struct sb_buf *out = &f->samples;
+
+	if (!out->size || isnan(value))
+		return;
+	out->size--; /* the end of its line */
+	sb_buf_printf(out, " # {%s} ", labels);
+	put_number(out, value);
+	sb_buf_printf(out, " %.3f\n", real_s);
+}
+
 void sb_exposition_add(struct sb_exposition *e, const char *name, const char *type, const char *help,
 	const char *suffix, const char *labels, double value)
 {
@@ -143,17 +155,17 @@ static int family_name_size(const struct sb_family *f, bool open_metrics)
 	return (int)size;
 }
 
-void sb_exposition_write(const struct sb_exposition *e, bool open_metrics, struct sb_buf *out)
+void sb_exposition_write(const struct sb_exposition *e, struct sb_buf *out)
 {
 	for (size_t i = 0; i < e->count; i++) {
 		const struct sb_family *f = &e->families[i];
-		int size = family_name_size(f, open_metrics);
+		int size = family_name_size(f, e->open_metrics);
 
 		sb_buf_printf(out, "# HELP %.*s ", size, f->name);
-		put_escaped(out, f->help, open_metrics);
+		put_escaped(out, f->help, e->open_metrics);
 		sb_buf_printf(out, "\n# TYPE %.*s %s\n", size, f->name, f->type);
 		sb_buf_add(out, f->samples.data, f->samples.size);
 	}
-	if (open_metrics)
+	if (e->open_metrics)
 		sb_buf_puts(out, "# EOF\n");
 }

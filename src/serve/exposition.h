@@ -17,6 +17,7 @@ struct sb_family {
 struct sb_exposition {
 	struct sb_family *families;
 	size_t count;
+	bool open_metrics; /* set before the first sample: OpenMetrics, with exemplars; else Prometheus text */
 	bool failed;
 };
 
@@ -27,6 +28,9 @@ struct sb_family *sb_exposition_family(
 /* One sample of it; more: further labels, with their comma. */
 void sb_family_put(
 	struct sb_family *f, const char *suffix, const char *labels, const char *more, double value);
+/* Adds to the sample that was put last: one observation that it counted, for OpenMetrics alone. labels must not be
+ * longer than 128 characters, quotes and signs left out. */
+void sb_family_exemplar(struct sb_family *f, const char *labels, double value, double real_s);
 /* One sample. name's characters are made legal; labels is "" or what
  * sb_exposition_label wrote; suffix ("", "_bucket"...) is part of the sample's
  * name, not of the family's. NaN values are left out. */
@@ -34,7 +38,7 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 	const char *suffix, const char *labels, double value);
 /* Appends key="value", with a comma where needed; the value is escaped. */
 void sb_exposition_label(struct sb_buf *labels, const char *key, const char *value);
-/* Writes every family: as Prometheus text, or as OpenMetrics. */
-void sb_exposition_write(const struct sb_exposition *e, bool open_metrics, struct sb_buf *out);
+/* Writes every family. */
+void sb_exposition_write(const struct sb_exposition *e, struct sb_buf *out);
 
 #endif

@@ -203,7 +203,7 @@ static bool is_scraped(const struct sb_listed *run)
 int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struct sb_worker_link *link,
 	bool open_metrics, struct sb_buf *out)
 {
-	struct sb_exposition e = { 0 };
+	struct sb_exposition e = { .open_metrics = open_metrics };
 	size_t live = 0, stages_max;
 	int err = 0;
 
@@ -224,7 +224,7 @@ int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struc
 	forget_ended(f);
 	sb_metrics_add_own(&e, "strobe_runs_live", (double)live);
 	sb_metrics_add_own(&e, "strobe_runs_listed", (double)listing->count);
-	sb_exposition_write(&e, open_metrics, out);
+	sb_exposition_write(&e, out);
 	if (e.failed || sb_buf_failed(out))
 		err = sb_fail(STROBE_ENOMEM, "no memory for the metrics");
 	sb_exposition_done(&e);

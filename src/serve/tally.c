@@ -262,6 +262,13 @@ void sb_tally_set_rate(struct sb_tally *t, uint64_t ticks, uint64_t mono_ns)
 	t->scale = (uint64_t)(span_ns / span_ticks * (double)((uint64_t)1 << 40));
 }
 
+uint64_t sb_tally_real_ns(const struct sb_tally *t, uint64_t ticks)
+{
+	uint64_t since = ticks > t->head.start_ticks ? ticks - t->head.start_ticks : 0;
+
+	return t->head.start_real_ns + (uint64_t)sb_tally_ns(t, since);
+}
+
 void sb_tally_done(struct sb_tally *t)
 {
 	sb_tally_zones_done(t);

@@ -20,6 +20,12 @@
 
 extern const double sb_tally_bounds_s[SB_TALLY_BOUNDS];
 
+/* One call of a stage. */
+struct sb_tally_call {
+	uint64_t end_ticks;
+	int64_t ns; /* below 0: none yet */
+};
+
 /* Zones of one path that have ended. */
 struct sb_tally_stage {
 	uint32_t parent; /* index; 0: top level. [0] is the root */
@@ -30,6 +36,7 @@ struct sb_tally_stage {
 	int64_t total_ns; /* of these calls */
 	int64_t self_ns; /* of every zone, without its children */
 	uint64_t buckets[SB_TALLY_BOUNDS + 1]; /* of the calls; the last: longer than every bound */
+	struct sb_tally_call latest[SB_TALLY_BOUNDS + 1]; /* of each bucket */
 };
 
 struct sb_tally_series {
@@ -109,6 +116,8 @@ const char *sb_tally_name(const struct sb_tally *t, uint32_t name); /* "": not k
 const char *sb_tally_stage_name(
 	const struct sb_tally *t, const struct sb_tally_stage *s); /* without the path */
 const char *sb_tally_stage_code(const struct sb_tally *t, const struct sb_tally_stage *s); /* "" : none */
+/* When it was, since 1970. */
+uint64_t sb_tally_real_ns(const struct sb_tally *t, uint64_t ticks);
 /* How many frames were made, from the best source there is; -1: not known. */
 int64_t sb_tally_frames(const struct sb_tally *t);
 

@@ -51,6 +51,8 @@ uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, 
 	s->parent = parent;
 	s->name = name;
 	s->text = text;
+	for (size_t i = 0; i <= SB_TALLY_BOUNDS; i++)
+		s->latest[i].ns = -1;
 	return (uint32_t)t->stages.count - 1;
 }
 

@@ -52,13 +52,15 @@ static void count_role(struct sb_tally *t, uint32_t role, uint64_t count, int64_
 	}
 }
 
-static void count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
+/* Returns the bucket that it was counted in. */
+static uint32_t count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
 {
 	uint32_t i = 0;
 
 	while (i < SB_TALLY_BOUNDS && (double)ns > sb_tally_bounds_s[i] * 1e9)
 		i++;
 	s->buckets[i] += count;
+	return i;
 }
 
 static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_ticks)
@@ -77,7 +79,7 @@ static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_tic
 		return;
 	s->calls++;
 	s->total_ns += ns;
-	count_call(s, ns, 1);
+	s->latest[count_call(s, ns, 1)] = (struct sb_tally_call){ .end_ticks = end_ticks, .ns = ns };
 }
 
 /* ---- stacks ---- */

@@ -42,16 +42,17 @@ static void scrape(const struct sb_follow *f)
 		.tallies = tallies,
 		.tally_count = f->begun,
 		.stages_max = 20 };
-	struct sb_exposition e = { 0 };
 	struct sb_buf out = { 0 };
 
-	sb_metrics_add(&e, &run);
 	for (int open_metrics = 0; open_metrics < 2; open_metrics++) {
-		sb_exposition_write(&e, open_metrics, &out);
+		struct sb_exposition e = { .open_metrics = open_metrics };
+
+		sb_metrics_add(&e, &run);
+		sb_exposition_write(&e, &out);
 		check_exposition(&out);
 		sb_buf_done(&out);
+		sb_exposition_done(&e);
 	}
-	sb_exposition_done(&e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

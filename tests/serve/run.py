@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.parse
 
@@ -144,6 +145,13 @@ class Serve(unittest.TestCase):
         self.assertTrue(asked.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"))
         self.assertTrue(asked.body.endswith(b"# EOF\n"))
         self.assertIn(b"# TYPE strobe_frames counter\nstrobe_frames_total{", asked.body)
+        self.assertNotIn(b" # {", plain.body)
+        exemplars = re.findall(rb'_bucket\{[^}]*stage="step"[^}]*,le="([^"]*)"\} \d+ # \{page="([^"]*)"\} (\S+) \S+\n', asked.body)
+        self.assertTrue(exemplars)
+        for bound, page, value in exemplars:
+            self.assertLessEqual(float(value), float(bound.replace(b"+", b"")))
+            self.assertRegex(page.decode(), f"^{re.escape(urllib.parse.quote(self.recorder.run))}#view=\\d+_\\d+$")
+            self.assertEqual(self.server.get("/runs/" + page.decode().split("#")[0]).status, 200)
 
     def test_histograms_are_cumulative_and_add_up(self):
         last, seen = {}, 0
@@ -182,21 +190,29 @@ class Serve(unittest.TestCase):
             "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: strobe\n  static_configs:\n"
             f"  - targets: ['127.0.0.1:{self.server.port}']\n")
         process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-                                    f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                    f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=exemplar-storage"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-        def ask(expression, nothing=()):
+        def answer(address, nothing=()):
             try:
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-                c.request("GET", "/api/v1/query?query=" + urllib.parse.quote(expression))
-                return json.loads(c.getresponse().read())["data"]["result"]
+                c.request("GET", address)
+                return json.loads(c.getresponse().read())["data"]
             except (OSError, ValueError, KeyError):
                 return nothing
             finally:
                 c.close()
+
+        def ask(expression, nothing=()):
+            found = answer("/api/v1/query?query=" + urllib.parse.quote(expression), None)
+            return nothing if found is None else found["result"]
         try:
             up = until("a scrape", lambda: ask('up{job="strobe"} == 1'))
             self.assertEqual(len(up), 1)
             until("a stage's histogram", lambda: ask('strobe_stage_duration_seconds_count{stage="step"} > 0'))
+            now = time.time()
+            kept = until("an exemplar", lambda: answer("/api/v1/query_exemplars?" + urllib.parse.urlencode(
+                {"query": 'strobe_stage_duration_seconds_bucket{stage="step"}', "start": now - 3600, "end": now + 3600})))
+            self.assertIn("#view=", kept[0]["exemplars"][0]["labels"]["page"])
             live = ask("strobe_run_live")
             self.assertEqual(live[0]["metric"]["run"], self.recorder.run)
             dashboard = json.loads((SOURCE / "docs" / "grafana-dashboard.json").read_text())

@@ -12,17 +12,21 @@
 
 #include <ctype.h>
 
-static void scrape(const char *path, size_t stages_max, struct sb_buf *out)
+#define START_NS (1700000000 * SECOND)
+
+static void scrape_as(
+	bool open_metrics, const char *id, const char *path, size_t stages_max, struct sb_buf *out)
 {
-	struct sb_exposition e = { 0 };
+	struct sb_exposition e = { .open_metrics = open_metrics };
 	struct sb_follow f;
 	const struct sb_tally *tallies[] = { &f.tally };
-	struct sb_metrics_run run = { .id = "r",
+	struct sb_metrics_run run = { .id = id,
 		.job = "j7",
 		.name = "n",
 		.host = "h",
 		.rank = 3,
 		.world_size = 8,
+		.start_real_ns = START_NS,
 		.readable = true,
 		.tallies = tallies,
 		.tally_count = 1,
@@ -31,9 +35,14 @@ static void scrape(const char *path, size_t stages_max, struct sb_buf *out)
 	assert_int_equal(sb_follow_init(&f, path), 0);
 	assert_int_equal(sb_follow_look(&f), 0);
 	sb_metrics_add(&e, &run);
-	sb_exposition_write(&e, false, out);
+	sb_exposition_write(&e, out);
 	sb_exposition_done(&e);
 	sb_follow_done(&f);
+}
+
+static void scrape(const char *path, size_t stages_max, struct sb_buf *out)
+{
+	scrape_as(false, "r", path, stages_max, out);
 }
 
 static void has(const struct sb_buf *text, const char *line)
@@ -115,6 +124,47 @@ static void a_step_is_found_by_its_role(void **state)
 	has(&out, "strobe_stage_duration_seconds_sum{" RANK
 		  ",stage=\"denoise loop body\",parent=\"\",role=\"step\"} 0.03\n");
 	has(&out, "\nstrobe_steps_total{" RANK "} 1\n");
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* Two calls in one bucket, one in another: each bucket has its latest call, where the page shows it. */
+static void open_metrics_has_the_latest_call_of_each_bucket(void **state)
+{
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+
+	synthetic_open_at(&s, START_NS);
+	synthetic_stage(&s, 0, 30 * MS, "a", 0);
+	synthetic_stage(&s, SECOND, SECOND + 40 * MS, "a", 0);
+	synthetic_stage(&s, 2 * SECOND, 4 * SECOND, "a", 0);
+	synthetic_model(&s, 5 * SECOND);
+	scrape_as(true, "a run", s.path, 200, &out);
+	has(&out, ",stage=\"a\",parent=\"\",role=\"stage\",le=\"0.025\"} 0\n");
+	has(&out, "le=\"0.05\"} 2 # {page=\"a%20run#view=1000000000_1040000000\"} 0.04 1700000001.040\n");
+	has(&out, "le=\"1.0\"} 2\n");
+	has(&out, "le=\"2.5\"} 3 # {page=\"a%20run#view=2000000000_4000000000\"} 2 1700000004.000\n");
+	sb_buf_done(&out);
+	scrape(s.path, 200, &out);
+	assert_null(strstr(out.data, " # {")); /* who did not ask for OpenMetrics cannot read them */
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* OpenMetrics allows 128 characters. */
+static void an_address_that_is_too_long_is_left_out(void **state)
+{
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+	char id[200];
+
+	memset(id, 'i', sizeof id);
+	id[sizeof id - 1] = '\0';
+	synthetic_open_at(&s, START_NS);
+	synthetic_stage(&s, 0, 30 * MS, "a", 0);
+	synthetic_model(&s, SECOND);
+	scrape_as(true, id, s.path, 200, &out);
+	has(&out, "le=\"0.05\"} 1 # {} 0.03 1700000000.030\n");
 	sb_buf_done(&out);
 	synthetic_done(&s);
 }
@@ -262,6 +312,8 @@ int main(void)
 		cmocka_unit_test(memory_is_in_bytes_and_totals_are_counters),
 		cmocka_unit_test(the_former_name_of_occupancy_is_read),
 		cmocka_unit_test(a_step_is_found_by_its_role),
+		cmocka_unit_test(open_metrics_has_the_latest_call_of_each_bucket),
+		cmocka_unit_test(an_address_that_is_too_long_is_left_out),
 		cmocka_unit_test(stages_past_the_limit_are_one),
 		cmocka_unit_test(no_series_comes_twice),
 		cmocka_unit_test(the_dashboard_draws_only_what_there_is),
