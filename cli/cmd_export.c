@@ -8,6 +8,7 @@
 #include "exchange/warehouse.h"
 #include "report/build.h"
 #include "report/panels/panel.h"
+#include "run/job.h"
 #include "job_arg.h"
 #include "run_arg.h"
 
@@ -58,10 +59,15 @@ static int unknown_format(const char *name)
 static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
 {
 	const char *dot = strchr(exporter->file_name, '.');
-	char stem[256];
+	char stem[256], folder[2048];
+	uint32_t attempt;
 
 	if (run->folder && exporter->write_file) {
 		export_packed_path(run->folder, run->process_count > 1 ? "" : ".strobe", out, size);
+		return;
+	}
+	if (run->folder && sb_job_attempt_inside(run->folder, folder, sizeof folder, &attempt)) {
+		snprintf(out, size, "%s/attempt_%u.%s", folder, attempt, exporter->file_name);
 		return;
 	}
 	if (run->folder) {

@@ -118,14 +118,16 @@ int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **
 {
 	struct sb_aggregate *a = NULL;
 	struct sb_cut cut = { 0 };
-	char path[PATH_MAX];
+	char path[PATH_MAX], folder[PATH_MAX];
+	uint32_t attempt;
 	int code = read_cut(args, &cut);
 
 	if (code)
 		return code;
 	if (sb_run_resolve(spec, path, sizeof path))
 		return complain_last();
-	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB && !is_of_nodes(path))
+	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB && !is_of_nodes(path) &&
+		!sb_job_attempt_inside(path, folder, sizeof folder, &attempt))
 		return run_arg_open(args, spec, out_run);
 	if (job_arg_read(path, 0, &a))
 		return complain_last();

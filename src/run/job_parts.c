@@ -2,10 +2,12 @@
 #include "run/job_parts.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 #include "run/catalogue.h"
 #include "run/job.h"
 #include "run/nodes.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,16 +87,30 @@ static int add_nodes(struct sb_job_parts *parts, const char *path)
 	return err;
 }
 
+/* An attempt that has no folder of its own: its ranks, each of which opens by its name. */
+static int add_named(struct sb_job_parts *parts, const struct sb_job *job)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < job->rank_count && !err; i++)
+		err = add(parts, sb_filename_of(job->ranks[i]), job->ranks[i]);
+	return err;
+}
+
 static int add_own(struct sb_job_parts *parts, const char *path)
 {
 	struct sb_job job = { 0 };
+	char real[PATH_MAX];
 	const char *folder;
+	uint32_t attempt;
 	int err = sb_job_find_itself(path, &job);
 
 	folder = err ? path : folder_of(&job, path);
 	if (!err && job.rank_count && sb_catalogue_kind(folder, NULL) == SB_CATALOGUE_RUN)
 		err = add(parts, "", folder);
-	if (!err && job.rank_count)
+	if (!err && job.rank_count && sb_job_attempt_inside(folder, real, sizeof real, &attempt))
+		err = add_named(parts, &job);
+	else if (!err && job.rank_count)
 		err = add_ranks(parts, folder);
 	sb_job_done(&job);
 	return err;

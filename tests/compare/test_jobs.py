@@ -182,6 +182,14 @@ def test_ranks_in_one_folder_are_named_like_folders(strobe, tmp_path):
     earlier = json.loads(strobe("report", f"{run}.1/rank_1", "--format", "json").stdout)
     assert next(s for s in earlier["stage_analysis"]["stages"] if s["name"] == "work")["count"] == 3
     assert f"{run}.3" in strobe("report", f"{run}.3", code=2).stderr
+    assert "report" not in strobe("export", f"{run}.1", "--to", "chrome").stderr  # what has no folder goes into the run's
+    whole = json.loads((run / "attempt_1.trace.json").read_text())["traceEvents"]
+    assert len([e for e in whole if e.get("name") == "work" and e["ph"] in "XB"]) == 2 * 3
+    strobe("export", f"{run}.1", "--to", "packed", "-o", "packed")
+    strobe("share", f"{run}.1", "-o", "shared.html")
+    for copy in ("packed", "shared.html"):
+        stages = json.loads(strobe("report", copy, "--format", "json").stdout)["stages"]
+        assert next(s for s in stages if s["name"] == "work")["count"] == 2 * 3
     one = json.loads(strobe("report", run / "rank_1", "--format", "json").stdout)
     assert one["session_info"]["rank"] == 1
     assert next(s for s in one["stage_analysis"]["stages"] if s["name"] == "work")["count"] == 5
