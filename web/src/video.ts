@@ -1,8 +1,6 @@
 // The video as the unit: which one the page is about, and what of the report is its own.
-import type { Generation, Report, Stage } from './report';
+import type { Generation, Report } from './report';
 import { generation, show, whole, type Range } from './state';
-import type { Timeline } from './timeline/data';
-import { stageTimes } from './timeline/statistics';
 
 export const videosOf = (r: Report): Generation[] => (r.generations?.whole_run ? [] : (r.generations?.items ?? []));
 
@@ -28,30 +26,4 @@ export function startVideos(r: Report): void {
   if (!first || videos.length < 2) return;
   generation.watch(() => show(videoRange() ?? whole.get()));
   generation.set(medianWarm(videos));
-}
-
-export interface Part {
-  name: string;
-  stage?: number; // its index in the report
-  seconds: number;
-}
-
-const PARTS_MOST = 8;
-
-// Where a video's time went: the stages directly inside it, then what no stage has.
-export function partsOf(r: Report, t: Timeline, g: Generation): Part[] {
-  const stages = r.stage_analysis?.stages ?? [];
-  const { seconds } = stageTimes(t, stages, rangeOfVideo(g));
-  const time = (i: number) => seconds[i] ?? 0;
-  // Where the videos are zones, what other threads did meanwhile is no part of them.
-  const marked = stages.some((s, i) => s.role === 'generation' && time(i) > 0);
-  const outer = (s: Stage) => (marked ? s.parent_index !== undefined && stages[s.parent_index].role === 'generation' : s.parent_index === undefined);
-  const inside = stages.flatMap((s, i) => (s.role !== 'generation' && outer(s) && time(i) > 0 ? [{ name: s.name, stage: i, seconds: time(i) }] : []));
-  inside.sort((a, b) => b.seconds - a.seconds);
-  const parts: Part[] = inside.slice(0, PARTS_MOST);
-  const small = inside.slice(PARTS_MOST).reduce((sum, p) => sum + p.seconds, 0);
-  if (small > 0) parts.push({ name: `${inside.length - PARTS_MOST} smaller stages`, seconds: small });
-  const rest = g.wall_s - parts.reduce((sum, p) => sum + p.seconds, 0);
-  if (rest > 0) parts.push({ name: '(unattributed)', seconds: rest });
-  return parts;
 }

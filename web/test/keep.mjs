@@ -28,7 +28,7 @@ async function arrange(page) {
   await page.press('input.search', 'Enter');
   await page.locator('.dock button', { hasText: 'Lanes' }).click();
   await page.locator('[aria-label="pin loader"]').click();
-  await page.locator('[aria-label="fold main"]').click();
+  await page.locator('[aria-label="only one row of main"]').click();
   await page.waitForFunction(() => /search=block/.test(location.hash) && /pinned=/.test(location.hash) && /theme=/.test(location.hash));
 }
 

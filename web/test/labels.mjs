@@ -1,4 +1,5 @@
 // Labels, units and charts of what a real machine reports.
+import { small } from './fixture.mjs';
 import { assert, open, settled, test, writePage } from './harness.mjs';
 
 const t = [0, 1, 2, 3];
@@ -76,5 +77,19 @@ test('a call that has not ended is no call 0; a run of the server that failed sa
   assert.match(await page.locator('#stages tbody tr').first().innerText(), /1 open[\s\S]*–/);
   assert.equal(await page.locator('header .run-state').innerText(), 'exit 1');
   assert.equal(await page.locator('header .when').innerText(), 'rank 3 of 8');
+  await close();
+});
+
+test('marks of stages have the words of the text report', async (browser) => {
+  const stages = ['major', 'other', 'model', 'part', 'largest', undefined].map((level, i) => ({ name: `stage ${i}`, count: 1, total_s: 0.1, self_s: 0.1, wall_ratio: 0.1, bottleneck: i === 4 || undefined, bottleneck_level: level }));
+  const { page, close } = await open(browser, writePage('marks', small({ stage_analysis: { wall_s: 1, unattributed_s: 0.4, stages, bottlenecks: [], parts: [] } })));
+  assert.deepEqual(await page.locator('#stages tbody .stage').evaluateAll((all) => all.map((s) => s.querySelector('em')?.textContent ?? '')), ['bottleneck', 'bottleneck', 'main model', 'main part', 'largest stage', '']);
+  await close();
+});
+
+test('what held memory is said once, in one unit', async (browser) => {
+  const resident = { stage: 'step', at: 'begin', device_index: 0, component: 'CUDA context', bytes: 734003200 };
+  const { page, close } = await open(browser, writePage('residents', small({ memory: { peak_mb: 700, residents: [resident] } })));
+  assert.doesNotMatch(await page.locator('#memory').innerText(), /734|CUDA context/);
   await close();
 });

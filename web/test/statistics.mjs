@@ -96,6 +96,22 @@ try {
       compareNames(page, seed, timeline, report(file, '--combine', ...words), range);
     }
   }
+  // A real recording with so many zones that they were merged: the tree of a part of it has the tool's stages.
+  const many = execFileSync(join(built, 'bench/make_recording'), ['4000000', 'steps'], { encoding: 'utf8', cwd: folder, env: { ...process.env, STROBE_OUTPUT_DIR: folder } }).trim();
+  const stages = report(many).stage_analysis.stages;
+  const picture = await timelineOf(page, many);
+  if (!picture.lanes.some((l) => l.rows.some((r) => r.count.some((n) => n > 1)))) throw new Error('nothing was merged');
+  for (const [a, b] of [[0, 1], [0.2, 0.6], [0.5, 0.501]]) {
+    const length = picture.endNs - picture.startNs;
+    const range = { from: Math.round(picture.startNs + a * length), to: Math.round(picture.startNs + b * length) };
+    const tool = report(many, '--from', `${range.from / 1e9}s`, '--to', `${range.to / 1e9}s`).stage_analysis.stages;
+    const bin = picture.profile.binNs / 1e9;
+    page.stagesOfPart(picture, stages, range).forEach((s, i) => {
+      const its = tool.find((o) => o.name === s.name);
+      same(`merged, ${a} to ${b} of ${s.name}`, s.total_s, its?.total_s, b === 1 ? 1e-6 : 2 * bin);
+      same(`merged, calls of ${s.name}`, s.count / stages[i].count, (its?.count ?? 0) / stages[i].count, b === 1 ? 1e-6 : (2 * bin * 1e9) / length);
+    });
+  }
   // Zones that were merged: the whole run is counted from bins, the last of which reaches beyond its end.
   const profile = { startNs: 0, binNs: 300, names: [0], total: [[200, 200, 200, 90]], count: [[10, 10, 10, 7]] };
   const merged = { count: [2], size: 1, start: [0], end: [1000], name: [0], firstEndingAfter: () => 0 };

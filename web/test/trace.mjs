@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { assert, assembled, open, ready, settled, test } from './harness.mjs';
 
 const tool = process.env.STROBE_TOOL ?? new URL('../../build/strobe', import.meta.url).pathname;
@@ -43,6 +43,22 @@ test('a real trace hangs every stage below its own parent', async (browser) => {
   const { page, seen, close } = await open(browser, path);
   const shown = await rowsOf(page);
   assert.deepEqual(shown.map((r) => [r.name, r.depth]), analysis.stages.map((s) => [s.name, s.depth]));
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('a part of a run of merged zones has the tree of its stages, too, and says how it was counted', async (browser) => {
+  const run = execFileSync(join(dirname(tool), 'bench/make_recording'), ['4000000', 'steps'], { encoding: 'utf8', env: { ...process.env, STROBE_OUTPUT_DIR: folder } }).trim();
+  execFileSync(tool, ['report', run, '--format', 'html', '-o', join(folder, 'merged.html')]);
+  const { page, seen, close } = await open(browser, assembled(join(folder, 'merged.html')));
+  await ready(page);
+  for (let i = 0; i < 3; i++) await page.keyboard.press('w');
+  await settled(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.locator('#calls', { hasText: 'tree of the stages, counted in bins of' }).waitFor();
+  assert.deepEqual((await page.locator('.icicle button').allInnerTexts()).sort(), ['cache', 'scheduler', 'step', 'transformer']);
+  await page.locator('.icicle button', { hasText: 'cache' }).click();
+  assert.match(await page.locator('.butterfly').innerText(), /Callers of cache[\s\S]*step/);
   assert.deepEqual(seen.problems, []);
   await close();
 });

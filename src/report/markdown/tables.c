@@ -111,6 +111,16 @@ static void places(const struct sb_model *model, struct sb_buf *out)
 
 /* ---- every stage that matters, nested ---- */
 
+/* The words of the text report. */
+static const char *mark_of(const struct sb_stage *s)
+{
+	switch (s->bottleneck_level) {
+	case SB_BOTTLENECK_PART: return "main part";
+	case SB_BOTTLENECK_LARGEST: return "largest stage";
+	default: return "bottleneck";
+	}
+}
+
 static void stage_row(const struct sb_stage *s, struct sb_buf *out)
 {
 	char name[300], rate[96] = "";
@@ -124,7 +134,9 @@ static void stage_row(const struct sb_stage *s, struct sb_buf *out)
 		sb_buf_puts(out, " (skipped)");
 	else if (s->open_count)
 		sb_buf_puts(out, " (open)");
-	sb_buf_puts(out, s->bottleneck ? " **← bottleneck** |" : " |");
+	if (s->bottleneck)
+		sb_buf_printf(out, " **← %s**", mark_of(s));
+	sb_buf_puts(out, " |");
 	cell_seconds(out, s->state == SB_STAGE_NORMAL || s->state == SB_STAGE_OPEN ? s->total_s : NAN);
 	cell_share(out, s->wall_ratio);
 	cell_seconds(out, s->self_s);

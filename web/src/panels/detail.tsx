@@ -320,7 +320,7 @@ export function Detail(props: Props) {
           Link
         </button>
         <button aria-expanded={!folded} onClick={() => setFolded(!folded)}>
-          {folded ? 'Details' : 'Fold'}
+          {folded ? 'Details' : 'Hide'}
         </button>
         <button onClick={() => select(null)} aria-label="clear the selection">
           Clear (Esc)

@@ -149,7 +149,7 @@ export function memoryBody(r: Report): ComponentChildren {
         />
       )}
       {(m.growth ?? []).length > 0 && <Growth rows={m.growth!} />}
-      <SubTables of={m} skip={['snapshots', 'timeline', 'growth']} />
+      <SubTables of={m} skip={['snapshots', 'timeline', 'growth', 'residents']} />
     </>
   );
 }

@@ -99,7 +99,7 @@ export function Dock({ data }: { data: Timeline }) {
           {tall ? 'Lower' : 'Taller'}
         </button>
         <button aria-expanded={!closed} onClick={() => setClosed(!closed)}>
-          {closed ? 'Timeline' : 'Fold'}
+          {closed ? 'Timeline' : 'Hide'}
         </button>
       </div>
       {lanes && <LaneList data={data} />}

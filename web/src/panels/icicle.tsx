@@ -8,6 +8,7 @@ import { Picture } from '../picture';
 import type { Stage } from '../report';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
+import { stagesOfPart, statistics } from '../timeline/statistics';
 import { butterfly, callTree, stageTree, hasCpu, hasLaunches, memorySources, type Measure, type Node, type Relative } from '../timeline/tree';
 
 const DEEPEST = 40;
@@ -150,8 +151,9 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
   const last = useRef<Range | null>(null);
   if (seen) last.current = chosen && chosen.to > chosen.from ? chosen : shown; // out of sight nothing is counted
   const range = last.current;
-  const whole = measure === 'wall' && range && range.from <= data.startNs && range.to >= data.endNs;
-  const root = useMemo(() => (range ? (callTree(data, range, measure) ?? (whole ? stageTree(stages) : null)) : null), [data, range?.from, range?.to, measure]);
+  const whole = range && range.from <= data.startNs && range.to >= data.endNs;
+  const exact = useMemo(() => range && callTree(data, range, measure), [data, range?.from, range?.to, measure]);
+  const root = useMemo(() => exact ?? (range && measure === 'wall' ? stageTree(whole ? stages : stagesOfPart(data, stages, range)) : null), [exact, stages, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
   const measures = useMemo(() => measuresOf(data), [data]);
   const height = `${heightOf(data, measure)}px`;
@@ -188,6 +190,7 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
           <Boxes all={all} measure={measure} height={height} wanted={wanted} picked={name} onPick={setName} />
         </Picture>
       )}
+      {root && !exact && !whole && range && <p class="quiet">Zones of this time were merged: this is the tree of the stages, counted in bins of {nanos(statistics(data, range).resolutionNs)}; stages of one name share its time as in the whole run.</p>}
       {wordsOf(NOTES, measure) && <p class="quiet">{wordsOf(NOTES, measure)}</p>}
       {root && name !== null && <Butterfly root={root} name={name} measure={measure} onPick={setName} />}
     </div>

@@ -32,7 +32,7 @@ export function LaneList({ data }: { data: Timeline }) {
               <button aria-pressed={pinned} aria-label={`pin ${lane.name}`} title="keep on top" onClick={() => togglePin(i)}>
                 {pinned ? '◉' : '⌖'}
               </button>
-              <button aria-pressed={folded} aria-label={`fold ${lane.name}`} title="one row or all" disabled={lane.rows.length < 2} onClick={() => toggleFold(i, 0, lane.rows.length)}>
+              <button aria-pressed={folded} aria-label={`only one row of ${lane.name}`} title="one row or all" disabled={lane.rows.length < 2} onClick={() => toggleFold(i, 0, lane.rows.length)}>
                 {folded ? '▸' : '▾'}
               </button>
               <button aria-label={`${lane.name} up`} disabled={at === 0} onClick={() => moveLane(data, i, order[at - 1])}>

@@ -43,8 +43,18 @@ function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
 
 const isPicked = (chosen: Selection | null, s: StageRow) => chosen?.stage === s.index && chosen.name === s.name;
 
+// The words of the text report.
+const MARKS: Record<string, [string, string] | undefined> = {
+  major: ['bottleneck', 'the stage with the most time of its own'],
+  other: ['bottleneck', 'another stage with at least a fifth of the time after the start-up of its own'],
+  model: ['main model', 'the model around the largest bottleneck'],
+  part: ['main part', 'the part with the most time of its own'],
+  largest: ['largest stage', 'the stage with the most time of its own'],
+};
+
 function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; toggle?: (s: StageRow) => void; most: number }) {
   useStore(dark);
+  const mark = MARKS[s.bottleneck_level ?? (s.bottleneck ? 'major' : '')];
   return (
     <span class="stage" style={{ paddingLeft: `${s.depth * 14}px` }}>
       {toggle &&
@@ -69,9 +79,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
       <span dir="auto" title={s.name}>
         {clip(s.name, most)}
       </span>
-      {(s.bottleneck || s.bottleneck_level === 'major') && s.bottleneck_level !== 'other' && <em title="the stage with the most time of its own">bottleneck</em>}
-      {s.bottleneck_level === 'other' && <em title="another stage with at least a fifth of the time after the start-up of its own">bottleneck</em>}
-      {s.bottleneck_level === 'model' && <em title="the model around the largest bottleneck">main model</em>}
+      {mark && <em title={mark[1]}>{mark[0]}</em>}
       {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
     </span>
   );

@@ -6,7 +6,8 @@ import { num, type Report } from '../report';
 import { dark, generation, select, show, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
 import { startupOpen } from './stages';
-import { medianWarm, partsOf, videosOf } from '../video';
+import { partsOf } from '../timeline/statistics';
+import { medianWarm, videosOf } from '../video';
 
 const SHOWN = 400;
 const PICTURED = 60; // with their parts

@@ -101,7 +101,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
   else if (derived(lane.kind)) out.push(['shows', 'zones of the threads below once more']);
   if (lane.traced) out.push(['hatched', 'kernels were not traced then']);
   if (lane.note) out.push(['note', lane.note]);
-  out.push(['click', hidden ? `shows ${hidden} more ${hidden === 1 ? 'row' : 'rows'}` : lane.rows.length > 1 ? 'folds it to one row' : '']);
+  out.push(['click', hidden ? `shows ${hidden} more ${hidden === 1 ? 'row' : 'rows'}` : lane.rows.length > 1 ? 'shows one row of it only' : '']);
   out.push(['drag, ⌖', 'moves it; keeps it on top']);
   return out.filter(([, v]) => v);
 }

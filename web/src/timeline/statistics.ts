@@ -2,7 +2,7 @@
 // them are there, else from the profile's bins, and then it says so. Zones of
 // the CPU, spans of a stream and work on the GPU are three things: never one sum.
 import { sameStage } from '../format';
-import type { Stage, StageRow } from '../report';
+import type { Generation, Report, Stage, StageRow } from '../report';
 import type { Range } from '../state';
 import { busyOf } from './busy';
 import { derived, type Lane, type Profile, type Timeline } from './data';
@@ -232,6 +232,17 @@ function stagesFromNames(of: RangeStatistics, stages: Stage[]): StageTimes {
   return { seconds, exact: false, resolutionNs: of.resolutionNs };
 }
 
+// The stages of a part of a run whose zones were merged: each has of its time and calls what its name has, by the bins.
+export function stagesOfPart(t: Timeline, stages: Stage[], range: Range): Stage[] {
+  const here = profiled(t, t.profile, range);
+  const all = profiled(t, t.profile, { from: t.startNs, to: t.endNs });
+  const share = (s: Stage, of: (n: NameTime) => number): number => {
+    const sum = (names: NameTime[]) => names.reduce((total, n) => (sameStage(s.name, n.name) ? total + of(n) : total), 0);
+    return sum(here) / (sum(all) || 1);
+  };
+  return stages.map((s) => ({ ...s, total_s: (s.total_s ?? 0) * share(s, (n) => n.total), count: Math.round(s.count * share(s, (n) => n.count)) }));
+}
+
 // From the first zone of a name to the last, inside a range.
 export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
   const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
@@ -279,4 +290,62 @@ function findGaps(t: Timeline): Range[] {
     if (i < row.size) at = Math.max(at, row.end[i]);
   }
   return out;
+}
+
+export interface Part {
+  name: string;
+  stage?: number; // its index in the report
+  seconds: number;
+}
+
+const PARTS_MOST = 8;
+
+// Where a video's time went: the stages directly inside it, then what no stage has.
+export function partsOf(r: Report, t: Timeline, g: Generation): Part[] {
+  const stages = r.stage_analysis?.stages ?? [];
+  const { seconds } = stageTimes(t, stages, { from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 });
+  const time = (i: number) => seconds[i] ?? 0;
+  // Where the videos are zones, what other threads did meanwhile is no part of them.
+  const marked = stages.some((s, i) => s.role === 'generation' && time(i) > 0);
+  const outer = (s: Stage) => (marked ? s.parent_index !== undefined && stages[s.parent_index].role === 'generation' : s.parent_index === undefined);
+  const inside = stages.flatMap((s, i) => (s.role !== 'generation' && outer(s) && time(i) > 0 ? [{ name: s.name, stage: i, seconds: time(i) }] : []));
+  inside.sort((a, b) => b.seconds - a.seconds);
+  const parts: Part[] = inside.slice(0, PARTS_MOST);
+  const small = inside.slice(PARTS_MOST).reduce((sum, p) => sum + p.seconds, 0);
+  if (small > 0) parts.push({ name: `${inside.length - PARTS_MOST} smaller stages`, seconds: small });
+  const rest = g.wall_s - parts.reduce((sum, p) => sum + p.seconds, 0);
+  if (rest > 0) parts.push({ name: '(unattributed)', seconds: rest });
+  return parts;
+}
+
+export interface Sampled {
+  count: number;
+  ns: number; // that the samples span
+  inside: boolean; // false: the kernel is shorter than a sample, this is the one around its middle
+  means: [string, number][];
+}
+
+// What was sampled of a GPU inside a range. Each row holds since the one before it; a row without values ends a gap.
+export function sampledIn(report: Report, device: number, r: Range): Sampled | null {
+  const have = (report.gpu_metrics?.devices ?? []).filter((d) => d.sampled);
+  const series = (have.find((d) => d.index === device) ?? (have.length === 1 ? have[0] : undefined))?.sampled; // the driver may number another way
+  const t = series?.t_s;
+  if (!series || !t) return null;
+  const keys = Object.keys(series).filter((k) => k !== 't_s');
+  const known = (i: number) => i > 0 && keys.some((k) => series[k][i] !== null && series[k][i] !== undefined);
+  const from = (i: number) => (t[i - 1] ?? 0) * 1e9;
+  const to = (i: number) => (t[i] ?? 0) * 1e9;
+  const first = t.findIndex((v) => (v ?? 0) * 1e9 > r.from);
+  if (first < 0) return null;
+  const within: number[] = [];
+  for (let i = first; i < t.length && from(i) < r.to; i++) if (known(i) && from(i) >= r.from && to(i) <= r.to) within.push(i);
+  const middle = t.findIndex((v) => (v ?? 0) * 1e9 >= (r.from + r.to) / 2);
+  const used = within.length ? within : middle > 0 && known(middle) ? [middle] : [];
+  if (!used.length) return null;
+  const mean = (k: string): number | null => {
+    const have = used.filter((i) => typeof series[k][i] === 'number');
+    return have.length ? have.reduce((sum, i) => sum + series[k][i]!, 0) / have.length : null;
+  };
+  const means = keys.flatMap((k): [string, number][] => (mean(k) === null ? [] : [[k, mean(k)!]]));
+  return { count: used.length, ns: to(used[used.length - 1]) - from(used[0]), inside: within.length > 0, means };
 }

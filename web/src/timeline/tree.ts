@@ -68,7 +68,7 @@ export function callTree(t: Timeline, range: Range, measure: Measure): Node | nu
   return root.total > 0 ? root : null;
 }
 
-// The tree of the whole run, where its zones were merged: the stages have their sums.
+// The tree where zones were merged: the stages have their sums.
 export function stageTree(stages: Stage[]): Node | null {
   const root = fresh('all threads', null);
   const nodes = stages.map((s) => ({ ...fresh(s.name, root), total: (s.total_s ?? 0) * 1e9, count: s.count, first: s.first_s ?? Infinity }));
