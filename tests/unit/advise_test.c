@@ -71,6 +71,51 @@ static void each_cause_has_a_section(void **state)
 	sb_buf_done(&text);
 }
 
+/* Of the row in whose first cell the finding stands: no real program has shown it. */
+static bool is_unseen(const char *table, const char *id, bool *out_row)
+{
+	char name[80];
+
+	*out_row = false;
+	snprintf(name, sizeof name, "`%s`", id);
+	for (const char *line = table; (line = strstr(line, "\n| `")); line++) {
+		const char *cell = strstr(line, " | "), *next = cell ? strstr(cell + 3, " | ") : NULL;
+		const char *at = strstr(line, name), *made = strstr(line, "(made recording)"),
+			   *none = strstr(line, "none of a real program");
+
+		if (!next || !at || at > cell)
+			continue;
+		*out_row = true;
+		return (made && made < next) || (none && none < next);
+	}
+	return false;
+}
+
+/* The docs say which findings were never seen: those, and no others, have no example of a real program. */
+static void findings_that_no_program_has_shown_are_listed(void **state)
+{
+	struct sb_buf text = { 0 };
+	const char *part, *list, *end;
+
+	assert_int_equal(sb_buf_read_file(&text, STROBE_SOURCE_DIR "/docs/advice.md", 1 << 20), 0);
+	part = strstr(sb_buf_text(&text), "## The other findings");
+	list = part ? strstr(part, "No real program has shown these yet: ") : NULL;
+	end = list ? strstr(list, ". Their rules") : NULL;
+	assert_non_null(end);
+	for (size_t i = 0; i < sb_rule_count(); i++) {
+		const char *id = sb_rule_info(i)->id, *at;
+		char name[80];
+		bool row, unseen = is_unseen(part, id, &row);
+
+		snprintf(name, sizeof name, "`%s`", id);
+		at = strstr(list, name);
+		if (row && unseen != (at && at < end))
+			fail_msg("docs/advice.md: '%s' %s the list of what no real program has shown", id,
+				unseen ? "is missing in" : "is seen, and stands in");
+	}
+	sb_buf_done(&text);
+}
+
 static void ids_and_threshold_keys_are_unique(void **state)
 {
 	for (size_t i = 0; i < sb_rule_count(); i++) {
@@ -431,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_documentation_lists_the_table_as_it_is),
 		cmocka_unit_test(each_cause_has_a_section),
+		cmocka_unit_test(findings_that_no_program_has_shown_are_listed),
 		cmocka_unit_test(ids_and_threshold_keys_are_unique),
 		cmocka_unit_test(nothing_but_a_stage_gives_no_advice_but_on_the_stage),
 		cmocka_unit_test(short_runs_are_told_in_units_that_show_something),
