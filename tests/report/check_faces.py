@@ -315,6 +315,10 @@ def screen_next(m, exact):
     return m[2] == verdict["next_reason"] and m[1] in (verdict["next_command"], verdict["next_command"][:program] + " -- COMMAND")
 
 
+def screen_missing(m, exact):
+    return any(missing["what"] == m[1] for missing in exact.get("not_recorded", []))
+
+
 def screen_foot(m, exact):
     r = exact["recording"]
     return int(m[1]) == r["dropped_count"] and near(m[3], m[4], SIZES, r["bytes"]) and (
@@ -336,6 +340,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
     (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"Next: (.*) \((no cause found; .*)\)$", screen_next),
+    (r"Not recorded: (\w+)(?: \(.*\))?$", screen_missing),
     (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
 
 
