@@ -140,7 +140,12 @@ static int64_t turns_inside(const struct sb_facts *run, int64_t outer)
 
 static void not_found(const struct sb_facts *run, const struct sb_whatif_setting *asked, bool named)
 {
-	if (named)
+	if (named && run->of_means)
+		sb_fail(STROBE_EINVAL,
+			"the benchmark of '%s' does not say its '%s': print 'Clip: batch=1, frames=16, 256x256' below "
+			"its times",
+			run->label, asked->knob->key);
+	else if (named)
 		sb_fail(STROBE_EINVAL,
 			"no stage '%s' of '%s' carries '%s': record it as an attribute "
 			"(strobe.section(..., %s=N)) or in its label",

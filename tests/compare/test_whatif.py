@@ -274,3 +274,10 @@ def test_a_larger_batch_of_a_benchmark_is_more_work(tmp_path):
     assert said["low_s"] <= rerun_s <= said["high_s"] and said["predicted_s"] > said["now_s"]
     said = predict(base, "forward.width=32")
     assert said["changes"][0]["now_value"] == 64
+
+
+def test_a_benchmark_that_does_not_say_its_frames_is_told_how(tmp_path):
+    path = tmp_path / "guide.txt"
+    path.write_text("Simple Benchmark (Average over runs)\nResults:\n  Mean:   45.23 ms\n  FPS:    22.11\n")
+    done = subprocess.run([STROBE, "whatif", path, "forward.frames=8"], capture_output=True, text=True)
+    assert done.returncode == 2 and "does not say its 'frames': print 'Clip: batch=1, frames=16" in done.stderr
