@@ -142,7 +142,8 @@ static void not_found(const struct sb_facts *run, const struct sb_whatif_setting
 {
 	if (named && run->of_means)
 		sb_fail(STROBE_EINVAL,
-			"the benchmark of '%s' does not say its '%s': print 'Clip: batch=1, frames=16, 256x256' below "
+			"the benchmark of '%s' does not say its '%s': print 'Clip: batch=1, frames=16, "
+			"256x256' below "
 			"its times",
 			run->label, asked->knob->key);
 	else if (named)
