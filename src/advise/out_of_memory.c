@@ -9,6 +9,12 @@
 #define GB (1024 * SB_MB)
 #define RESIDENTS_SAID 4
 
+/* "27.1 GB"; less than one in megabytes. */
+static const char *size_words(struct sb_advisor *a, double bytes)
+{
+	return bytes < GB ? sb_say(a, "%.0f MB", bytes / SB_MB) : sb_say(a, "%.1f GB", bytes / GB);
+}
+
 /* "weights of WanTransformer 27.1 GB (bfloat16), activations and other tensors 40.2 GB" */
 static const char *residents_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
 {
@@ -17,8 +23,9 @@ static const char *residents_words(struct sb_advisor *a, const struct sb_out_of_
 	for (size_t i = 0; i < p->resident_count && i < RESIDENTS_SAID; i++) {
 		const struct sb_resident *r = &p->residents[i];
 
-		words = sb_say(a, "%s%s%s %.1f GB%s%s%s", words, i ? ", " : "", r->component, r->bytes / GB,
-			r->dtype ? " (" : "", r->dtype ? r->dtype : "", r->dtype ? ")" : "");
+		words = sb_say(a, "%s%s%s %s%s%s%s", words, i ? ", " : "", r->component,
+			size_words(a, r->bytes), r->dtype ? " (" : "", r->dtype ? r->dtype : "",
+			r->dtype ? ")" : "");
 	}
 	return words;
 }
@@ -112,6 +119,15 @@ static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memor
 	return sb_say(a, "%lld time%s", (long long)p->count, p->count == 1 ? "" : "s");
 }
 
+/* ": 304 MB were resident at most, of 300 MB" */
+static const char *most_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	if (!(p->allocated_bytes > 0) || !(p->total_bytes > 0))
+		return "";
+	return sb_say(a, ": %s resident at most, of %s", size_words(a, p->allocated_bytes),
+		size_words(a, p->total_bytes));
+}
+
 void sb_rule_out_of_memory(struct sb_advisor *a)
 {
 	const struct sb_out_of_memory_panel *p = &a->model->out_of_memory;
@@ -123,15 +139,17 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 	in = p->stage ? sb_say(a, " in '%s'", p->stage) : "";
 	if (p->killed)
 		f = sb_advisor_find(a, (double)p->count, NAN,
-			sb_say(a, "the kernel killed the run for its memory%s", in),
-			sb_say(a, "at most %.1f of %.1f GB resident; %s", p->allocated_bytes / GB,
-				p->total_bytes / GB, residents_words(a, p)));
+			sb_say(a, "the kernel killed the run for its memory%s%s", in, most_words(a, p)),
+			sb_say(a, "held by %s", residents_words(a, p)));
 	else
 		f = sb_advisor_find(a, (double)p->count, NAN,
 			sb_say(a, "%s ran out%s%s", p->device < 0 ? "memory" : "GPU memory", in,
 				asked_words(a, p)),
 			held_words(a, p));
-	help = help_words(a, p);
+	help = p->killed ? NULL : help_words(a, p);
+	if (!help && p->killed && p->total_bytes > 0)
+		help = sb_say(a, "the process's memory reached the limit of %s%s",
+			size_words(a, p->total_bytes), in);
 	sb_finding_cause(f, help ? help : "what is resident leaves no room for it", SB_GAIN_ESTIMATED,
 		help ? SB_LIKELY : SB_POSSIBLE);
 	if (!f)

@@ -123,6 +123,18 @@ def test_what_the_program_preloads_stays(tmp_path):
     assert printed.strip().endswith("_allocations.so:" + own)
 
 
+def test_a_program_that_records_nothing_else_has_its_lines(tmp_path):
+    _, report = run(tmp_path, "keep = [bytearray(4 << 20) for _ in range(10)]\n")
+    rows = lines(report)
+    assert sum(row["peak_mb"] for row in rows.values()) == 40 and {line for _, line in rows} == {1}
+
+
+def test_a_program_without_large_allocations_is_told_so(tmp_path):
+    _, report = run(tmp_path, "keep = [str(number) for number in range(1000)]\n")
+    assert not report["memory"].get("lines")
+    assert "asked for 1 MiB or more at once nowhere" in json.dumps(report["not_recorded"])
+
+
 def test_without_the_option_nothing_is_preloaded(tmp_path):
     printed, report = run(tmp_path, "import os, strobe\nprint('LD_PRELOAD' in os.environ)\nkeep = bytearray(4 << 20)\nwith strobe.generation(): pass\n",
                           "--memory-history=1000")

@@ -167,6 +167,34 @@ static void a_kill_has_the_last_stage_and_the_last_readings(void **state)
 	synthetic_done(&s);
 }
 
+/* Readings of the process come more often than samples. */
+static void a_kill_has_the_last_reading_of_the_process(void **state)
+{
+	static const char *const columns[] = { "rss_mb", "anon_mb", "file_mb" };
+	struct strobe_attr most = INT(SB_RUN_PEAK_RSS_BYTES, 305ll * MIB);
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, columns, 3);
+	sb_builder_sample(s.b, schema, SECOND, (double[]){ 5, 3, 2 }, 3);
+	synthetic_begin(&s, 2 * SECOND, "vae_decode", 0);
+	sb_builder_snapshot(s.b, 3 * SECOND, SB_MEMORY_READING_HOST, -1, 200 * MIB, 10 * MIB, 210 * MIB);
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
+	sb_builder_meta(s.b, SB_META_RUN, &most);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_string_equal(m->out_of_memory.residents[0].component, "the processes' own memory");
+	assert_near(m->out_of_memory.residents[0].bytes, 200.0 * MIB, 1);
+	assert_string_equal(m->out_of_memory.residents[1].component, "came after the last reading");
+	assert_near(m->out_of_memory.residents[1].bytes, 95.0 * MIB, 1);
+	f = &m->advice.all[0];
+	assert_non_null(strstr(f->issue, "the kernel killed the run for its memory in 'vae_decode'"));
+	assert_non_null(strstr(f->evidence, "held by the processes' own memory 200 MB, came after the last reading 95 MB"));
+	synthetic_done(&s);
+}
+
 /* It took less than the time between two samples; the kernel says what the most was. */
 static void what_a_killed_program_took_at_last_is_a_part(void **state)
 {
@@ -184,7 +212,7 @@ static void what_a_killed_program_took_at_last_is_a_part(void **state)
 	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
 	m = synthetic_model(&s, 3 * SECOND);
 	assert_int_equal(m->out_of_memory.resident_count, 3);
-	assert_string_equal(m->out_of_memory.residents[0].component, "came after the last sample");
+	assert_string_equal(m->out_of_memory.residents[0].component, "came after the last reading");
 	assert_near(m->out_of_memory.residents[0].bytes, 16000.0 * MIB, 1);
 	synthetic_done(&s);
 }
@@ -230,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_request_larger_than_the_device_is_told_as_that),
 		cmocka_unit_test(of_several_times_the_last_is_told),
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
+		cmocka_unit_test(a_kill_has_the_last_reading_of_the_process),
 		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),
 		cmocka_unit_test(a_stage_that_had_just_begun_is_the_one),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),

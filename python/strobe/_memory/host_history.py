@@ -31,6 +31,7 @@ def from_environment():
     if os.environ.get("STROBE_HOST_HISTORY") != "1" or _on:
         return
     try:
+        native.role_recorded(0)  # opens the session: the program may record nothing else
         _on = native.allocations_on(LEAST_BYTES, _site)
         if not _on:
             native.missing("allocations of the host", "the library that sees them was not loaded before the program", "")
@@ -103,6 +104,8 @@ def finish():
 
 def _tell(peak_us, lost, sites):
     order = sorted((number for number, site in enumerate(sites) if site[0] or site[2]), key=lambda number: -sites[number][2])[:LINES_MOST]
+    if not order:
+        native.missing("lines that hold the host's memory", "the program asked for 1 MiB or more at once nowhere; smaller objects are not followed", "")
     for number in order:
         native.event("strobe.memory_held", **_facts(number, sites[number]))
     for unix_us, held in _moments:

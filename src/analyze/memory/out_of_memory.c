@@ -19,6 +19,12 @@ struct collected {
 	int64_t t_ns;
 	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
 	size_t resident_count;
+	struct host_reading { /* the last one of the program's process */
+		int64_t t_ns;
+		uint32_t process;
+		double anonymous, mapped; /* NAN: not known */
+		bool several; /* processes have such readings */
+	} host;
 };
 
 static const struct sb_run_attr *attr(const struct sb_event *e, const char *key)
@@ -84,12 +90,28 @@ static void see_resident(struct collected *c, const struct sb_event *e)
 			bytes };
 }
 
+static void see_host(struct collected *c, const struct sb_event *e)
+{
+	struct host_reading *h = &c->host;
+
+	h->several |= h->t_ns && h->process != e->process;
+	h->process = e->process;
+	if (e->t_ns < h->t_ns || e->snapshot.allocated_bytes < 0)
+		return;
+	h->t_ns = e->t_ns;
+	h->anonymous = (double)e->snapshot.allocated_bytes;
+	h->mapped = e->snapshot.reserved_bytes < 0 ? NAN : (double)e->snapshot.reserved_bytes;
+}
+
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct collected *c = self;
 	const char *name = c->run->names[e->name].text;
 
-	if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0)
+	if (e->kind == SB_EVENT_SNAPSHOT) {
+		if (strcmp(name, SB_MEMORY_READING_HOST) == 0)
+			see_host(c, e);
+	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0)
 		see_failure(c, e);
 	else if (strcmp(name, SB_EVENT_RESIDENT) == 0)
 		see_resident(c, e);
@@ -110,7 +132,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	*c = (struct collected){ .run = run, .model = model, .stages.least_ns = 1 }; /* it can fail at once */
 	v->self = c;
-	v->kinds = 1u << SB_EVENT_EVENT;
+	v->kinds = 1u << SB_EVENT_EVENT | 1u << SB_EVENT_SNAPSHOT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_LOAD |
 		   1u << STROBE_ROLE_FORWARD | 1u << STROBE_ROLE_OFFLOAD;
 	v->zone = see_zone;
@@ -133,6 +155,24 @@ static void add_host(struct collected *c, const char *component, const char *col
 			NULL, mb * SB_MB };
 }
 
+/* The last reading of a single process is later than the monitor's last sample, mostly. */
+static bool add_reading(struct collected *c)
+{
+	const struct sb_series *s = sb_model_series(c->model, "process", -2);
+	double last_s = s && s->count ? s->t_s[s->count - 1] : -1;
+
+	if (!c->host.t_ns || c->host.several || (double)c->host.t_ns / 1e9 < last_s)
+		return false;
+	c->residents[c->resident_count++] = (struct sb_resident){
+		sb_model_text(c->model, "the processes' own memory"), NULL, c->host.anonymous
+	};
+	if (c->host.mapped > 0)
+		c->residents[c->resident_count++] = (struct sb_resident){
+			sb_model_text(c->model, "mapped files and shared memory"), NULL, c->host.mapped
+		};
+	return true;
+}
+
 #define LATE_LEAST (16 * SB_MB)
 
 /* Memory that runs out fast is not in the last sample; the kernel knows the most the processes had. */
@@ -144,7 +184,7 @@ static void add_late(struct collected *c, double most_bytes)
 		sampled += c->residents[i].bytes;
 	if (most_bytes - sampled >= LATE_LEAST)
 		c->residents[c->resident_count++] = (struct sb_resident){
-			sb_model_text(c->model, "came after the last sample"), NULL, most_bytes - sampled
+			sb_model_text(c->model, "came after the last reading"), NULL, most_bytes - sampled
 		};
 }
 
@@ -170,9 +210,11 @@ static void see_kill(struct collected *c)
 		.fragmented_bytes = NAN,
 		.largest_piece_bytes = NAN,
 		.piece_count = -1 };
-	add_host(c, "the processes' own memory", "anon_mb");
-	add_host(c, "shared memory", "shared_mb");
-	add_host(c, "mapped files", "file_mb");
+	if (!add_reading(c)) {
+		add_host(c, "the processes' own memory", "anon_mb");
+		add_host(c, "shared memory", "shared_mb");
+		add_host(c, "mapped files", "file_mb");
+	}
 	add_late(c, p->allocated_bytes);
 	for (size_t i = 0; i < c->stages.all.count; i++) {
 		const struct sb_open_stage *s = &((struct sb_open_stage *)c->stages.all.items)[i];
