@@ -191,7 +191,8 @@ static void a_kill_has_the_last_reading_of_the_process(void **state)
 	assert_near(m->out_of_memory.residents[1].bytes, 95.0 * MIB, 1);
 	f = &m->advice.all[0];
 	assert_non_null(strstr(f->issue, "the kernel killed the run for its memory in 'vae_decode'"));
-	assert_non_null(strstr(f->evidence, "held by the processes' own memory 200 MB, came after the last reading 95 MB"));
+	assert_non_null(strstr(
+		f->evidence, "held by the processes' own memory 200 MB, came after the last reading 95 MB"));
 	synthetic_done(&s);
 }
 
