@@ -319,6 +319,10 @@ def screen_missing(m, exact):
     return any(missing["what"] == m[1] for missing in exact.get("not_recorded", []))
 
 
+def screen_how(m, exact):
+    return any(missing.get("how", "").startswith(m[1]) for missing in exact.get("not_recorded", []))
+
+
 def screen_foot(m, exact):
     r = exact["recording"]
     return int(m[1]) == r["dropped_count"] and near(m[3], m[4], SIZES, r["bytes"]) and (
@@ -341,6 +345,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"Next: (.*) \((no cause found; .*)\)$", screen_next),
     (r"Not recorded: (\w+)(?: \(.*\))?$", screen_missing),
+    (r"  -> (.+)$", screen_how),
     (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
 
 
