@@ -1,6 +1,7 @@
 // A run of several videos: the page is about one of them.
 import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
+import { small } from './fixture.mjs';
 
 const MS = 1e6;
 const LENGTHS = [500, 300, 200, 260, 240]; // the first one is cold; of the warm ones 240 is the lower middle
@@ -166,5 +167,23 @@ test('of more videos than fit the chosen one is in sight, and a phone has room f
   assert.ok(await inside());
   const cut = await page.locator('.card.table .stage > span').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent));
   assert.deepEqual(cut, []);
+  await close();
+});
+
+test('of videos of several processes the lanes of the chosen one come first', async (browser) => {
+  const each = [0, 1, 2, 3].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }));
+  const lanes = [{ kind: 'generation', name: 'Generations', rows: [each] }, ...each.map((e, i) => ({ kind: 'thread', name: `main (${i})`, main: i === 0, rows: [[e]] }))];
+  const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: (90 + i) / 1e3, steps: 0 }));
+  const report = { ...small().report, generations: { count: 4, whole_run: false, items } };
+  const { page, seen, close } = await open(browser, writePage('processes', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video'], lanes }) }));
+  await ready(page);
+  await page.locator('.dock button', { hasText: 'Lanes' }).click();
+  const order = () => page.locator('.lanes-list li > span:first-child').allInnerTexts();
+  assert.deepEqual(await order(), ['Generations', 'main (2)', 'main (0)', 'main (1)', 'main (3)'], 'the median one is open');
+  await page.locator('.videos .strip button').nth(3).click();
+  assert.deepEqual((await order()).slice(0, 2), ['Generations', 'main (3)']);
+  await page.locator('.videos .startup', { hasText: 'whole run' }).click();
+  assert.deepEqual((await order()).slice(0, 3), ['Generations', 'main (0)', 'main (1)']);
+  assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -1,11 +1,12 @@
 // The list of lanes: filter, pin, fold, order, for pointer and keyboard alike.
 import { count } from '../format';
-import { arrangement, USUAL, useStore } from '../state';
+import { arrangement, generation, USUAL, useStore } from '../state';
 import { entriesOf, type Timeline } from '../timeline/data';
 import { laneOrder, moveLane, toggleFold, togglePin } from '../timeline/lanes';
 
 export function LaneList({ data }: { data: Timeline }) {
   const a = useStore(arrangement);
+  useStore(generation);
   const order = laneOrder(data, a);
   return (
     <div class="lanes-list" role="group" aria-label="lanes">

@@ -2,6 +2,7 @@
 import { arrangement, type Arrangement } from '../state';
 import type { Lane, Timeline } from './data';
 import { addFamilies } from './families';
+import { videoRange } from '../video';
 
 const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'main', 'gpu', 'thread', 'track'];
 
@@ -10,9 +11,16 @@ function placeOf(l: Lane): string {
   return ['span', 'stream', 'busy', 'family', 'wait'].includes(l.kind) ? 'gpu' : l.kind;
 }
 
-// What was made of the videos, the main threads, the GPUs, then every other thread.
+// A thread that did nothing in the chosen video: of many processes each may have made one.
+function isIdle(l: Lane): boolean {
+  const r = videoRange();
+  return r !== null && (l.kind === 'thread' || l.kind === 'track') && !l.rows.some((row) => row.start[row.firstEndingAfter(r.from)] < r.to);
+}
+
+// What was made of the videos, the main threads, the GPUs, then every other thread, and those with nothing to show last.
 function usualOrder(t: Timeline): number[] {
   const rank = (i: number) => {
+    if (isIdle(t.lanes[i])) return KIND_ORDER.length + 1;
     const at = KIND_ORDER.indexOf(placeOf(t.lanes[i]));
     return at < 0 ? KIND_ORDER.length : at;
   };

@@ -1,7 +1,7 @@
 // The timeline on the page: a window on the lanes that scrolls, the pointer, the wheel, the keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clip, count, nanos } from '../format';
-import { arrangement, cursor, dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom } from '../state';
+import { arrangement, cursor, dark, focusSelection, generation, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom } from '../state';
 import { busyWords, Canvas, RULER } from './canvas';
 import { describe, describeLane, nameOf, pick } from './entry';
 import { arrowKey } from './walk';
@@ -35,7 +35,8 @@ export function TimelineView(props: Props) {
   const [tip, setTip] = useState<Tip | null>(null);
   const arranged = useStore(arrangement);
   const isDark = useStore(dark);
-  const layout = useMemo(() => place(data, props.rowHeight, props.mostRows, laneOrder(data, arranged), arranged), [data, props.rowHeight, props.mostRows, arranged]);
+  const chosen = useStore(generation); // orders the lanes
+  const layout = useMemo(() => place(data, props.rowHeight, props.mostRows, laneOrder(data, arranged), arranged), [data, props.rowHeight, props.mostRows, arranged, chosen]);
   const height = Math.min(props.maxHeight, layout.height + RULER + 4);
 
   useEffect(() => {
