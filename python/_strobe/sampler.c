@@ -188,8 +188,7 @@ static PyObject *sampler_run(PyObject *module, PyObject *unused)
 	sampler.own = PyThread_get_thread_ident();
 	sampler.begin_ns = sampler_now_ns();
 	sampler.chance = sampler.begin_ns | 1;
-	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-stacks");
-	prctl(PR_SET_TIMERSLACK, 1ul); /* it sleeps for microseconds */
+	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_TIMERSLACK, 1ul); /* it sleeps for microseconds */
 	sampler.own_table = !syscall(SYS_close_range, 0u, ~0u, UNSHARE);
 	sample();
 	pthread_mutex_lock(&sampler.lock);
@@ -222,6 +221,20 @@ static PyObject *sampler_claim(PyObject *module, PyObject *unused)
 	sampler.stopping = false;
 	pthread_mutex_unlock(&sampler.lock);
 	return PyBool_FromLong(claimed);
+}
+
+/* sampler_naming(begin): around the start of the thread, which begins with the name of the one that starts it:
+ * a count of threads by name never takes it for the program's. */
+static PyObject *sampler_naming(PyObject *module, PyObject *begin)
+{
+	static char starter[16];
+
+	(void)module;
+	if (begin == Py_True && !prctl(PR_GET_NAME, starter))
+		prctl(PR_SET_NAME, "strobe-stacks");
+	else if (*starter)
+		prctl(PR_SET_NAME, starter);
+	Py_RETURN_NONE;
 }
 
 /* sampler_stop(): ends the thread and waits for it, a second at most; writes what it had seen. */
@@ -360,6 +373,7 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_run", sampler_run, METH_NOARGS, NULL },
 	{ "sampler_opens", sampler_opens, METH_NOARGS, NULL },
 	{ "sampler_claim", sampler_claim, METH_NOARGS, NULL },
+	{ "sampler_naming", sampler_naming, METH_O, NULL },
 	{ "sampler_stop", sampler_stop, METH_NOARGS, NULL },
 	{ "sampler_forget", sampler_forget, METH_O, NULL },
 	{ "sampler_ask", sampler_ask, METH_NOARGS, NULL },

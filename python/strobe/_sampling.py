@@ -19,7 +19,11 @@ def start():
     if loaded and native.main_interpreter and native.sampler_claim():
         import threading  # noqa: F401 - here: the thread that imports it first is its main thread for good
         native.readings_install(_read)
-        _thread.start_new_thread(native.sampler_run, ())
+        try:
+            native.sampler_naming(True)
+            _thread.start_new_thread(native.sampler_run, ())
+        finally:
+            native.sampler_naming(False)
         if native.garbage_seen not in gc.callbacks:
             gc.callbacks.append(native.garbage_seen)
 

@@ -1,6 +1,7 @@
 /* Starting, ringing and ending of the thread. What it collects is its owner's business. */
 #include "gpu/collector.h"
 
+#include "record/born.h"
 #include "record/cancel.h"
 #include "record/fork.h"
 #include "record/put.h"
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #define LOOK_NS 50000000ull /* for CUDA to appear, for buffers and samples to read */
@@ -57,7 +57,6 @@ static void *run(void *self)
 	const struct sb_collector *c = self;
 	struct timespec cpu;
 
-	prctl(PR_SET_NAME, c->name);
 	c->run();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
@@ -75,7 +74,7 @@ bool sb_collector_start(struct sb_collector *c)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	c->started = !pthread_create(&c->thread, NULL, run, c);
+	c->started = !sb_thread_born(&c->thread, NULL, c->name, run, c);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return c->started;
 }

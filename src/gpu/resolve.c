@@ -2,6 +2,7 @@
 #include "gpu/resolve.h"
 
 #include "gpu/align.h"
+#include "record/born.h"
 #include "record/clock.h"
 #include "record/put.h"
 
@@ -9,7 +10,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #define WAITING_MAX 8192u
@@ -197,7 +197,6 @@ static void *run(void *unused)
 	uint64_t at;
 
 	(void)unused;
-	prctl(PR_SET_NAME, "strobe-gpu");
 	/* Else asking about an event would break a capture on another thread. */
 	cuda->capture_mode(&mode);
 	pthread_mutex_lock(&lock);
@@ -227,7 +226,7 @@ static bool spawn(void)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, NULL, run, NULL);
+	err = sb_thread_born(&thread, NULL, "strobe-gpu", run, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return !err;
 }

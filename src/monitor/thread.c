@@ -3,6 +3,7 @@
 
 #include "base/numerals.h"
 #include "monitor/source.h"
+#include "record/born.h"
 #include "record/put.h"
 
 #include <signal.h>
@@ -34,7 +35,6 @@ static void *entry(void *argument)
 	struct sb_thread *t = argument;
 
 	sb_numerals_enter(); /* /proc has points, whatever the program's locale has */
-	pthread_setname_np(pthread_self(), t->name);
 	t->run(t);
 	tell_cpu(t);
 	pthread_mutex_lock(&t->lock);
@@ -66,7 +66,7 @@ bool sb_thread_start(struct sb_thread *t, const char *name, void (*run)(struct s
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&t->id, &attr, entry, t);
+	err = sb_thread_born(&t->id, &attr, t->name, entry, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return !err;

@@ -2,6 +2,7 @@
  * the writers, gives pages back behind them, leaves a sign of life and a clock anchor. */
 #include "record/recorder.h"
 
+#include "record/born.h"
 #include "record/clock.h"
 #include "record/errand.h"
 #include "record/put.h"
@@ -9,7 +10,6 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,7 +87,6 @@ static void *keep(void *unused)
 {
 	uint64_t cpu_ns = 0;
 
-	prctl(PR_SET_NAME, "strobe-helper");
 	sb_descriptor_table_make();
 	for (unsigned beats = 1;;) {
 		uint64_t now_cpu_ns;
@@ -130,7 +129,7 @@ void sb_helper_start(void)
 	block_signals(&old);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 512 * 1024);
-	REC->helper_runs = pthread_create(&REC->helper, &attr, keep, NULL) == 0;
+	REC->helper_runs = sb_thread_born(&REC->helper, &attr, "strobe-helper", keep, NULL) == 0;
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
