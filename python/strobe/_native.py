@@ -1,13 +1,16 @@
 """The C extension where it loads, else an inert stand-in and one warning: a
 program never fails because of the interpreter or machine it was moved to. A leaf:
 it imports nothing else of the package."""
+import sys
+
 try:
     from ._strobe import *  # noqa: F401,F403
     from . import _strobe as native
     loaded = True
 except ImportError as error:  # wrong machine, free-threaded interpreter, damaged installation
-    import warnings
-    warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=4)
+    if not ("subinterpreters" in str(error) and hasattr(sys.modules[__package__], "_by_hook")):
+        import warnings
+        warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=4)
     from . import _inert as native
     from ._inert import *  # noqa: F401,F403
     loaded = False

@@ -6,7 +6,7 @@ import sys
 import warnings
 from _thread import RLock
 
-from . import _config, _display, _faults, _torch, _tracks
+from . import _config, _display, _faults, _fork_warning, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 from ._memory import errors
@@ -286,6 +286,14 @@ def _look_at_the_last_error():
 
 
 def _at_exit():
+    for _ in range(3):
+        try:
+            return _end()
+        except KeyboardInterrupt:  # Ctrl-C once more: the program ends already, and its recording shall be whole
+            pass
+
+
+def _end():
     _stop_sampling()  # the end is strobe's own time, not the program's; and no thread outlives the interpreter
     try:
         _look_at_the_last_error()
@@ -311,6 +319,7 @@ if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not 
     atexit.register(_at_exit)
     if loaded:
         errors.watch()
+        _fork_warning.install()
     os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = ["ConfigError", "gpu_counters", "gpu_trace", "gpu_trace_keep", "session", "start", "stop", "tag"]

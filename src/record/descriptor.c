@@ -134,7 +134,7 @@ bool sb_descriptor_adopt(struct sb_descriptor *out, int fd)
 	high = fcntl(fd, F_DUPFD_CLOEXEC, lowest_number());
 	if (high < 0) /* a full table still has room lower down, but never for 0 to 2 */
 		high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
-	why = errno;
+	why = errno == EINVAL ? EMFILE : errno; /* the limit is below LOWEST */
 	if (is_same(fd, &s))
 		close(fd);
 	errno = why;

@@ -48,6 +48,7 @@ def _load():
     if name not in sys.modules:
         spec = _spec(name)
         module = module_from_spec(spec)
+        module._by_hook = True
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
