@@ -51,7 +51,7 @@ def timers_left_in(fixed):
         torch.cuda.synchronize()  # planted
         took.append(time.perf_counter())
 
-    Pipeline(Size(CUDA, dim=1024, tokens=2048, blocks=16, videos=40), after_block=None if fixed else timed).run()
+    Pipeline(Size(CUDA, dim=1024, tokens=4096, blocks=16, videos=30), after_block=None if fixed else timed).run()
 
 
 @planted("hidden_sync", "slow_export", "python_between_steps", "repeated_work", "copies", needs="cuda")
