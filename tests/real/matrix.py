@@ -50,7 +50,7 @@ ROWS = [
      "its first half: steps are shifted by half of one; what a version does not have is named in the report"),
     ("launchers", [], ["test_torch", "test_launchers"], "`python -m`, `torchrun`, `accelerate launch` of two ranks, a launcher as deepspeed's",
      "every Python process of the program writes a recording of its own", ""),
-    ("your own functions", [], [], "CPython 3.9 to 3.13",
+    ("your own functions", [], [], "CPython 3.9 to 3.14",
      "`--stage program:function='4c name'` and `--stage pkg.mod:Class.method=…`", "functions of `python -c`"),
 ]
 
