@@ -12,7 +12,7 @@ from ._core import native
 from ._memory import errors
 from ._native import loaded
 
-_EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -3, -4, -5, -6, -7
+_EIO, _EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -2, -3, -4, -5, -6, -7
 _lock = RLock()
 _children = {}  # environment variables set for spawned processes -> what was there before
 
@@ -54,7 +54,10 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             code, message = _start(name, None, tags, output_dir, preset, max_trace_bytes, settings)
         if code == 0:
             _tracks.forget()
-            _sample()
+            try:
+                _sample()
+            except (OSError, ImportError):  # as above
+                _faults.count("when sampling began")
             _let_children_join()
             _apply_stages(settings, config)
             _apply_stage_log(settings, config)
@@ -77,9 +80,12 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
     preset = preset if preset is not None else settings.get("preset")
     given = {key: value for key, value in _config.to_environment(settings).items() if key not in os.environ}
     given.pop("STROBE_OUTPUT_DIR", None)
-    with _environment(given):
-        return native.start(name, _text(output_dir), _text(config), preset,
-                            {str(key): value for key, value in all_tags.items()}, max_trace_bytes or 0)
+    try:
+        with _environment(given):
+            return native.start(name, _text(output_dir), _text(config), preset,
+                                {str(key): value for key, value in all_tags.items()}, max_trace_bytes or 0)
+    except (OSError, ImportError) as error:  # a module could not be read: no descriptor is left
+        return _EIO, str(error)
 
 
 def _sample():
