@@ -403,6 +403,9 @@ STROBE_API void strobe_gpu_trace_stop(void);
 STROBE_API void strobe_gpu_trace_keep(const char *why);
 /* A trace of steps, if one was asked for: 0 not begun, 1 running, 2 over: other stages may be traced. */
 STROBE_API int strobe_gpu_trace_steps_state(void);
+/* A trace or a sampling of steps counts this as the beginning of one: for stages that are steps under another name, as
+ * the tokens of a language model are. Nothing is recorded. */
+STROBE_API void strobe_step_passes(void);
 /* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names
  * that profiler. Does nothing when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);

@@ -124,6 +124,14 @@ static PyObject *gpu_trace_steps_state(PyObject *module, PyObject *unused)
 	return PyLong_FromLong(strobe_gpu_trace_steps_state());
 }
 
+static PyObject *step_passes(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	strobe_step_passes();
+	Py_RETURN_NONE;
+}
+
 static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 {
 	const char *text = PyUnicode_AsUTF8AndSize(to, NULL);
@@ -210,6 +218,7 @@ PyMethodDef session_methods[] = {
 	{ "gpu_counters_start", gpu_counters_start, METH_O, NULL },
 	{ "gpu_counters_stop", gpu_counters_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
+	{ "step_passes", step_passes, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
 	{ "gpu_trace_keep", gpu_trace_keep, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },

@@ -183,16 +183,27 @@ void sb_step_counting_hook_set(void (*hook)(void))
 	atomic_store(&REC->step_counting_hook, hook);
 }
 
-void sb_step_passes(void)
+static void call_step_hooks(void)
 {
 	void (*counting)(void) = atomic_load_explicit(&REC->step_counting_hook, memory_order_relaxed);
 	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
 
-	sb_made(SB_MADE_STEPS, 1);
 	if (counting)
 		counting();
 	if (hook)
 		hook();
+}
+
+void sb_step_passes(void)
+{
+	sb_made(SB_MADE_STEPS, 1);
+	call_step_hooks();
+}
+
+void strobe_step_passes(void)
+{
+	if (STROBE_ON_())
+		call_step_hooks();
 }
 
 void sb_watcher_set(const struct sb_watcher *watcher)

@@ -26,6 +26,7 @@ class Generate(Activity):
         self.uncached = self.uncached_tokens = 0  # decodes that were given all tokens again, and how many these were
         self.in_prefill = False
         self.in_vision = False
+        self.outermost = here.activity is None  # else the steps are those of what it is called by
 
     def forward(self, name, module, call, args, kwargs):
         if uncompiled(module) is not self.model:
@@ -38,6 +39,8 @@ class Generate(Activity):
                 return call(module, *args, **kwargs)
         self.has_first_token()
         self.decodes += 1
+        if self.outermost:
+            native.step_passes()
         guard(self.see_cache, args, kwargs)
         with stage("decode", tokens=self.batch):
             return call(module, *args, **kwargs)
