@@ -244,6 +244,18 @@ static double share_of(const struct sb_model *model, const struct sb_stage *s)
 	return inside > s->wall_ratio ? inside : s->wall_ratio;
 }
 
+/* A finding above LOW is in this stage: a small stage can still be what others wait for. */
+static bool is_named_by_a_finding(const struct sb_model *model, const struct sb_stage *s)
+{
+	for (size_t i = 0; i < model->advice.count; i++) {
+		const struct sb_advice *a = &model->advice.all[i];
+
+		if (strcmp(a->priority, "low") != 0 && a->where.stage && strcmp(a->where.stage, s->name) == 0)
+			return true;
+	}
+	return false;
+}
+
 void sb_bound_leave_alone(struct sb_model *model)
 {
 	struct sb_summary_panel *summary = &model->summary;
@@ -258,7 +270,8 @@ void sb_bound_leave_alone(struct sb_model *model)
 	for (size_t k = 0; worth && summary->leave_alone && k < model->stages.stage_count; k++) {
 		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
 
-		if (!is_main_stage(model, s) || share_of(model, s) >= SMALL_STAGE || s->total_s <= 0)
+		if (!is_main_stage(model, s) || share_of(model, s) >= SMALL_STAGE || s->total_s <= 0 ||
+			is_named_by_a_finding(model, s))
 			continue;
 		summary->leave_alone_ratio += s->wall_ratio;
 		if (summary->leave_alone_count < LEFT_ALONE_MOST)

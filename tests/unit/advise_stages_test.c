@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "advise/bound.h"
 #include "advise/advise.h"
 #include "synthetic.h"
 
@@ -148,6 +149,13 @@ static void a_short_video_after_long_imports_is_not_left_alone(void **state)
 	assert_false(left_alone(s.model, "import json"));
 	assert_false(left_alone(s.model, "strobe: counting FLOPs"));
 	assert_string_equal(s.model->stages.bottlenecks[0], "inpaint");
+	/* A small stage that others wait for is not both named and to be left alone. */
+	assert_true(s.model->advice.count > 0);
+	s.model->advice.all[0].priority = "medium";
+	s.model->advice.all[0].where.stage = "write";
+	s.model->summary.leave_alone_count = 0;
+	sb_bound_leave_alone(s.model);
+	assert_false(left_alone(s.model, "write"));
 	synthetic_done(&s);
 }
 
