@@ -85,11 +85,16 @@ const char *sb_textlog_after(const char *line, const char *label)
 
 /* ---- lines ---- */
 
+/* A form that does not open after all leaves the passage at hand as it was. */
 static bool open_block(struct sb_textlog *log, const char *line)
 {
+	uint32_t node = log->form_node;
+
 	for (const struct sb_textform *const *form = forms; *form; form++) {
-		if (!(*form)->opens(log, line))
+		if (!(*form)->opens(log, line)) {
+			log->form_node = node;
 			continue;
+		}
 		log->form = (*form)->row ? *form : NULL;
 		log->form_lines = 0;
 		return true;
