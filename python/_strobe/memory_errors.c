@@ -60,16 +60,22 @@ static void put(PyObject *error)
 	memory_errors_wait = true;
 }
 
-/* A word of it is enough here: Python reads the whole. */
+/* As WORDS of out_of_memory.py has them. No more than these: a deadlock that Python's imports see and solve names modules
+ * ("_memory"), and nothing may be imported in the middle of that. */
 static bool may_say_so(PyObject *args)
 {
+	static const char *const words[] = { "out of memory", "can't allocate memory",
+		"cannot allocate memory", "unable to allocate", "bad_alloc" };
 	PyObject *first = args && PyTuple_Check(args) && PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0)
 										: NULL;
 	const char *text = first && PyUnicode_Check(first) ? PyUnicode_AsUTF8AndSize(first, NULL) : NULL;
 
 	if (!text)
 		PyErr_Clear();
-	return text && (strstr(text, "memory") || strstr(text, "alloc"));
+	for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
 }
 
 static PyObject *make_memory(PyTypeObject *type, PyObject *args, PyObject *kwargs)
