@@ -12,7 +12,7 @@ static PyObject *waiting[WAITING_MOST]; /* with the GIL */
 static uint32_t waiting_count;
 bool memory_errors_wait;
 static bool watching;
-static newfunc made_memory, made_runtime; /* what made them before */
+static newfunc made_memory, made_any; /* what made them before */
 static PyInterpreterState *interpreter;
 
 /* ---- what is seen ---- */
@@ -87,11 +87,12 @@ static PyObject *make_memory(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	return error;
 }
 
-static PyObject *make_runtime(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *make_any(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	PyObject *error = made_runtime(type, args, kwargs);
+	PyObject *error = made_any(type, args, kwargs);
 
-	if (error && watching && STROBE_ON_() && PyInterpreterState_Get() == interpreter && may_say_so(args))
+	if (error && watching && STROBE_ON_() && PyType_IsSubtype(type, (PyTypeObject *)PyExc_RuntimeError) &&
+		PyInterpreterState_Get() == interpreter && may_say_so(args))
 		put(error);
 	return error;
 }
@@ -121,7 +122,8 @@ static bool replace(PyTypeObject *type, size_t offset, newfunc before, newfunc a
 	return true;
 }
 
-/* Types that are made from now on have it from the one they are made from. */
+/* Types that are made from now on have it from the one they are made from. All that had one function before have one
+ * after: Python compares them where a class calls the __new__ of one that is not its next ("Exception.__new__(cls)"). */
 static void replace_in_all(PyObject *type, size_t offset, newfunc before, newfunc after)
 {
 	PyObject *made = NULL;
@@ -140,18 +142,17 @@ static void replace_in_all(PyObject *type, size_t offset, newfunc before, newfun
 /* memory_errors_watch(): whether errors are seen where they are made. For CPython before 3.12; once. */
 static PyObject *memory_errors_watch(PyObject *module, PyObject *unused)
 {
-	PyTypeObject *memory = (PyTypeObject *)PyExc_MemoryError,
-		     *runtime = (PyTypeObject *)PyExc_RuntimeError;
+	PyTypeObject *memory = (PyTypeObject *)PyExc_MemoryError, *any = (PyTypeObject *)PyExc_BaseException;
 	size_t offset = offset_of_new(memory);
 
-	if (!watching && offset != OFFSET_NONE && offset_of_new(runtime) == offset &&
+	if (!watching && offset != OFFSET_NONE && offset_of_new(any) == offset &&
 		offset_of_new(&PyLong_Type) == offset) {
 		made_memory = (newfunc)PyType_GetSlot(memory, Py_tp_new);
-		made_runtime = (newfunc)PyType_GetSlot(runtime, Py_tp_new);
+		made_any = (newfunc)PyType_GetSlot(any, Py_tp_new);
 		interpreter = PyInterpreterState_Get();
 		watching = true;
 		replace_in_all(PyExc_MemoryError, offset, made_memory, make_memory);
-		replace_in_all(PyExc_RuntimeError, offset, made_runtime, make_runtime);
+		replace_in_all(PyExc_BaseException, offset, made_any, make_any);
 	}
 	return PyBool_FromLong(watching);
 }

@@ -221,6 +221,30 @@ def test_errors_of_imports_that_name_memory_are_left_alone(program):
     assert "False" in done.stdout
 
 
+def test_classes_of_errors_are_made_as_without_strobe(program):
+    """Python refuses the __new__ of a class whose C function is not the one of the class that is made."""
+    done = program("""
+        import strobe
+        strobe.start("test")
+
+        class Odd(RuntimeError):
+            def __new__(cls, *words):
+                return Exception.__new__(cls, *words)
+
+        class Odder(Odd, KeyError):
+            pass
+
+        class Plain(ValueError, RuntimeError):
+            def __new__(cls, *words):
+                return BaseException.__new__(cls, *words)
+
+        print([repr(BaseException.__new__(kind, "x")) for kind in (Exception, RuntimeError, KeyError, RecursionError)])
+        print([str(kind("x")) for kind in (Odd, Plain)], str(Odder("y")))
+        strobe.stop()
+        """)
+    assert done.stdout == """[\"Exception('x')\", \"RuntimeError('x')\", \"KeyError('x')\", \"RecursionError('x')\"]\n['x', 'x'] 'y'\n"""
+
+
 def test_an_error_that_python_tells_of_is_seen_once(program):
     done = program("""
         import strobe
