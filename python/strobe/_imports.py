@@ -2,6 +2,7 @@
 importing it. A finder at the front of sys.meta_path that finds nothing itself; it
 only looks when one of the watched names comes by."""
 import sys
+from _imp import acquire_lock, release_lock
 from _thread import _local
 
 _looked_for = {}  # package -> callbacks
@@ -54,6 +55,24 @@ def _quietly(function, *args):
         _faults.count("after import")
 
 
+def _call_without_the_lock(callbacks):
+    """importlib holds the lock of all imports while it asks a finder. What a callback imports may be in the hands of another thread,
+    which waits for that lock: neither would ever go on."""
+    held = 0
+    try:
+        while True:
+            release_lock()
+            held += 1
+    except RuntimeError:
+        pass  # it is not this thread's any more
+    try:
+        for callback in callbacks:
+            _quietly(callback)
+    finally:
+        for _ in range(held):
+            acquire_lock()
+
+
 def _is_observed(name):
     if not _observers:
         return False
@@ -65,8 +84,9 @@ class _Finder:
     watched_roots = frozenset()
 
     def find_spec(self, name, path=None, target=None):
-        for callback in _looked_for.pop(name, ()):
-            _quietly(callback)
+        callbacks = _looked_for.pop(name, None)
+        if callbacks:
+            _call_without_the_lock(callbacks)
         if name not in _waiting and not _is_observed(name):
             return None
         if getattr(_busy, "name", None) == name:

@@ -125,3 +125,34 @@ def test_a_start_with_a_full_descriptor_table_raises_nothing_and_says_why(progra
     """)
     assert done.stdout == "goes on\n" and "RuntimeWarning: strobe records nothing: " in done.stderr
     assert "Too many open files" in done.stderr, done.stderr
+
+
+HELD = """
+import sys, threading
+from strobe import _imports
+
+begun, looking = threading.Event(), threading.Event()
+sys.modules["events"] = sys.modules["__main__"]
+threading.Thread(target=lambda: __import__("held"), daemon=True).start()
+begun.wait()
+
+
+def callback():
+    looking.set()
+    import held
+
+
+_imports.when_looked_for("no_such_package", callback)
+try:
+    import no_such_package
+except ImportError:
+    print("went on", sys.modules["held"].value)
+"""
+
+
+def test_what_strobe_imports_where_a_package_is_looked_for_waits_for_no_thread_that_waits_for_it(tmp_path):
+    (tmp_path / "held.py").write_text("import events\nevents.begun.set()\nevents.looking.wait()\nimport colorsys\nvalue = 7\n")
+    (tmp_path / "program.py").write_text(HELD)
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, text=True, timeout=60,
+                          env={"PATH": os.environ["PATH"], "PYTHONPATH": os.path.dirname(PACKAGE)})
+    assert done.stdout == "went on 7\n", done.stderr
