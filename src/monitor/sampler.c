@@ -256,6 +256,7 @@ static void choose_sources(const struct sb_settings *s)
 /* What is read before the threads start: reading files is the helper's to do. */
 struct look {
 	const struct sb_monitor_options *options;
+	long cpu_count;
 	char cpuinfo[4096], meminfo[4096], release[256];
 };
 
@@ -267,6 +268,7 @@ static int look_at_machine(void *look)
 
 	sampler.display_in_reach = fd >= 0;
 	sb_descriptor_give_back(fd, o->display_fd);
+	l->cpu_count = sysconf(_SC_NPROCESSORS_ONLN); /* the C library opens a file for it */
 	sb_procfile_proc_text(l->cpuinfo, sizeof l->cpuinfo, "cpuinfo");
 	sb_procfile_proc_text(l->meminfo, sizeof l->meminfo, "meminfo");
 	sb_procfile_proc_text(l->release, sizeof l->release, "sys/kernel/osrelease");
@@ -281,7 +283,7 @@ static void describe_machine(struct look *l)
 	char *line = strstr(l->cpuinfo, "model name");
 	uint64_t kb;
 
-	sb_keep_meta_int(SB_META_SYSTEM, "cpu.count", sysconf(_SC_NPROCESSORS_ONLN));
+	sb_keep_meta_int(SB_META_SYSTEM, "cpu.count", l->cpu_count);
 	if (line) {
 		line += strcspn(line, ":\n");
 		line += strspn(line, ": \t");

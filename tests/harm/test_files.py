@@ -98,6 +98,13 @@ def test_what_a_setuid_program_loads_reads_the_environment_with_care():
     assert not plain.search((SOURCES / "base" / "dynlib.c").read_text())
 
 
+def test_the_processors_are_counted_where_descriptors_are_strobes_own():
+    """sysconf() opens a file for it: on a thread of the program it closes what the program has under that number meanwhile."""
+    found = [(source.name, line) for folder in ("record", "monitor", "gpu") for source in (SOURCES / folder).rglob("*.c")
+             for line in re.findall(r"^(?:static )?\w[^;{}\n]*\n\{(?:(?!^\}).)*?_SC_NPROCESSORS", source.read_text(), re.M | re.S)]
+    assert [(name, line.splitlines()[0]) for name, line in found] == [("sampler.c", "static int look_at_machine(void *look)")]
+
+
 @pytest.fixture
 def setuid_program(tmp_path):
     if os.geteuid() != 0:
