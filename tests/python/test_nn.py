@@ -156,4 +156,5 @@ def test_snapshots_around_a_section(record):
         pass
     import strobe_file
     done = record()
-    assert [label for label, _ in done.of(strobe_file.SNAPSHOT)] == ["before vae_decode", "after vae_decode"]
+    labels = [label for label, _ in done.of(strobe_file.SNAPSHOT) if not label.startswith("strobe.")]  # the host's own readings
+    assert labels == ["before vae_decode", "after vae_decode"]
