@@ -213,7 +213,7 @@ static NOINLINE void empty(long n)
 
 static volatile int switched_off;
 
-/* The least that a begin and an end can be which somebody may switch on: two loads, two branches. */
+/* The floor of a begin and an end that are off but can be switched on: two loads and two branches. */
 static NOINLINE void two_branches(long n)
 {
 	for (long i = 0; i < n; i++) {

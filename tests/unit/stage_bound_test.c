@@ -72,6 +72,24 @@ static void kernels_that_fill_the_time_need_counters(void **state)
 }
 
 /* One call of a second, of which the trace saw 0.3: how busy it was in the rest is not known. */
+static void imports_and_what_strobe_does_get_no_reason(void **state)
+{
+	static const enum strobe_role roles[] = { STROBE_ROLE_STEP, STROBE_ROLE_IMPORT,
+		STROBE_ROLE_PROFILER };
+	struct one o;
+
+	begin(&o);
+	o.stage->gpu_span_s = 1;
+	o.stage->gpu_span_count = 10;
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+		o.stage->role = roles[i];
+		o.stage->work.bound_why = NULL;
+		sb_stage_bound_fill(o.s.model, o.stage);
+		assert_int_equal(o.stage->work.bound_why != NULL, roles[i] == STROBE_ROLE_STEP);
+	}
+	synthetic_done(&o.s);
+}
+
 static void a_call_that_was_traced_in_part_is_not_judged(void **state)
 {
 	struct one o;
@@ -131,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gaps_between_kernels_tell_what_holds_them_up),
 		cmocka_unit_test(kernels_that_fill_the_time_need_counters),
+		cmocka_unit_test(imports_and_what_strobe_does_get_no_reason),
 		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),
 		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),
 		cmocka_unit_test(readings_too_far_apart_are_said_with_the_option),

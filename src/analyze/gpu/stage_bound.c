@@ -2,6 +2,8 @@
  * shows is not guessed: bound_why has the option that tells it. */
 #include "analyze/gpu/stage_bound.h"
 
+#include "base/role.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,8 +137,13 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 	       "--gpu-trace=steps:3 shows the gaps between kernels";
 }
 
+/* Imports and what strobe itself does have a span on the GPU's clock, as every zone has; nothing is to be gained there. */
 static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 {
+	enum strobe_role work = sb_role_work(s->name, s->role);
+
+	if (work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_PROFILER)
+		return false;
 	return (s->gpu_busy_s > 0 && is_judged(s)) || s->gpu_span_s > 0 ||
 	       (model->devices.count && !isnan(s->work.flops));
 }
