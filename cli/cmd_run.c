@@ -345,7 +345,7 @@ static int record(struct run *r, const struct args *args)
 	code = run_child_check(args->after_dashes[0]);
 	if (code)
 		return code;
-	run_child_prepare(&r->child);
+	run_child_prepare(&r->child, args->after_dashes);
 	if (open_recording(r, args)) { /* the program matters more than its recording */
 		fprintf(stderr, "strobe: the command runs unrecorded%s\n",
 			r->folder_made ? "" : "; -o names a folder that can be written");
@@ -363,6 +363,7 @@ static int record(struct run *r, const struct args *args)
 		sb_session_close();
 		unlink(r->stages_seen);
 		sb_rundir_discard(r->folder, &r->folder_id);
+		run_child_release(&r->child);
 		return code;
 	}
 	start_monitors(r); /* beside the command, which need not wait for the GPU driver */

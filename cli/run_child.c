@@ -1,6 +1,6 @@
 /* Starting, watching and reaping the command. It shares our process group and
- * terminal: what the terminal sends (Ctrl-C, Ctrl-Z, a hang-up) reaches it by
- * itself; what is sent to strobe alone is passed on. */
+ * terminal: what the terminal sends (Ctrl-C, Ctrl-Z, a hang-up), or anyone to the
+ * group, reaches it by itself; what is sent to strobe alone is passed on. */
 #include "run_child.h"
 
 #include "command.h"
@@ -99,7 +99,7 @@ int run_child_check(const char *command)
 	return error ? cannot_run(command, error) : 0;
 }
 
-void run_child_prepare(struct run_child *child)
+void run_child_prepare(struct run_child *child, char **command)
 {
 	struct sigaction old;
 
@@ -114,6 +114,8 @@ void run_child_prepare(struct run_child *child)
 	}
 	sigprocmask(SIG_BLOCK, &child->watched, &child->before);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_group_begin(&child->group, command);
+	sb_tree_leave_out(child->group.pid);
 }
 
 static void record_process(pid_t pid, pid_t parent, bool start, int status, const char *command)
@@ -221,13 +223,15 @@ static void kill_all(int signal_number)
 		kill(pids[i], signal_number);
 }
 
-/* To the command; when that has ended, to those it left behind. */
-static void kill_command(const struct run_child *child, int signal_number)
+/* To the command; when that has ended, to those it left behind. but_group: not to those of strobe's group. */
+static void kill_command(const struct run_child *child, int signal_number, bool but_group)
 {
-	if (child->ended)
-		kill_all(signal_number);
-	else
-		kill(child->pid, signal_number);
+	pid_t pids[MEMBERS_MAX] = { child->pid };
+	uint32_t count = child->ended ? living(pids) : 1;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!but_group || getpgid(pids[i]) != getpgrp())
+			kill(pids[i], signal_number);
 }
 
 static void note_left_behind(struct run_child *child)
@@ -270,7 +274,7 @@ static void interrupt(struct run_child *child, struct deadlines *later)
 		kill_all(SIGKILL);
 		return;
 	}
-	kill_command(child, SIGTERM);
+	kill_command(child, SIGTERM, false);
 	later->hint_ns = 0;
 	later->kill_ns = grace_ns;
 }
@@ -325,16 +329,41 @@ static struct timespec patience_of(const struct deadlines *later)
 	return (struct timespec){ (time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u) };
 }
 
-static void pass_on(struct run_child *child, const siginfo_t *info, struct deadlines *later)
+static void note_signal(struct run_child *child, int signal_number, struct deadlines *later)
 {
-	/* What is typed goes to the whole group; a hang-up to the session's leader
-	 * alone, and that may be us: `ssh -t host strobe run …`. */
-	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
-		kill_command(child, info->si_signo);
-	if (info->si_signo == SIGINT)
+	if (signal_number == SIGINT)
 		interrupt(child, later);
-	if (info->si_signo == SIGTERM)
+	if (signal_number == SIGTERM)
 		child->terminated = true;
+}
+
+/* What is typed goes to the whole group; a hang-up to the session's leader alone, and that may be us:
+ * `ssh -t host strobe run …`. */
+static bool is_typed(const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL && info->si_signo != SIGHUP;
+}
+
+/* A signal to strobe that is followed by the same to the group, as timeout(1) sends them, is one signal. */
+static void pass_on(struct run_child *child, siginfo_t info, struct deadlines *later)
+{
+	bool groups = run_group_got(&child->group, &info), another = true;
+
+	while (another && !groups && !is_typed(&info)) {
+		siginfo_t next = info;
+
+		another = run_group_next(&child->group, info.si_signo, &next);
+		groups = run_group_got(&child->group, &next);
+		if (groups)
+			break;
+		kill_command(child, info.si_signo, false);
+		if (another)
+			note_signal(child, info.si_signo, later);
+		info = next;
+	}
+	if (groups && !is_typed(&info))
+		kill_command(child, info.si_signo, true);
+	note_signal(child, info.si_signo, later);
 }
 
 /* Who was born while the others were being ended. */
@@ -363,8 +392,10 @@ void run_child_wait(struct run_child *child, bool all)
 
 		got = sigtimedwait(&child->watched, &info, &patience);
 		if (got > 0 && got != SIGCHLD)
-			pass_on(child, &info, &later);
+			pass_on(child, info, &later);
 		reap(child);
+		run_group_look(&child->group);
+		sb_tree_leave_out(child->group.pid);
 		meet_deadlines(&later);
 		tidy(child, &later);
 		if (child->ended)
@@ -385,6 +416,7 @@ void run_child_release(struct run_child *child)
 
 	while (sigtimedwait(&child->watched, NULL, &at_once) > 0)
 		continue;
+	run_group_end(&child->group);
 	sigprocmask(SIG_SETMASK, &child->before, NULL);
 }
 

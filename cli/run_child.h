@@ -3,6 +3,8 @@
 #ifndef CLI_RUN_CHILD_H
 #define CLI_RUN_CHILD_H
 
+#include "run_group.h"
+
 #include <stdbool.h>
 #include <signal.h>
 #include <sys/types.h>
@@ -22,14 +24,15 @@ struct run_child {
 	void *tidy_for;
 	sigset_t before; /* the signal mask that strobe was started with */
 	sigset_t watched;
+	struct run_group group;
 };
 
 /* The file that execvp() would run; 0, or the errno it would give. */
 int run_child_find(const char *command, char *out, size_t size);
 /* Is there such a command? 0, or 127 or 126, having complained. */
 int run_child_check(const char *command);
-/* Before anything starts threads: signals wait for run_child_wait(). */
-void run_child_prepare(struct run_child *child);
+/* Before anything starts threads: signals wait for run_child_wait(). command: as it stands in strobe's arguments. */
+void run_child_prepare(struct run_child *child, char **command);
 /* 0, or the exit code a shell would give (127, 126), having complained. */
 int run_child_start(struct run_child *child, char **command, char **environment);
 /* Until the command has ended; with all, until everything below it has. */

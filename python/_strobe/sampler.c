@@ -6,6 +6,7 @@
 #include "sampler.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -223,17 +224,28 @@ static PyObject *sampler_claim(PyObject *module, PyObject *unused)
 	return PyBool_FromLong(claimed);
 }
 
-/* sampler_naming(begin): around the start of the thread, which begins with the name of the one that starts it:
- * a count of threads by name never takes it for the program's. */
-static PyObject *sampler_naming(PyObject *module, PyObject *begin)
+/* sampler_starting(begin): around the start of a thread of strobe's. It begins with the name of the one that starts it,
+ * and a count of threads by name never takes it for the program's; and with its signal mask: the program's handlers never
+ * run on a thread of strobe's, which has other descriptors. Faults are not blocked. */
+static PyObject *sampler_starting(PyObject *module, PyObject *begin)
 {
-	static char starter[16];
+	static _Thread_local char starter[16];
+	static _Thread_local sigset_t mask;
+	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+	sigset_t most;
 
 	(void)module;
-	if (begin == Py_True && !prctl(PR_GET_NAME, starter))
-		prctl(PR_SET_NAME, "strobe-stacks");
-	else if (*starter)
+	if (begin == Py_True) {
+		sigfillset(&most);
+		for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+			sigdelset(&most, faults[i]);
+		if (!*starter && !pthread_sigmask(SIG_SETMASK, &most, &mask) && !prctl(PR_GET_NAME, starter))
+			prctl(PR_SET_NAME, "strobe-stacks");
+	} else if (*starter) {
 		prctl(PR_SET_NAME, starter);
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+		*starter = 0;
+	}
 	Py_RETURN_NONE;
 }
 
@@ -373,7 +385,7 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_run", sampler_run, METH_NOARGS, NULL },
 	{ "sampler_opens", sampler_opens, METH_NOARGS, NULL },
 	{ "sampler_claim", sampler_claim, METH_NOARGS, NULL },
-	{ "sampler_naming", sampler_naming, METH_O, NULL },
+	{ "sampler_starting", sampler_starting, METH_O, NULL },
 	{ "sampler_stop", sampler_stop, METH_NOARGS, NULL },
 	{ "sampler_forget", sampler_forget, METH_O, NULL },
 	{ "sampler_ask", sampler_ask, METH_NOARGS, NULL },

@@ -20,10 +20,10 @@ def start():
         import threading  # noqa: F401 - here: the thread that imports it first is its main thread for good
         native.readings_install(_read)
         try:
-            native.sampler_naming(True)
+            native.sampler_starting(True)
             _thread.start_new_thread(native.sampler_run, ())
         finally:
-            native.sampler_naming(False)
+            native.sampler_starting(False)
         if native.garbage_seen not in gc.callbacks:
             gc.callbacks.append(native.garbage_seen)
 

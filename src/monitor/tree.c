@@ -48,6 +48,7 @@ static struct {
 	double gone_cpu_s;
 	struct sb_tree_totals peak; /* totals never fall */
 } tree;
+static pid_t left_out;
 
 static bool parse_stat(const char *text, struct stat_line *out)
 {
@@ -98,7 +99,7 @@ static struct member *find(pid_t pid)
 
 static void add(const struct stat_line *line)
 {
-	if (find(line->pid) || tree.count == MEMBERS_MAX)
+	if (find(line->pid) || tree.count == MEMBERS_MAX || line->pid == left_out)
 		return;
 	tree.members[tree.count++] = (struct member){ .pid = line->pid, .start_time = line->start_time };
 	tree.seen++;
@@ -177,6 +178,13 @@ void sb_tree_open(pid_t root, bool outside)
 		if (read_stat(root, &line))
 			add(&line);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void sb_tree_leave_out(pid_t pid)
+{
+	pthread_mutex_lock(&lock);
+	left_out = pid;
 	pthread_mutex_unlock(&lock);
 }
 

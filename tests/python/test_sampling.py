@@ -401,3 +401,26 @@ def test_a_wait_inside_an_instruction_is_seen_at_its_line(by_hand):
     own, at = threading.main_thread().native_id, first_line.__code__.co_firstlineno + 1
     places = [frames[0] for tid, frames in stacks(by_hand()) if tid == own and frames]
     assert ("test_sampling.first_line", at) in places
+
+
+def test_handlers_of_the_program_never_run_on_threads_of_strobe(program):
+    """They have other descriptors: a handler that writes into the program's pipe would write nowhere."""
+    done = program("""
+        import os, signal, time
+        import strobe
+        strobe.start()
+        with strobe.section("work"):
+            pass
+        threads = {}
+        while not any(name == "strobe-stacks" for name in threads.values()):
+            threads = {t: open("/proc/self/task/%s/comm" % t).read().strip() for t in os.listdir("/proc/self/task")}
+        for thread, name in threads.items():
+            for line in open("/proc/self/task/%s/status" % thread):
+                if line.startswith("SigBlk:") and name.startswith("strobe-"):
+                    blocked = int(line.split()[1], 16)
+                    for s in (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signal.SIGPROF):
+                        assert blocked >> (s - 1) & 1, (name, s)
+        assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        print(sorted(set(threads.values()) & {"strobe-stacks", "strobe-helper"}))
+    """)
+    assert done.stdout.strip() == "['strobe-helper', 'strobe-stacks']"

@@ -10,6 +10,8 @@ import os
 import sys
 import time
 
+from ..._native import native
+
 CALLS_SEEN = 20000  # by the trace function, imports apart; then the script is looked at now and then
 LOOK_EVERY_S = 0.01
 _NAMES = ("__main__", "__mp_main__")  # the second: what a spawned worker calls it
@@ -76,7 +78,11 @@ class _Traced:
         if self.calls > CALLS_SEEN:
             self.stop()
             if self.script is not None:
-                _thread.start_new_thread(self.look_now_and_then, ())
+                native.sampler_starting(True)
+                try:
+                    _thread.start_new_thread(self.look_now_and_then, ())
+                finally:
+                    native.sampler_starting(False)
         elif is_main(frame.f_code, frame.f_globals):
             return self.on_line
         return None

@@ -1,0 +1,237 @@
+"""A signal reaches the program exactly once: sent to strobe, to the whole group, to every process, or to both."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import LIMIT_S, PYTHON, TOOL
+
+# Writes the number of every signal in the order in which they came, whatever Python is doing.
+COUNTS = """
+import os, signal, sys
+if "own-group" in sys.argv:
+    os.setpgid(0, 0)
+if "own-session" in sys.argv:
+    os.setsid()
+for s in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
+    signal.signal(s, lambda *a: None)
+os.set_blocking(1, False)
+signal.set_wakeup_fd(1)
+os.write(1, b"R")
+while True:
+    signal.pause()
+"""
+PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
+
+
+class Counted:
+    """A program that counts, below strobe as the leader of a group of its own."""
+
+    def __init__(self, strobe, *arguments, before=()):
+        self.seen = b""
+        self.strobe = subprocess.Popen([*before, TOOL, "run", "-q", "--", PYTHON, strobe.script(COUNTS), *arguments], cwd=strobe.folder,
+                                       env=strobe.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+        self.until(b"R", 1)
+
+    def until(self, byte, count):
+        while self.seen.count(byte) < count:
+            got = os.read(self.strobe.stdout.fileno(), 4096)
+            assert got, "the program ended after %r" % self.seen
+            self.seen += got
+
+    def children(self):
+        return [int(p) for p in pathlib.Path("/proc/%d/task/%d/children" % (self.strobe.pid, self.strobe.pid)).read_text().split()]
+
+    def named(self, name):
+        return [p for p in self.children() if pathlib.Path("/proc/%d/comm" % p).read_text().strip() == name]
+
+    def witness(self):
+        found = self.named("witness")
+        assert len(found) == 1, found
+        return found[0]
+
+    def program(self):
+        return next(p for p in self.children() if p not in self.named("witness"))
+
+    def settle(self, sent):
+        """Until strobe has dealt with what was sent, and the program has what came of it: two marks go through both."""
+        mark = signal.SIGUSR1 if sent != signal.SIGUSR1 else signal.SIGUSR2
+        until(lambda: not pending(self.strobe.pid) & 1 << (sent - 1))
+        for _ in range(2):
+            before = self.seen.count(bytes([mark]))
+            os.kill(self.strobe.pid, mark)
+            self.until(bytes([mark]), before + 1)
+
+    def count(self, sent):
+        self.settle(sent)
+        return self.seen.count(bytes([sent]))
+
+    def end(self):
+        witness = self.named("witness")
+        for pid in (self.program(), self.strobe.pid):
+            os.kill(pid, signal.SIGKILL)
+        self.strobe.wait(LIMIT_S)
+        self.strobe.stdout.close()
+        for pid in witness:
+            until(lambda: gone(pid))
+
+
+def pending(pid):
+    for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines():
+        if line.startswith("ShdPnd:"):
+            return int(line.split()[1], 16)
+
+
+def gone(pid):
+    try:
+        return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def until(true):
+    end = time.monotonic() + LIMIT_S
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def counted(strobe):
+    started = []
+
+    def start(*arguments, **more):
+        started.append(Counted(strobe, *arguments, **more))
+        return started[-1]
+
+    yield start
+    for c in started:
+        if c.strobe.poll() is None:
+            c.end()
+
+
+@pytest.mark.parametrize("sent", PASSED_ON, ids=lambda s: s.name)
+def test_a_signal_to_the_group_comes_once(counted, sent):
+    c = counted()
+    os.killpg(c.strobe.pid, sent)
+    assert c.count(sent) == 1
+
+
+@pytest.mark.parametrize("sent", PASSED_ON, ids=lambda s: s.name)
+def test_a_signal_to_strobe_comes_once(counted, sent):
+    c = counted()
+    os.kill(c.strobe.pid, sent)
+    assert c.count(sent) == 1
+
+
+def test_group_and_strobe_in_turn(counted):
+    """What the group got before is not taken for what strobe gets alone, and the other way round."""
+    c = counted()
+    for i in range(40):
+        (os.killpg if i % 2 else os.kill)(c.strobe.pid, signal.SIGTERM)
+        assert c.count(signal.SIGTERM) == i + 1
+
+
+def test_a_burst_to_the_group_is_not_multiplied(counted):
+    c = counted()
+    for _ in range(300):
+        os.killpg(c.strobe.pid, signal.SIGTERM)
+    assert 1 <= c.count(signal.SIGTERM) <= 300
+    before = c.count(signal.SIGTERM)
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == before + 1
+
+
+def test_strobe_first_and_then_the_group_is_one_signal(counted):
+    """As timeout(1) does it. strobe is held, so that it sees both at once."""
+    c = counted()
+    os.kill(c.strobe.pid, signal.SIGSTOP)
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    os.killpg(c.strobe.pid, signal.SIGTERM)
+    os.kill(c.strobe.pid, signal.SIGCONT)
+    assert c.count(signal.SIGTERM) == 1
+
+
+def test_every_process_one_by_one(counted):
+    """As Slurm and systemd do it."""
+    c = counted()
+    os.kill(c.strobe.pid, signal.SIGSTOP)
+    for pid in (c.strobe.pid, c.witness(), c.program()):
+        os.kill(pid, signal.SIGTERM)
+    os.kill(c.strobe.pid, signal.SIGCONT)
+    assert c.count(signal.SIGTERM) == 1
+
+
+@pytest.mark.parametrize("where", ["own-group", "own-session"])
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["strobe", "group"])
+def test_a_program_outside_the_group_gets_what_strobe_gets(counted, where, send):
+    c = counted(where)
+    send(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == 1
+
+
+def test_a_stopped_job_gets_its_signal_once_it_goes_on(counted):
+    c = counted()
+    os.killpg(c.strobe.pid, signal.SIGSTOP)
+    os.killpg(c.strobe.pid, signal.SIGTERM)
+    os.killpg(c.strobe.pid, signal.SIGCONT)
+    assert c.count(signal.SIGTERM) == 1
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == 2
+
+
+def test_without_the_witness_signals_are_passed_on(counted):
+    c = counted()
+    witness = c.witness()
+    os.kill(witness, signal.SIGKILL)
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == 1
+    assert not c.named("witness")
+    until(lambda: not pathlib.Path("/proc/%d" % witness).exists())  # nor a zombie of it
+
+
+def test_a_held_witness_delays_only(counted):
+    c = counted()
+    os.kill(c.witness(), signal.SIGSTOP)
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == 1
+
+
+def test_killed_strobe_leaves_no_witness(counted):
+    c = counted()
+    witness, program = c.witness(), c.program()
+    os.kill(c.strobe.pid, signal.SIGKILL)
+    c.strobe.wait(LIMIT_S)
+    until(lambda: gone(witness))
+    os.kill(program, signal.SIGKILL)
+    c.strobe.stdout.close()
+
+
+def test_who_looks_for_strobe_by_name_finds_strobe_only(counted, strobe):
+    """pkill and killall by name, by command line, by program file: the signal to what they find has to be passed on."""
+    c = counted()
+    line = pathlib.Path("/proc/%d/cmdline" % c.witness()).read_bytes().replace(b"\0", b" ")
+    assert b"strobe" not in line.replace(os.fsencode(strobe.folder), b"")
+    assert line.split()[:2] == [b"witness", PYTHON.encode()]
+
+
+def test_the_witness_is_no_part_of_the_run(strobe):
+    done = strobe.run("--wait", "--", "sh", "-c", "cat /proc/$PPID/task/$PPID/children; ls -l /proc/self/fd")
+    witness = next(p for p in done.stdout.splitlines()[0].split())
+    assert done.returncode == 0 and "socket" not in done.stdout
+    assert "still running" not in done.stderr
+    assert not pathlib.Path("/proc", witness).exists()
+    assert int(witness) not in [pid for pid, _, _ in strobe.recorded().processes]
+
+
+def test_a_command_that_cannot_start_leaves_no_witness(strobe):
+    script = strobe.folder / "broken"
+    script.write_text("#!/nonexistent/interpreter\n")
+    script.chmod(0o755)
+    outer = strobe.script("import subprocess, sys\nsubprocess.run(sys.argv[1:])\nprint(open('/proc/self/task/%d/children' % __import__('os').getpid()).read())\n")
+    done = subprocess.run([PYTHON, outer, TOOL, "run", "--", str(script)], cwd=strobe.folder, env=strobe.environment,
+                          capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.stdout.strip() == "" and "nonexistent/interpreter" in done.stderr
