@@ -270,7 +270,7 @@ static int show(struct args *args, struct sb_history *h)
 static void print_added(int64_t id, const char *name, size_t rank_count)
 {
 	if (rank_count)
-		printf("run %" PRId64 ": %s, %zu ranks\n", id, name, rank_count);
+		printf("run %" PRId64 ": %s, %zu rank%s\n", id, name, rank_count, rank_count == 1 ? "" : "s");
 	else
 		printf("run %" PRId64 ": %s\n", id, name);
 }

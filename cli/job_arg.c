@@ -53,25 +53,6 @@ static int load_rank(const char *path, struct sb_facts **out_facts)
 	return facts_arg_load_run(path, out_facts);
 }
 
-static int list_attempts(struct sb_aggregate *a, const struct aggregate_inputs *inputs)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < inputs->attempt_count && !err; i++) {
-		const struct sb_job_attempt *t = &inputs->attempts[i];
-		size_t world = t->world_size > (int64_t)t->rank_count ? (size_t)t->world_size : t->rank_count;
-		char what[96];
-
-		if (t->live)
-			snprintf(what, sizeof what, "still runs");
-		else
-			snprintf(
-				what, sizeof what, "%zu of %zu ranks ended in order", t->closed_count, world);
-		err = sb_aggregate_add_attempt(a, t->number, t->path, what, t->taken);
-	}
-	return err;
-}
-
 static bool has_file(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -97,7 +78,7 @@ int job_arg_read_inputs(
 		.load = load_rank, .threads = threads, .progress = report_progress, .self = &watch
 	};
 	struct sb_aggregate *a = sb_aggregate_new();
-	int err = a ? list_attempts(a, inputs) : STROBE_ENOMEM;
+	int err = a ? sb_ranks_add_attempts(a, inputs->attempts, inputs->attempt_count) : STROBE_ENOMEM;
 
 	progress_init(&watch.progress, inputs->count);
 	if (!err)

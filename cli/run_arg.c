@@ -114,12 +114,21 @@ static bool is_of_nodes(const char *path)
 	return several;
 }
 
+/* Recordings of other attempts lie beside its own. */
+static bool is_one_attempt_of_several(const char *path)
+{
+	struct sb_job job = { 0 };
+	bool several = !sb_job_find_itself(path, &job) && sb_job_is_attempt_inside(path, &job);
+
+	sb_job_done(&job);
+	return several;
+}
+
 int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **out_run)
 {
 	struct sb_aggregate *a = NULL;
 	struct sb_cut cut = { 0 };
-	char path[PATH_MAX], folder[PATH_MAX];
-	uint32_t attempt;
+	char path[PATH_MAX];
 	int code = read_cut(args, &cut);
 
 	if (code)
@@ -127,7 +136,7 @@ int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **
 	if (sb_run_resolve(spec, path, sizeof path))
 		return complain_last();
 	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB && !is_of_nodes(path) &&
-		!sb_job_attempt_inside(path, folder, sizeof folder, &attempt))
+		!is_one_attempt_of_several(path))
 		return run_arg_open(args, spec, out_run);
 	if (job_arg_read(path, 0, &a))
 		return complain_last();

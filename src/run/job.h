@@ -49,6 +49,8 @@ bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
 
 /* FOLDER.2 of a run whose recordings are of several attempts, where no such folder is: true, with FOLDER and 2. */
 bool sb_job_attempt_inside(const char *path, char *out_folder, size_t size, uint32_t *out_attempt);
+/* job: found at path. True where its attempt is one of several whose recordings lie together: FOLDER as well as FOLDER.2. */
+bool sb_job_is_attempt_inside(const char *path, const struct sb_job *job);
 /* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. Attempt: of
  * FOLDER.2/rank_<N> 2, else 0, the one that counts. */
 bool sb_job_rank_inside(

@@ -58,22 +58,32 @@ static const char *folder_of(const struct sb_job *job, const char *path)
 	return path;
 }
 
+/* An attempt that has no folder of its own: its ranks, each of which opens by its name. */
+static int add_named(struct sb_job_parts *parts, const struct sb_job *job)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < job->rank_count && !err; i++)
+		err = add(parts, sb_filename_of(job->ranks[i]), job->ranks[i]);
+	return err;
+}
+
 /* A node with several ranks is called by the lowest of them, as where srun started a launcher on each. */
 static int add_node(struct sb_job_parts *parts, const struct sb_node *node)
 {
 	struct sb_job job = { 0 };
 	char name[32];
-	int err = 0;
+	int err = sb_job_find_itself(node->path, &job);
 
-	if (sb_catalogue_kind(node->path, NULL) == SB_CATALOGUE_JOB) {
-		err = sb_job_find_itself(node->path, &job);
-		if (!err)
-			err = add_ranks(parts, folder_of(&job, node->path));
-		sb_job_done(&job);
-		return err;
-	}
 	snprintf(name, sizeof name, "rank_%d", (int)node->first_rank);
-	return add(parts, name, node->path);
+	if (!err && sb_catalogue_kind(node->path, NULL) == SB_CATALOGUE_JOB)
+		err = add_ranks(parts, folder_of(&job, node->path));
+	else if (!err && job.attempt_count > 1)
+		err = add_named(parts, &job);
+	else if (!err)
+		err = add(parts, name, node->path);
+	sb_job_done(&job);
+	return err;
 }
 
 static int add_nodes(struct sb_job_parts *parts, const char *path)
@@ -87,31 +97,17 @@ static int add_nodes(struct sb_job_parts *parts, const char *path)
 	return err;
 }
 
-/* An attempt that has no folder of its own: its ranks, each of which opens by its name. */
-static int add_named(struct sb_job_parts *parts, const struct sb_job *job)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < job->rank_count && !err; i++)
-		err = add(parts, sb_filename_of(job->ranks[i]), job->ranks[i]);
-	return err;
-}
-
 static int add_own(struct sb_job_parts *parts, const char *path)
 {
 	struct sb_job job = { 0 };
-	char real[PATH_MAX];
-	const char *folder;
-	uint32_t attempt;
 	int err = sb_job_find_itself(path, &job);
 
-	folder = err ? path : folder_of(&job, path);
-	if (!err && job.rank_count && sb_catalogue_kind(folder, NULL) == SB_CATALOGUE_RUN)
-		err = add(parts, "", folder);
-	if (!err && job.rank_count && sb_job_attempt_inside(folder, real, sizeof real, &attempt))
+	if (!err && job.rank_count && sb_job_is_attempt_inside(path, &job))
 		err = add_named(parts, &job);
+	else if (!err && job.rank_count && sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUN)
+		err = add(parts, "", path);
 	else if (!err && job.rank_count)
-		err = add_ranks(parts, folder);
+		err = add_ranks(parts, folder_of(&job, path));
 	sb_job_done(&job);
 	return err;
 }

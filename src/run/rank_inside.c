@@ -42,6 +42,15 @@ bool sb_job_attempt_inside(const char *path, char *out_folder, size_t size, uint
 	return true;
 }
 
+bool sb_job_is_attempt_inside(const char *path, const struct sb_job *job)
+{
+	char folder[PATH_MAX];
+	uint32_t attempt;
+
+	return (job->attempt_count > 1 && sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUN) ||
+	       sb_job_attempt_inside(path, folder, sizeof folder, &attempt);
+}
+
 /* attempt 0: the one that counts. */
 static bool has_rank(const char *folder, int32_t rank, uint32_t attempt)
 {

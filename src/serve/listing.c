@@ -6,9 +6,11 @@
 #include "base/room.h"
 #include "format/started.h"
 #include "run/catalogue.h"
+#include "run/job.h"
 #include "run/nodes.h"
 #include "run/rank_briefs.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,16 +212,19 @@ static int keep_rank(struct sb_listing *l, const char *prefix, const struct sb_c
 static int scan_ranks(const char *job, const char *id_of_job, const char *prefix, struct sb_listing *l)
 {
 	struct sb_catalogue found = { 0 };
+	char itself[PATH_BYTES];
 	size_t first = l->count;
 	int err = 0;
 
-	if (sb_catalogue_list(job, &found))
+	/* "job" alone would mean its last complete attempt, whose ranks are listed in their own place */
+	if (snprintf(itself, sizeof itself, "%s/.", job) >= (int)sizeof itself ||
+		sb_catalogue_list(job, &found))
 		return 0;
 	for (size_t i = 0; i < found.count && !err; i++)
 		if (!found.entries[i].link && sb_catalogue_is_rank(found.entries[i].name))
 			err = keep_rank(l, prefix, &found.entries[i]);
 	sb_catalogue_done(&found);
-	return err ? err : keep_job(l, first, id_of_job, job);
+	return err ? err : keep_job(l, first, id_of_job, itself);
 }
 
 static const char *last_part(const char *path)
@@ -325,6 +330,40 @@ const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *
 		if (!strcmp(l->runs[i].id, id))
 			return &l->runs[i];
 	return NULL;
+}
+
+/* rest: what the id says after that of the listed run, ".1" or ".1.rank_0". Nothing of it is taken as a path. */
+static bool attempt_of(
+	const struct sb_listed *run, const char *rest, char *out_path, size_t size, bool *out_rank)
+{
+	char folder[PATH_BYTES];
+	unsigned attempt, in_folder;
+	int rank = -1, one = 0, two = 0, found;
+	int32_t of_rank;
+
+	found = sscanf(rest, ".%5u%n.rank_%9d%n", &attempt, &one, &rank, &two);
+	if (found < 1 || rest[found == 2 ? two : one] || !isdigit((unsigned char)rest[1]) || rank < -1)
+		return false;
+	*out_rank = found == 2;
+	if (found == 1)
+		snprintf(out_path, size, "%s.%u", run->path, attempt);
+	else
+		snprintf(out_path, size, "%s.%u/rank_%d", run->path, attempt, rank);
+	return found == 1 ? sb_job_attempt_inside(out_path, folder, sizeof folder, &in_folder)
+			  : sb_job_rank_inside(out_path, folder, sizeof folder, &of_rank, &in_folder);
+}
+
+bool sb_listing_find_attempt(
+	const struct sb_listing *l, const char *id, char *out_path, size_t size, bool *out_rank)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		size_t length = strlen(l->runs[i].id);
+
+		if (l->runs[i].rank_count && !strncmp(l->runs[i].id, id, length) &&
+			attempt_of(&l->runs[i], id + length, out_path, size, out_rank))
+			return true;
+	}
+	return false;
 }
 
 /* Only of the runs that are shown: it is a second look at each. */

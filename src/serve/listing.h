@@ -37,6 +37,10 @@ struct sb_listing {
 int sb_listing_scan(const char *target, struct sb_listing *out_listing);
 void sb_listing_done(struct sb_listing *l); /* l may be zeroed */
 const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *id); /* NULL: none */
+/* An attempt that lies in the folder of its run with others (JOB.1), or a rank of it (JOB.1.rank_0): its path, and
+ * whether it is one rank. These are not listed: the list has the attempt that counts. */
+bool sb_listing_find_attempt(
+	const struct sb_listing *l, const char *id, char *out_path, size_t size, bool *out_rank);
 extern const struct sb_fields sb_listing_fields;
 /* Writes what /api/runs answers (docs/runs.schema.json): the newest SB_LISTING_SHOWN. */
 void sb_listing_json(struct sb_listing *l, struct sb_buf *out);

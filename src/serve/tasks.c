@@ -75,30 +75,45 @@ static int build_report(struct sb_worker_task *task, const char *path)
 }
 
 /* A job's is the aggregate of its ranks. */
-static int build_aggregate(struct sb_worker_task *task, const struct sb_listed *listed)
+static int build_aggregate(struct sb_worker_task *task, const char *path, int state)
 {
 	struct sb_aggregate *a = NULL;
-	int err = sb_job_read(listed->path, &a);
+	int err = sb_job_read(path, &a);
 
 	if (err || !a)
-		return err ? err : build_report(task, listed->path);
+		return err ? err : build_report(task, path);
 	sb_aggregate_json(a, &task->body);
 	task->aggregate = true;
-	task->state = listed->brief.live ? SB_RUN_LIVE : listed->brief.closed ? SB_RUN_ENDED : SB_RUN_KILLED;
+	task->state = state;
 	sb_aggregate_free(a);
 	return 0;
+}
+
+static int build_listed(struct sb_worker_task *task, const struct sb_listed *run)
+{
+	if (!run->rank_count && !run->brief.several_ranks)
+		return build_report(task, run->path);
+	return build_aggregate(task, run->path,
+		run->brief.live     ? SB_RUN_LIVE
+		: run->brief.closed ? SB_RUN_ENDED
+				    : SB_RUN_KILLED);
 }
 
 static void do_report(
 	struct sb_worker_task *task, const struct sb_listing *listing, struct sb_worker_link *link)
 {
 	const struct sb_listed *run = sb_listing_find(listing, task->id);
+	char attempt[4096];
+	bool rank = false;
+	int err = 0;
 
-	if (!run)
+	if (!run && !sb_listing_find_attempt(listing, task->id, attempt, sizeof attempt, &rank))
 		refuse(task, 404, "there is no such run here");
-	else if (may_read(task, link, run->path) &&
-		 (run->rank_count || run->brief.several_ranks ? build_aggregate(task, run)
-							      : build_report(task, run->path)))
+	else if (may_read(task, link, run ? run->path : attempt))
+		err = run    ? build_listed(task, run)
+		      : rank ? build_report(task, attempt)
+			     : build_aggregate(task, attempt, SB_RUN_ENDED);
+	if (err)
 		refuse(task, 500, sb_error_message());
 }
 

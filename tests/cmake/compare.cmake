@@ -7,7 +7,7 @@ target_link_libraries(make_steps PRIVATE everything)
 add_executable(marked ${CMAKE_SOURCE_DIR}/tests/compare/marked.c)
 target_link_libraries(marked PRIVATE strobe_shared)
 set_target_properties(make_ranks make_steps marked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-foreach(name diff bench bench_pair ci aggregate history jobs job_copies nodes warehouse https whatif fit outputs)
+foreach(name diff bench bench_pair ci aggregate history jobs attempts job_copies nodes warehouse https whatif fit outputs)
   strobe_pytest(compare/${name} compare/test_${name}.py 300 FYAML SQLITE ZLIB ZSTD)
 endforeach()
 # Servers are started and killed one after the other: on a machine with other work that takes minutes.

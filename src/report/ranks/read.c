@@ -111,6 +111,25 @@ int sb_rank_facts(const char *path, struct sb_facts **out_facts)
 	return err;
 }
 
+int sb_ranks_add_attempts(struct sb_aggregate *a, const struct sb_job_attempt *attempts, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct sb_job_attempt *t = &attempts[i];
+		size_t world = t->world_size > (int64_t)t->rank_count ? (size_t)t->world_size : t->rank_count;
+		char what[96];
+
+		if (t->live)
+			snprintf(what, sizeof what, "still runs");
+		else
+			snprintf(
+				what, sizeof what, "%zu of %zu ranks ended in order", t->closed_count, world);
+		err = sb_aggregate_add_attempt(a, t->number, t->path, what, t->taken);
+	}
+	return err;
+}
+
 int sb_job_read(const char *path, struct sb_aggregate **out_aggregate)
 {
 	struct sb_ranks_reading how = { .load = sb_rank_facts };
@@ -120,6 +139,8 @@ int sb_job_read(const char *path, struct sb_aggregate **out_aggregate)
 
 	if (!err && job.rank_count && !(a = sb_aggregate_new()))
 		err = STROBE_ENOMEM;
+	if (!err && a && job.attempt_count > 1)
+		err = sb_ranks_add_attempts(a, job.attempts, job.attempt_count);
 	if (!err && a)
 		err = sb_ranks_read(a, job.ranks, job.rank_count, &how);
 	sb_job_done(&job);

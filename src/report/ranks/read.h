@@ -17,7 +17,11 @@ struct sb_ranks_reading {
 int sb_ranks_read(
 	struct sb_aggregate *a, char *const *paths, size_t count, const struct sb_ranks_reading *how);
 
-/* Whether a path is a job's, and its ranks read: for what serves runs. Out is NULL where it is one
+/* The attempts of the job, with how each ended; before the ranks are read. */
+struct sb_job_attempt;
+int sb_ranks_add_attempts(struct sb_aggregate *a, const struct sb_job_attempt *attempts, size_t count);
+
+/* Whether a path is a job's, and its ranks read, other attempts listed: for what serves runs. Out is NULL where it is one
  * run. */
 int sb_job_read(const char *path, struct sb_aggregate **out_aggregate);
 

@@ -15,9 +15,10 @@ static void put_head(const struct sb_aggregate *a, struct sb_buf *out)
 	const struct sb_across_ranks *wall = &a->metrics[SB_METRIC_WALL];
 	char slow[32], fast[32];
 
-	sb_buf_printf(out, "%zu ranks", a->rank_count);
 	if (a->world_size > (int64_t)a->rank_count)
-		sb_buf_printf(out, " of %" PRId64, a->world_size);
+		sb_buf_printf(out, "%zu of %" PRId64 " ranks", a->rank_count, a->world_size);
+	else
+		sb_buf_printf(out, "%zu rank%s", a->rank_count, a->rank_count == 1 ? "" : "s");
 	sb_buf_printf(out, " on %zu host%s", a->host_count, a->host_count == 1 ? "" : "s");
 	if (a->job && *a->job)
 		sb_buf_printf(out, ", job %.24s", a->job);
