@@ -276,7 +276,7 @@ static void half_of_the_world_names_nobody(void **state)
 	assert_string_equal(a->straggler_rule,
 		"not judged: 4 of 8 ranks are here, and those that are waited for may be elsewhere");
 	sb_ranks_screen(a, "runs/job", &out);
-	assert_non_null(strstr(sb_buf_text(&out), "4 ranks of 8 on 1 host"));
+	assert_non_null(strstr(sb_buf_text(&out), "4 of 8 ranks on 1 host"));
 	assert_non_null(strstr(sb_buf_text(&out), "not judged: 4 of 8 ranks are here"));
 	sb_buf_done(&out);
 	sb_aggregate_free(a);
