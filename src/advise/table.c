@@ -84,7 +84,7 @@ static const struct sb_rule rules[] = {
 		  "Smaller blocks come out earlier; weigh the latency against the throughput." },
 		sb_rule_block_large },
 	{ { "fps_low", "throughput", HIGH, DAYS, true, "fps", "fps", 10, "frames",
-		  "fewer frames per second than this, end to end",
+		  "fewer frames per second than this, end to end, else in the denoising",
 		  "See the largest stage above; fewer steps, lower resolution or more GPUs raise it "
 		  "directly." },
 		sb_rule_fps_low },

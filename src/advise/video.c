@@ -115,14 +115,20 @@ void sb_rule_block_large(struct sb_advisor *a)
 				(long long)b->blocks, b->mean_frames, sb_say_seconds(a, b->time.mean)));
 }
 
+/* Where no rate end to end is known (durations that were handed in), that of the denoising. */
 void sb_rule_fps_low(struct sb_advisor *a)
 {
 	const struct sb_summary_panel *s = &a->model->summary;
+	const struct sb_diffusion_panel *d = &a->model->diffusion;
 
 	if (s->fps_wall < a->limit)
 		sb_advisor_find(a, s->fps_wall, NAN, sb_say(a, "%.2f frames/s end to end", s->fps_wall),
 			sb_say(a, "%lld frames in %s", (long long)s->frames,
 				sb_say_seconds(a, s->generation_s)));
+	else if (isnan(s->fps_wall) && d->fps < a->limit)
+		sb_advisor_find(a, d->fps, NAN, sb_say(a, "%.2f frames/s in the denoising", d->fps),
+			sb_say(a, "%lld frames in %s of denoising", (long long)d->frames,
+				sb_say_seconds(a, d->steps_s)));
 }
 
 void sb_rule_bps_low(struct sb_advisor *a)

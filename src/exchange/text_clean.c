@@ -305,3 +305,15 @@ bool sb_text_is_prose(const char *line)
 	}
 	return words >= 2;
 }
+
+bool sb_text_is_reference(const char *code, const char *name)
+{
+	static const char *const marks[] = { " et al", "doi:", "arXiv", ", pp.", ", vol." };
+
+	if (code[strspn(code, "0123456789")])
+		return false;
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+		if (strstr(name, marks[i]))
+			return true;
+	return false;
+}

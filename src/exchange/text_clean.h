@@ -14,5 +14,7 @@ void sb_text_strip_colours(char *line);
 char *sb_text_message(char *line);
 /* A sentence that mentions a code: "as described in [4c]". Two words or more before the first bracket. */
 bool sb_text_is_prose(const char *line);
+/* A line of a paper's list of references: "[1] Smith et al.: 3s". Only a code that is a bare number can be one. */
+bool sb_text_is_reference(const char *code, const char *name);
 
 #endif

@@ -36,6 +36,22 @@ def test_a_page_that_cannot_be_made_is_said(tmp_path, monkeypatch):
     one.cleanup()
 
 
+@pytest.mark.skipif(_tool.path() is None, reason="the strobe command is not there")
+def test_durations_longer_than_the_session_have_the_rate_of_the_denoising_and_its_finding(tmp_path):
+    """Handed in afterwards, in no time at all: 12 frames in 9.6 s are not 2 000 frames/s end to end."""
+    with InferixProfiler({"enabled": True, "output_dir": str(tmp_path), "report_format": "json"}) as one:
+        one.start_session("s")
+        for block in range(4):
+            for step in range(4):
+                one.record_diffusion_step(step=step, timestep=1.0 * step, block_size=3, computation_time_ms=600.0)
+            one.record_block_computation(block_index=block, block_size=3, computation_time_ms=2400.0, memory_usage_mb=8000.0)
+        one.end_session()
+    with open(one.reports[0]) as file:
+        found = {r["id"]: r for r in json.load(file)["recommendations"]}
+    assert found["fps_low"]["issue"] == "1.25 frames/s in the denoising"
+    assert found["fps_low"]["evidence"] == "12 frames in 9.60 s of denoising" and "bps_low" in found
+
+
 # ---- timing ----
 
 def test_timing_stats_have_their_six_numbers():

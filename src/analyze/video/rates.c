@@ -330,10 +330,15 @@ static bool are_too_few(const struct sb_diffusion_panel *d, const struct sb_vide
 	return d->present && !v->blocks_from_steps && d->steps < d->blocks;
 }
 
+/* Durations handed in one after the other that are so much longer than the generations they were handed in during:
+ * the frames were not made in this time. */
+#define ELSEWHERE_RATIO 1.05
+
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_diffusion_panel *d = &model->diffusion;
 	double wall_s, vae_s, steps_s, compute_s, both_s, all_s;
+	bool elsewhere;
 
 	d->blocks = model->blocks.present ? model->blocks.blocks : -1;
 	d->latent_frames = latent_frames(v);
@@ -364,13 +369,16 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	if (!d->rates)
 		return;
 	add_rate(model, "denoise", wall_s, steps_s);
+	all_s = v->frames_of_ended ? sb_generations_covered_s(v) : model->generations.union_s;
+	elsewhere = sb_measured_track_s(v) > all_s * ELSEWHERE_RATIO;
 	both_s = at_most(fmax(sb_denoise_vae_wall_s(v), wall_s), model->stages.wall_s);
 	if (!isnan(vae_s))
 		add_rate(model, "denoise_vae", isnan(wall_s) ? NAN : both_s,
-			at_most(steps_s + vae_s, isnan(wall_s) ? model->stages.wall_s : both_s));
-	all_s = v->frames_of_ended ? sb_generations_covered_s(v) : model->generations.union_s;
+			at_most(steps_s + vae_s, elsewhere       ? INFINITY
+						 : isnan(wall_s) ? model->stages.wall_s
+								 : both_s));
 	compute_s = at_most(d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s, all_s);
-	if (!v->outside && (d->frames >= 0 || d->blocks >= 0))
+	if (!v->outside && !elsewhere && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", all_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);
 	d->bps = per_second(d->blocks, steps_s);

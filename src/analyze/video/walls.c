@@ -225,3 +225,40 @@ double sb_measured_s(struct sb_video *v)
 			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, UINT32_MAX);
 	return spans_done(&spans, v);
 }
+
+/* The largest sum on one track, which stands in place of the generation; frees them. */
+static double largest_track_s(struct spans *s)
+{
+	int64_t sum_ns = 0, most_ns = 0;
+
+	qsort(s->all, s->count, sizeof *s->all, by_generation);
+	for (size_t i = 0; i < s->count; i++) {
+		if (i && s->all[i].generation != s->all[i - 1].generation)
+			sum_ns = 0;
+		sum_ns += s->all[i].end_ns - s->all[i].begin_ns;
+		most_ns = sum_ns > most_ns ? sum_ns : most_ns;
+	}
+	free(s->all);
+	return (double)most_ns / 1e9;
+}
+
+double sb_measured_track_s(struct sb_video *v)
+{
+	const struct sb_video_step *steps = v->steps.items;
+	const struct sb_video_block *blocks = v->blocks.items;
+	struct spans of_steps, of_blocks;
+	double steps_s;
+
+	if (!spans_init(&of_steps, v, v->steps.count))
+		return 0;
+	for (size_t i = 0; i < v->steps.count; i++)
+		if (steps[i].measured && steps[i].generation != SB_NO_GENERATION)
+			add(&of_steps, steps[i].begin_ns, steps[i].end_ns, steps[i].track);
+	steps_s = largest_track_s(&of_steps);
+	if (!spans_init(&of_blocks, v, v->blocks.count))
+		return steps_s;
+	for (size_t i = 0; i < v->blocks.count && !v->blocks_from_steps; i++)
+		if (blocks[i].measured && blocks[i].generation != SB_NO_GENERATION)
+			add(&of_blocks, blocks[i].begin_ns, blocks[i].end_ns, blocks[i].track);
+	return fmax(steps_s, largest_track_s(&of_blocks));
+}
