@@ -5,22 +5,22 @@
 #include <strings.h>
 
 static const struct sb_knob knobs[] = {
-	{ "iters", "iteration", "iterations", SB_KNOB_EACH },
-	{ "steps", "step", "steps", SB_KNOB_EACH },
-	{ "frames", "frame", "frames", SB_KNOB_EACH },
-	{ "latent_frames", "latent frame", "latent frames", SB_KNOB_EACH },
-	{ "tokens", "token", "tokens", SB_KNOB_EACH },
-	{ "samples", "sample", "samples", SB_KNOB_EACH },
-	{ "forwards", "forward", "forwards", SB_KNOB_EACH },
-	{ "blocks", "block", "blocks", SB_KNOB_EACH },
-	{ "videos", "video", "videos", SB_KNOB_EACH },
-	{ "width", "pixel", "pixels", SB_KNOB_AREA },
-	{ "height", "pixel", "pixels", SB_KNOB_AREA },
-	{ "batch", "item", "items", SB_KNOB_BATCH },
-	{ "tiles", "tile", "tiles", SB_KNOB_OTHER },
-	{ "block_size", "frame", "frames", SB_KNOB_OTHER },
-	{ "threshold", "threshold", "threshold", SB_KNOB_OTHER },
-	{ "precision", "precision", "precision", SB_KNOB_OTHER },
+	{ "iters", "iteration", "iterations", SB_KNOB_EACH, false },
+	{ "steps", "step", "steps", SB_KNOB_EACH, false },
+	{ "frames", "frame", "frames", SB_KNOB_EACH, true },
+	{ "latent_frames", "latent frame", "latent frames", SB_KNOB_EACH, true },
+	{ "tokens", "token", "tokens", SB_KNOB_EACH, true },
+	{ "samples", "sample", "samples", SB_KNOB_EACH, false },
+	{ "forwards", "forward", "forwards", SB_KNOB_EACH, false },
+	{ "blocks", "block", "blocks", SB_KNOB_EACH, false },
+	{ "videos", "video", "videos", SB_KNOB_EACH, false },
+	{ "width", "pixel", "pixels", SB_KNOB_AREA, true },
+	{ "height", "pixel", "pixels", SB_KNOB_AREA, true },
+	{ "batch", "item", "items", SB_KNOB_BATCH, false },
+	{ "tiles", "tile", "tiles", SB_KNOB_OTHER, false },
+	{ "block_size", "frame", "frames", SB_KNOB_OTHER, false },
+	{ "threshold", "threshold", "threshold", SB_KNOB_OTHER, false },
+	{ "precision", "precision", "precision", SB_KNOB_OTHER, false },
 };
 
 static const struct {

@@ -3,6 +3,8 @@
 #ifndef SB_BASE_KNOB_H
 #define SB_BASE_KNOB_H
 
+#include <stdbool.h>
+
 enum sb_knob_law {
 	SB_KNOB_EACH, /* time grows with the value: iterations, steps, frames */
 	SB_KNOB_AREA, /* time grows with the pixels: width and height multiply */
@@ -14,6 +16,7 @@ struct sb_knob {
 	const char *key; /* of the attribute */
 	const char *one, *many; /* "iteration", "iterations" */
 	enum sb_knob_law law;
+	bool curved; /* attention over it makes the time grow with its square, too */
 };
 
 /* By its attribute's key or another usual name ("iterations", "num_inference_steps"); NULL: no knob. */

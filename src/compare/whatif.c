@@ -12,6 +12,7 @@
 
 #define FIXED_MOST 0.5 /* of a stage, where one run does not tell its fixed part: RAFT had 0.43 */
 #define DEVIATIONS 2
+#define CURVE_NOISE 0.02 /* of a prediction beside the line: what a benchmark's mean differs by at least */
 #define POINTS_MAX 256
 #define AT_ONCE 0.01 /* beyond the time that is covered: several calls ran at the same time */
 
@@ -140,6 +141,24 @@ static double lever(const struct line *l, double x)
 	return 1 + 2 * beyond / (l->most - l->least);
 }
 
+/* Two values fit a square as well as a line: what lies between the two is possible. */
+static void allow_for_a_curve(
+	struct sb_whatif_change *c, struct point *p, size_t count, double calls, double x)
+{
+	struct line square;
+	double s;
+
+	for (size_t i = 0; i < count; i++)
+		p[i].x *= p[i].x;
+	square = fit_line(p, count);
+	s = (square.fixed_s + square.each_s * x * x) * calls;
+	c->low_s = fmin(c->low_s, s * (1 - CURVE_NOISE));
+	c->high_s = fmax(c->high_s, s * (1 + CURVE_NOISE));
+	if (!c->note)
+		c->note = "two values do not tell a line from a curve: the error allows for time that grows "
+			  "with the square";
+}
+
 static void predict_fitted(struct sb_whatif_change *c, const struct line *l, double calls, double x)
 {
 	double s = (l->fixed_s + l->each_s * x) * calls, off = DEVIATIONS * l->deviation_s * calls;
@@ -233,15 +252,19 @@ static void predict(const struct sb_facts *run, const struct sb_facts *const *ot
 	for (size_t i = 0; i < other_count; i++)
 		add_point(others[i], s->key, knob, points, &count);
 	line = fit_line(points, count);
-	if (sb_whatif_is_counted(s, knob))
+	if (sb_whatif_is_counted(s, knob)) {
 		predict_steps(c, s, digit_of(run));
-	else if (line.values > 1)
-		predict_fitted(c, &line, (s->count > 0 ? (double)s->count : 1) * c->base_s / s->total_s,
-			unit_of(run, knob, c->then));
-	else if (saves_calls(run, knob))
+	} else if (line.values > 1) {
+		double calls = (s->count > 0 ? (double)s->count : 1) * c->base_s / s->total_s;
+
+		predict_fitted(c, &line, calls, unit_of(run, knob, c->then));
+		if (line.values < 3 && knob->curved)
+			allow_for_a_curve(c, points, count, calls, c->then);
+	} else if (saves_calls(run, knob)) {
 		predict_range(c);
-	else
+	} else {
 		predict_proportional(c, digit_of(run));
+	}
 	if (is_at_once(run, s))
 		widen_at_once(c);
 	if (s->state == SB_STAGE_OPEN)

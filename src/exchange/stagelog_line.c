@@ -469,7 +469,8 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_WHOLE;
 	} else if (colon - text > 6 && !strcasecmp(colon - 6, " total")) {
 		colon[-6] = 0;
-		if (strncmp(text, "Self ", 5)) /* "Self CUDA time total": the foot of torch.profiler's table */
+		if (strncmp(text, "Self ",
+			    5)) /* "Self CUDA time total": the foot of torch.profiler's table */
 			out->kind = SB_STAGELOG_GROUP;
 	} else if (!strncasecmp(text, "Total ", 6)) {
 		text += 6;
@@ -493,7 +494,8 @@ void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
 		set_name(out_line, text);
 	} else {
 		parse_coded(text, out_line);
-		if ((out_line->kind == SB_STAGELOG_UNTIMED && !*out_line->bad_time && sb_text_is_prose(line)) ||
+		if ((out_line->kind == SB_STAGELOG_UNTIMED && !*out_line->bad_time &&
+			    sb_text_is_prose(line)) ||
 			sb_text_is_reference(out_line->code, out_line->name))
 			out_line->kind = SB_STAGELOG_NOTHING;
 	}

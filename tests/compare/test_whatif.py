@@ -245,9 +245,9 @@ Simple Benchmark (10 iterations after 5 warm-ups)
 """
 
 
-def benchmark(folder, frames, batch=1, clip=True):
-    """A model that takes 4 ms a call and 2.5 ms a frame."""
-    ms = 4 + 2.5 * frames * batch
+def benchmark(folder, frames, batch=1, clip=True, squared=0):
+    """A model that takes 4 ms a call and 2.5 ms a frame, and what attention takes over all of them."""
+    ms = 4 + 2.5 * frames * batch + squared * frames * frames
     path = folder / ("bench-%d-%d-%d.txt" % (frames, batch, clip))
     path.write_text(BENCHMARK % (ms, 1000 / ms, 1000 / ms * frames * batch) +
                     ("  Clip:    batch=%d, frames=%d, 64x48\n" % (batch, frames) if clip else ""))
@@ -265,6 +265,23 @@ def test_a_benchmark_of_a_model_is_predicted_by_its_frames(tmp_path, clip):
     assert two["changes"][0]["basis"] == "fitted"
     assert two["predicted_s"] == pytest.approx(rerun_s, rel=0.01)
     assert two["changes"][0]["fixed_s"] == pytest.approx(0.004, rel=0.05)
+
+
+@pytest.mark.parametrize("squared", [0, 0.05, 0.4])
+def test_two_benchmarks_allow_for_what_grows_with_the_square(tmp_path, squared):
+    """As it was measured: 16 frames 34.0 ms, 4 frames 18.0 ms, and 8 frames 21.6 ms, where a line says 23.3."""
+    base, _ = benchmark(tmp_path, 16, squared=squared)
+    other, _ = benchmark(tmp_path, 4, squared=squared)
+    _, rerun_s = benchmark(tmp_path, 8, squared=squared)
+    said = predict(base, "forward.frames=8", "--with", other)
+    assert said["changes"][0]["basis"] == "fitted" and said["low_s"] <= rerun_s <= said["high_s"]
+    assert said["changes"][0]["note"].startswith("two values do not tell a line from a curve")
+
+
+def test_three_benchmarks_tell_the_curve_themselves(tmp_path):
+    paths = [benchmark(tmp_path, frames)[0] for frames in (16, 8, 4)]
+    said = predict(paths[0], "forward.frames=12", "--with", "%s,%s" % tuple(paths[1:]))
+    assert "note" not in said["changes"][0]
 
 
 def test_a_larger_batch_of_a_benchmark_is_more_work(tmp_path):

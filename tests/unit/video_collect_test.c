@@ -123,7 +123,8 @@ static void measured_steps_give_compute_rates_and_no_wall_rate(void **state)
 	assert_true(isnan(sb_rate_find(m, "denoise")->fps_wall));
 	assert_near(sb_rate_find(m, "denoise")->fps_compute, 12, 1e-9);
 	assert_int_equal(m->diffusion.slow_step_total, 0);
-	assert_null(sb_rate_find(m, "end_to_end")); /* 2.5 s of steps in a run of one second: not made in it */
+	assert_null(
+		sb_rate_find(m, "end_to_end")); /* 2.5 s of steps in a run of one second: not made in it */
 	assert_true(isnan(m->summary.fps_wall));
 	synthetic_done(&s);
 }
