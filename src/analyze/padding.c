@@ -140,6 +140,8 @@ static void add(struct sb_model *m, struct sb_padding p)
 		p.total_s += to->total_s;
 		p.unseen_s += to->unseen_s;
 		p.unseen_ratio = p.total_s > 0 ? p.unseen_s / p.total_s : p.unseen_ratio;
+		if (!isnan(p.passes))
+			p.passes = 1 / (1 - p.unseen_ratio);
 	}
 	p.words = words_of(m, &p);
 	*to = p;
@@ -164,21 +166,34 @@ static void look_at(struct sb_model *m, const struct sb_stage *s)
 	add(m, p);
 }
 
-/* The calls of a step that only steer the other one. */
+/* Model calls in one call of a stage; NAN: none is recorded below it. */
+static double passes_in(const struct sb_model *m, size_t at)
+{
+	int64_t calls = 0;
+
+	for (size_t i = at + 1; i < m->stages.stage_count; i++)
+		if (m->stages.stages[i].parent == (int64_t)at &&
+			m->stages.stages[i].role == STROBE_ROLE_FORWARD)
+			calls += sb_stage_calls(&m->stages.stages[i]);
+	return calls ? (double)calls / (double)sb_stage_calls(&m->stages.stages[at]) : NAN;
+}
+
+/* The calls of a step that only steer the other one: of each pipeline's steps, as one may guide and another not. */
 static void look_at_guidance(struct sb_model *m)
 {
-	double passes = m->diffusion.forwards_per_step;
-
-	for (size_t i = 0; passes >= 1.5 && i < m->stages.stage_count; i++) {
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
 		const struct sb_stage *s = &m->stages.stages[i];
 		struct sb_padding p = row_of(s, "guidance");
 
-		if (s->role != STROBE_ROLE_STEP || !attr_of(s, "guidance_scale"))
+		if (s->role != STROBE_ROLE_STEP || !attr_of(s, "guidance_scale") || !sb_stage_calls(s))
 			continue;
-		p.passes = passes;
-		p.unseen_ratio = 1 - 1 / passes;
+		p.passes = passes_in(m, i);
+		if (isnan(p.passes))
+			p.passes = m->diffusion.forwards_per_step;
+		if (!(p.passes >= 1.5))
+			continue;
+		p.unseen_ratio = 1 - 1 / p.passes;
 		add(m, p);
-		return;
 	}
 }
 

@@ -31,8 +31,7 @@ static char *trim(char *s)
 
 enum time_found { NO_TIME, BAD_TIME, GOOD_TIME };
 
-/* "16.47s", "812 ms", "4.7 min"; the unit's length and the rest of the text too. A number
- * with a unit that no stage can take ("-1s", "nan s", "1e300s") is a bad time. */
+/* "16.47s", "812 ms", "4.7 min". A number with a unit that no stage can take ("-1s", "nan s") is a bad time. */
 static enum time_found parse_part(const char *s, int64_t *out_ns, double *out_unit_ns, const char **out_rest)
 {
 	static const struct {
@@ -414,29 +413,6 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_VIDEO;
 }
 
-bool sb_stagelog_is_other_run(const char *text, char *out_name, size_t size)
-{
-	static const char *const words[] = { "BASELINE", "BEFORE", "AFTER" };
-	bool ends = sb_ends_with(text, ":");
-
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-		size_t length = strlen(words[i]);
-		const char *rest;
-		int64_t ns;
-
-		if (strncmp(text, words[i], length))
-			continue;
-		if (text[length] != ':' && !(text[length] == ' ' && ends && strlen(text) <= 80))
-			continue;
-		if (!ends &&
-			sb_stagelog_duration(text + length + 1 + strspn(text + length + 1, " "), &ns, &rest))
-			continue; /* a stage of that name */
-		snprintf(out_name, size, "%.*s", (int)strlen(text) - ends, text);
-		return true;
-	}
-	return false;
-}
-
 static void parse_plain(char *text, struct sb_stagelog_line *out)
 {
 	char *colon;
@@ -469,14 +445,20 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_WHOLE;
 	} else if (colon - text > 6 && !strcasecmp(colon - 6, " total")) {
 		colon[-6] = 0;
-		if (strncmp(text, "Self ",
-			    5)) /* "Self CUDA time total": the foot of torch.profiler's table */
+		if (strncmp(text, "Self ", 5)) /* "Self CUDA time total": torch.profiler's foot */
 			out->kind = SB_STAGELOG_GROUP;
 	} else if (!strncasecmp(text, "Total ", 6)) {
 		text += 6;
 		out->kind = SB_STAGELOG_SUM;
 	}
 	set_name(out, trim(text));
+}
+
+static bool is_no_stage(const char *line, const struct sb_stagelog_line *out)
+{
+	bool untimed = out->kind == SB_STAGELOG_UNTIMED && !*out->bad_time;
+
+	return (untimed && sb_text_is_prose(line)) || sb_text_is_reference(out->code, out->name);
 }
 
 void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
@@ -494,9 +476,7 @@ void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
 		set_name(out_line, text);
 	} else {
 		parse_coded(text, out_line);
-		if ((out_line->kind == SB_STAGELOG_UNTIMED && !*out_line->bad_time &&
-			    sb_text_is_prose(line)) ||
-			sb_text_is_reference(out_line->code, out_line->name))
+		if (is_no_stage(line, out_line))
 			out_line->kind = SB_STAGELOG_NOTHING;
 	}
 }

@@ -1,6 +1,9 @@
 /* Totals of a stage log: what "ProPainter total:" takes from the lines before it, and what only says again
  * how long a stage took. */
 #include "exchange/stagelog.h"
+
+#include "base/filename.h"
+
 #include "exchange/textlog.h"
 
 #include <ctype.h>
@@ -232,4 +235,27 @@ static bool totals_a_stage(struct sb_textlog *log, const struct sb_stagelog_line
 bool sb_stagelog_says_again(struct sb_textlog *log, const struct sb_stagelog_line *line)
 {
 	return is_repeated(log, line) || totals_a_stage(log, line);
+}
+
+bool sb_stagelog_is_other_run(const char *text, char *out_name, size_t size)
+{
+	static const char *const words[] = { "BASELINE", "BEFORE", "AFTER" };
+	bool ends = sb_ends_with(text, ":");
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t length = strlen(words[i]);
+		const char *rest;
+		int64_t ns;
+
+		if (strncmp(text, words[i], length))
+			continue;
+		if (text[length] != ':' && !(text[length] == ' ' && ends && strlen(text) <= 80))
+			continue;
+		if (!ends &&
+			sb_stagelog_duration(text + length + 1 + strspn(text + length + 1, " "), &ns, &rest))
+			continue; /* a stage of that name */
+		snprintf(out_name, size, "%.*s", (int)strlen(text) - ends, text);
+		return true;
+	}
+	return false;
 }

@@ -145,6 +145,53 @@ static void guidance_is_a_row_of_its_own_and_no_padding(void **state)
 	synthetic_done(&s);
 }
 
+/* One pipeline is guided, another of the same steps is not: each by its own calls. */
+static void guidance_is_told_by_the_calls_of_its_own_steps(void **state)
+{
+	static const char *const pipelines[] = { "guided", "plain" };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t at = 4 * i * SECOND;
+
+		synthetic_begin(&s, at, pipelines[i], STROBE_ROLE_GENERATION);
+		synthetic_begin(&s, at, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "guidance_scale", i ? 1 : 5);
+		synthetic_stage(&s, at, at + SECOND, "transformer", STROBE_ROLE_FORWARD);
+		if (!i)
+			synthetic_stage(&s, at + SECOND, at + 2 * SECOND, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_end(&s, at + 2 * SECOND);
+		synthetic_end(&s, at + 2 * SECOND);
+	}
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_int_equal(m->padding.count, 1);
+	assert_near(m->padding.all[0].passes, 2, 1e-9);
+	assert_near(m->padding.all[0].total_s, 2, 1e-6);
+	assert_near(m->padding.all[0].unseen_s, 1, 1e-6);
+	synthetic_done(&s);
+}
+
+/* A pipeline inside counts the 16 frames it computes. */
+static void frames_that_pad_are_in_no_rate(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generation", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 9);
+	synthetic_attr(&s, "padded_frames", 16);
+	sb_builder_count(s.main, sb_builder_name(s.b, "frames", NULL), 16);
+	synthetic_end(&s, 3 * SECOND);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(m->generations.all[0].frames, 9);
+	assert_int_equal(m->summary.frames, 9);
+	assert_near(m->summary.fps_wall, 3, 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +201,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_padded_has_no_row),
 		cmocka_unit_test(little_padding_is_a_row_and_no_finding),
 		cmocka_unit_test(guidance_is_a_row_of_its_own_and_no_padding),
+		cmocka_unit_test(guidance_is_told_by_the_calls_of_its_own_steps),
+		cmocka_unit_test(frames_that_pad_are_in_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,18 @@ uint32_t sb_generation_of(
 	return generation_at(v, track, measured ? end_ns : begin_ns);
 }
 
+/* Of a generation that pads, a pipeline inside it counts what it computes: only the frames that are seen count. */
+static void leave_out_padding(struct sb_video *v)
+{
+	struct sb_video_generation *all = v->generations.items;
+
+	for (size_t i = 0; i < v->generations.count; i++)
+		if (all[i].padded && all[i].counted > all[i].frames) {
+			v->frames_total -= all[i].counted - all[i].frames;
+			all[i].counted = all[i].frames;
+		}
+}
+
 static void count_frames(struct sb_video *v)
 {
 	struct sb_video_generation *all = v->generations.items;
@@ -132,6 +144,7 @@ static void count_frames(struct sb_video *v)
 		if (g != SB_NO_GENERATION)
 			all[g].counted += frames[i].count;
 	}
+	leave_out_padding(v);
 	for (size_t i = 0; i < v->stages.count; i++) {
 		stages[i].generation = generation_at(v, stages[i].track, stages[i].begin_ns);
 		if (stages[i].generation == SB_NO_GENERATION || stages[i].work != STROBE_ROLE_VAE_DECODE ||

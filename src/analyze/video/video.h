@@ -47,6 +47,7 @@ struct sb_video_generation {
 	int64_t frames, width, height, latent_frames; /* -1: none */
 	int64_t counted; /* strobe_frames() inside it */
 	int64_t decoded; /* frames of its VAE decodes; -1: none */
+	bool padded; /* it computes more frames than it has */
 	const char *name;
 	uint32_t track;
 	uint32_t depth; /* zones around it */
