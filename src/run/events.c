@@ -123,7 +123,9 @@ int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t c
 	run->index->visits++;
 	prepare(&e);
 	for (uint32_t i = 0; !err && i < run->process_count; i++)
-		err = visit_process(&e, i);
+		err = run->processes[i].tool ? visit_process(&e, i) : 0;
+	for (uint32_t i = 0; !err && i < run->process_count; i++)
+		err = run->processes[i].tool ? 0 : visit_process(&e, i);
 	if (!err && e.no_memory)
 		err = sb_fail(STROBE_ENOMEM, "no memory to read '%s'", run->path);
 	engine_done(&e);

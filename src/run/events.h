@@ -1,7 +1,8 @@
 /* Everything a run recorded, streamed past any number of visitors in one pass,
  * in bounded memory. Order: KEEP records (samples, snapshots, marks...), then GPU
  * records, then digests, then zones thread by thread, each thread in time order;
- * a zone is given when it ends, so children come before their parents. */
+ * a zone is given when it ends, so children come before their parents. Process by process:
+ * `strobe run` itself, which samples the machine, before the program that it watched. */
 #ifndef SB_RUN_EVENTS_H
 #define SB_RUN_EVENTS_H
 

@@ -3,6 +3,8 @@ import itertools
 import json
 import subprocess
 
+from conftest import PYTHON
+
 FAST = ("--gpu-monitor-interval", "0.02")
 
 
@@ -134,3 +136,18 @@ def test_pcie_and_nvlink_are_in_the_report(strobe):
     assert "PCIe to the GPU" in text and "NVLink from the GPU" in text
     device = json.loads(strobe("report", "--format", "json").stdout)["gpu_metrics"]["devices"][0]
     assert device["pcie_rx_mean_gb_per_s"] > 0 and device["nvlink_tx_max_gb_per_s"] > 0
+
+
+def test_a_stage_of_the_program_has_the_counters_read_beside_it(strobe):
+    """`strobe run` reads them, the program records the stage: two files."""
+    strobe.fake_nvml("gpm 40\n")
+    program = "import strobe, sys\nwith strobe.section('denoise'):\n    print('ready', flush=True)\n    sys.stdin.read()"
+    process = strobe.start("run", "--gpu-counters-interval", "0.2", "--real-time-display", "--display-interval", "0.5", "--", PYTHON,
+                           "-c", program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    shown = 0
+    while shown < 4:  # several readings lie between the second and the last
+        shown += process.stderr.readline().startswith("===")
+    assert end(process) == 0
+    stage = json.loads(strobe("report", "--format", "json").stdout)["stage_analysis"]["stages"][0]
+    assert stage["name"] == "denoise" and round(stage["gpu_counters"]["sm_active_percent"], 6) == 40
