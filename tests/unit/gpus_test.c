@@ -93,6 +93,14 @@ static void counters_come_early_where_the_driver_begins_slowly(void **state)
 	assert_int_equal(waits_ms(&w, 8, SB_GPUS_COUNTED), 1600);
 }
 
+static void counters_that_are_asked_for_rarely_take_a_thousandth(void **state)
+{
+	struct sb_gpus_watched w = { .counted = 1, .count_cost_ns = 8000000 };
+
+	assert_int_equal(sb_gpus_count_wait_ns(&w, 5000000000, 8000000, SB_GPUS_COUNTED), 8000000000);
+	assert_int_equal(sb_gpus_count_wait_ns(&w, 5000000000, 4000000, SB_GPUS_COUNTED), 5000000000);
+}
+
 /* A driver that refuses is not asked four times a second for ever. */
 static void counters_that_never_come_are_asked_for_at_their_interval(void **state)
 {
@@ -427,6 +435,7 @@ int main(void)
 		CASE(counters_are_means_between_two_readings),
 		CASE(all_counters_are_read_where_asked_for),
 		CASE(counters_come_early_where_the_driver_begins_slowly),
+		cmocka_unit_test(counters_that_are_asked_for_rarely_take_a_thousandth),
 		CASE(counters_that_never_come_are_asked_for_at_their_interval),
 		CASE(a_machine_without_counters_says_so_once),
 		CASE(counters_switched_off_are_not_read),
