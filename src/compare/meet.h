@@ -20,7 +20,7 @@ struct sb_meet {
 	size_t count;
 };
 
-/* Those that at least two ranks were in. Linear in the calls but for sorting them. */
+/* Those that at least two ranks were in. Linear in the calls; only the different collectives are sorted. */
 int sb_meet_match(const struct sb_align_rank *ranks, size_t count, struct sb_meet *out_meet);
 void sb_meet_done(struct sb_meet *m); /* m may be zeroed */
 

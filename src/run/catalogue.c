@@ -72,9 +72,18 @@ static bool is_copy(int folder, const char *name)
 	return false;
 }
 
-static void count_name(int folder, const char *name, struct contents *c)
+/* Without a call where the listing says it: a job has a thousand ranks. */
+static bool is_listed_folder(int folder, const struct dirent *e)
 {
-	if (sb_catalogue_is_rank(name) && (sb_ends_with(name, RECORDING) || is_folder_at(folder, name))) {
+	return e->d_type == DT_DIR ||
+	       ((e->d_type == DT_LNK || e->d_type == DT_UNKNOWN) && is_folder_at(folder, e->d_name));
+}
+
+static void count_name(int folder, const struct dirent *e, struct contents *c)
+{
+	const char *name = e->d_name;
+
+	if (sb_catalogue_is_rank(name) && (sb_ends_with(name, RECORDING) || is_listed_folder(folder, e))) {
 		c->ranks += !is_copy(folder, name);
 	} else if (is_recording(name)) {
 		c->own += !strncmp(name, "run.", 4);
@@ -106,7 +115,7 @@ static struct contents look_in(int folder)
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		count_name(folder, e->d_name, &c);
+		count_name(folder, e, &c);
 	if (d)
 		closedir(d);
 	return c;

@@ -1,6 +1,8 @@
 /* Which stage was open when. */
 #include "run/open_stages.h"
 
+#include "base/inorder.h"
+
 #include <stdlib.h>
 
 #define SPANS_MOST 32768u
@@ -64,7 +66,7 @@ static int by_begin(const void *a, const void *b)
 static void sort(struct sb_open_stages *s)
 {
 	if (!s->sorted && s->all.count)
-		qsort(s->all.items, s->all.count, sizeof(struct sb_open_stage), by_begin);
+		sb_sort_unless_in_order(s->all.items, s->all.count, sizeof(struct sb_open_stage), by_begin);
 	s->sorted = true;
 }
 

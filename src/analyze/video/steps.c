@@ -1,5 +1,6 @@
 /* Scheduler steps: which there were, in which chains, and which were slow. */
 #include "run/gpu_traces.h"
+#include "base/inorder.h"
 #include "analyze/sampled.h"
 #include "analyze/slow.h"
 #include "analyze/video/video.h"
@@ -45,7 +46,7 @@ static void keep_outermost(struct sb_video *v)
 
 	if (!v->steps.count)
 		return;
-	qsort(all, v->steps.count, sizeof *all, by_track);
+	sb_sort_unless_in_order(all, v->steps.count, sizeof *all, by_track);
 	for (size_t i = 0; i < v->steps.count; i++) {
 		if (outer && !all[i].measured && !outer->measured && outer->track == all[i].track &&
 			all[i].end_ns <= outer->end_ns) {
@@ -71,7 +72,7 @@ static void assign_generations(struct sb_video *v)
 	}
 	v->steps.count = kept;
 	if (kept)
-		qsort(all, kept, sizeof *all, by_generation);
+		sb_sort_unless_in_order(all, kept, sizeof *all, by_generation);
 	for (size_t i = 0; i < kept; i++)
 		all[i].first = i == 0 || all[i].generation != all[i - 1].generation;
 }
@@ -407,7 +408,7 @@ static void fill_generations(struct sb_video *v, struct sb_model *model)
 	for (size_t i = 0; i < v->steps.count; i++)
 		if (all[i].generation < model->generations.count)
 			own[count++] = (struct own_step){ all[i].generation, seconds(&all[i]) };
-	qsort(own, count, sizeof *own, by_generation_and_time);
+	sb_sort_unless_in_order(own, count, sizeof *own, by_generation_and_time);
 	for (size_t i = 0; i < count; i = end) {
 		for (end = i; end < count && own[end].generation == own[i].generation;)
 			end++;
