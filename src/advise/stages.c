@@ -226,13 +226,21 @@ static bool is_less_than_a_stage(const struct sb_model *model, double lost_s, bo
 	return false;
 }
 
+/* Of a run without generations: what comes before the program's own work is the start-up, no place for sections. */
+static double lost_in_run_s(const struct sb_stages_panel *stages)
+{
+	double startup_s = stages->startup_unattributed_s;
+
+	return stages->unattributed_s - (startup_s > 0 ? startup_s : 0);
+}
+
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
 	const struct sb_summary_panel *sum = &a->model->summary;
 	bool inside = stages->has_generations &&
 		      sum->generation_s > 0; /* the start is not what is waited for */
-	double lost_s = inside ? sum->unattributed_s : stages->unattributed_s;
+	double lost_s = inside ? sum->unattributed_s : lost_in_run_s(stages);
 	double wall_s = inside ? sum->generation_s : stages->wall_s, percent = lost_s / wall_s * 100;
 	struct sb_advice *f;
 

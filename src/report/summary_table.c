@@ -15,6 +15,7 @@
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
 #define INSIDE 2 /* columns that a stage inside a row's is indented */
+#define SAMPLES_LEAST 3 /* fewer may be chance */
 
 static enum strobe_role work_of(const struct sb_summary_row *row)
 {
@@ -260,11 +261,30 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	marked_inside(s, rows, SB_SUMMARY_ROWS, rows->count);
 }
 
+/* Few samples name a function that most of them are in, and no share. */
+static void seen_most(struct sb_screen *s, const struct sb_place_list *list)
+{
+	struct sb_buf place = { 0 };
+
+	if (!list->count || list->sample_count < SAMPLES_LEAST || list->all[0].ratio < 0.5)
+		return;
+	sb_place_text(&list->all[0], &place);
+	sb_screen_say(s, "    seen most in ");
+	sb_text_name(&s->line, sb_buf_text(&place), 60);
+	sb_screen_say(s, ", in %lld samples: too few for shares", (long long)list->sample_count);
+	sb_buf_done(&place);
+	sb_screen_end(s, NULL);
+}
+
 /* The functions that ran most of it. */
 static void place_lines(struct sb_screen *s, const struct sb_place_list *list, const char *whole, size_t most)
 {
-	if (!list || list->sample_count < SB_SHARE_SAMPLES_LEAST)
+	if (!list)
 		return;
+	if (list->sample_count < SB_SHARE_SAMPLES_LEAST) {
+		seen_most(s, list);
+		return;
+	}
 	for (size_t i = 0; i < list->count && i < most && list->all[i].ratio >= 0.1; i++) {
 		struct sb_buf place = { 0 };
 

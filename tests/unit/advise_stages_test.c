@@ -39,6 +39,22 @@ static void time_spent_beside_the_work_is_named(void **state)
 	synthetic_done(&s);
 }
 
+/* The interpreter's start, then an import, then the program's own work. */
+static void the_start_up_is_not_unattributed_work(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 10 * SECOND, 11 * SECOND, "import b", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 11 * SECOND, 20 * SECOND, "f", 0);
+	m = synthetic_model(&s, 21 * SECOND);
+	assert_near(m->stages.unattributed_s, 11, 1e-6);
+	assert_near(m->stages.startup_unattributed_s, 10, 1e-6);
+	assert_null(finding(m, "unattributed"));
+	synthetic_done(&s);
+}
+
 static void findings_are_ranked_by_the_seconds_they_could_save(void **state)
 {
 	struct synthetic s;
@@ -280,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_spent_beside_the_work_is_named),
+		cmocka_unit_test(the_start_up_is_not_unattributed_work),
 		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
 		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
 		cmocka_unit_test(calls_that_hardly_overlap_are_not_said_to_run_at_once),

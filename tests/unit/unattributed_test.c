@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "synthetic.h"
+#include "summary_text.h"
 
 #include "report/text.h"
 
@@ -335,9 +335,28 @@ static void the_functions_around_the_steps_are_told(void **state)
 	synthetic_done(&s);
 }
 
+/* Four samples of a program of a moment name the function, three quarters in it, and no share. */
+static void few_samples_name_a_function_on_the_first_screen(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	files(&s);
+	for (uint64_t i = 0; i < 3; i++)
+		see(&s, 200 + i * 100, 100, "pipe.prepare", false);
+	see(&s, 500, 100, "pipe.finish", false);
+	text = summary_of(&s, synthetic_model(&s, 500 * MS), NULL);
+	assert_has(text, "    seen most in prepare (pipe.py:40), in 4 samples: too few for shares\n");
+	assert_null(strstr(text, "% of the run"));
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few_samples_name_a_function_on_the_first_screen),
 		cmocka_unit_test(a_function_has_the_share_of_the_time_not_of_the_samples),
 		cmocka_unit_test(strobe_itself_is_not_where_to_look),
 		cmocka_unit_test(a_function_is_one_row_whatever_it_had_called),
