@@ -119,6 +119,7 @@ static void layers_with_gpu_spans_are_timed_there(void **state)
 
 static void speedups_have_a_reading(void **state)
 {
+	assert_string_equal(sb_precision_reading(0.55, false), "slower, no gain on this device");
 	assert_string_equal(sb_precision_reading(1.49, true), "CPU- or memory-bound");
 	assert_string_equal(sb_precision_reading(1.5, true), "good GPU use");
 	assert_string_equal(sb_precision_reading(2.0, true), "good GPU use");

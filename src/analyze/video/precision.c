@@ -13,6 +13,8 @@
 
 const char *sb_precision_reading(double speedup, bool on_gpu)
 {
+	if (speedup < 1) /* then more than a bound is in the way: it has no fast path there */
+		return "slower, no gain on this device";
 	if (speedup < 1.5)
 		return "CPU- or memory-bound";
 	if (!on_gpu)
