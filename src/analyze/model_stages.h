@@ -256,6 +256,7 @@ struct sb_generations_panel {
 	struct sb_generation *all;
 	size_t count; /* at most 10 000; the whole run is one */
 	size_t listed; /* those that were marked */
+	int64_t median; /* index of the warm one that took the middle time, of two the shorter; -1: none is listed */
 	int64_t total; /* all of them */
 	struct sb_stats time; /* of those that began and ended in the selected part */
 };

@@ -73,6 +73,7 @@ struct sb_compared_run {
 	const char *label, *id, *name, *host, *command, *commit; /* borrowed; NULL: unknown */
 	char *tags; /* "model=wan-1.3b seed=42"; NULL: none */
 	uint64_t start_real_ns; /* 0: unknown */
+	double median_begin_s; /* of its generations; NaN: none */
 };
 
 /* A rank that the others wait for, in one of two jobs or in both. */

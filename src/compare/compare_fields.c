@@ -161,6 +161,8 @@ static const struct sb_field run_rows[] = {
 	SB_FIELD(sb_compared_run, command, "command", SB_KNOWN, "what was run"),
 	SB_FIELD(sb_compared_run, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
 	SB_FIELD(sb_compared_run, tags, "tags", SB_KNOWN, "its tags, key=value"),
+	SB_FIELD(sb_compared_run, median_begin_s, "median_generation_start_s", SB_KNOWN,
+		"when the generation began that took the middle time, the first one left out"),
 };
 static SB_FIELDS(run, sb_compared_run, "ComparedRun", "One of the runs of a diff.");
 

@@ -46,7 +46,8 @@ static void name_side(
 			.command = started_as(runs[i], "command"),
 			.commit = started_as(runs[i], "commit"),
 			.tags = tags_of(runs[i]),
-			.start_real_ns = runs[i]->start_real_ns };
+			.start_real_ns = runs[i]->start_real_ns,
+			.median_begin_s = runs[i]->median_begin_s };
 }
 
 int sb_compare_name_runs(struct sb_comparison *c)

@@ -201,6 +201,9 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->local_rank = s->local_rank;
 	f->world_size = s->world_size > 0 ? s->world_size : -1;
 	f->start_real_ns = s->start_real_ns;
+	f->median_begin_s = m->generations.listed && m->generations.median >= 0
+				    ? m->generations.all[m->generations.median].begin_s
+				    : NAN;
 	f->complete = m->recording.complete;
 	f->live = s->state && !strcmp(s->state, "live");
 	if (m->recording.damage_count) {

@@ -187,6 +187,7 @@ struct sb_facts {
 	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;
+	double median_begin_s; /* when the warm generation with the middle time began; NaN: none, or a job */
 	int64_t steps_per_chain; /* of the longest loop of steps; -1: not known */
 	const double *step_s; /* every step_stride-th */
 	const double *step_sum_s; /* of it and those up to the next; NULL: of each alone */

@@ -53,6 +53,7 @@ static void take_session(struct sb_facts *f, const struct sb_aggregate *a)
 	f->job = sb_facts_text(f, a->job ? a->job : "");
 	f->world_size = a->world_size;
 	f->start_real_ns = first->start_real_ns;
+	f->median_begin_s = NAN;
 	f->complete = !a->missing_count;
 	for (size_t i = 0; i < a->rank_count; i++) {
 		f->complete = f->complete && a->ranks[i].complete;

@@ -376,6 +376,7 @@ export type Generations = {
   union_s?: number; // wall time with at least one of them
   in_turn_ratio?: number; // some ran at the same time: the part of their time in those that followed one another until the last one ended, which the run waits for
   wall?: StatsSeconds; // of those that began and ended in the selected part
+  median_index?: number; // which of the items took the middle time, the first one left out: the one a page opens on
   items: Generation[]; // at most 10 000, in order
 };
 
@@ -1567,6 +1568,7 @@ export type ComparedRun = {
   command?: string; // what was run
   commit?: string; // git's, of the folder that it was started in
   tags?: string; // its tags, key=value
+  median_generation_start_s?: number; // when the generation began that took the middle time, the first one left out
 };
 
 // A metric on both sides.

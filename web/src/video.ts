@@ -6,13 +6,6 @@ export const videosOf = (r: Report): Generation[] => (r.generations?.whole_run ?
 
 export const rangeOfVideo = (g: Generation): Range => ({ from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 });
 
-// The middle one of those that were warm: the first pays for compiling and caches.
-export function medianWarm(all: Generation[]): number {
-  const warm = all.map((_, i) => i).filter((i) => i > 0 && all[i].state === undefined);
-  warm.sort((a, b) => all[a].wall_s - all[b].wall_s);
-  return warm[Math.floor((warm.length - 1) / 2)] ?? 0;
-}
-
 let videos: Generation[] = [];
 
 export const hasVideos = (): boolean => videos.length > 1;
@@ -25,5 +18,5 @@ export function startVideos(r: Report): void {
   videos = videosOf(r);
   if (!first || videos.length < 2) return;
   generation.watch(() => show(videoRange() ?? whole.get()));
-  generation.set(medianWarm(videos));
+  generation.set(r.generations?.median_index ?? 0);
 }

@@ -125,3 +125,14 @@ test('search marks what it finds in the tables too', async (browser) => {
   assert.equal(await page.locator('tr.found').count(), 0);
   await close();
 });
+
+test('on a phone no name and no mark of the first table of stages is cut', async (browser) => {
+  const names = ['text_to_video', 'block', 'denoise', 'denoise_step', 'transformer'];
+  const stages = names.map((name, i) => ({ name, depth: i, parent: names[i - 1], parent_index: i ? i - 1 : undefined, bottleneck: i === 4 || undefined, count: 40, total_s: 9.06, self_s: i === 4 ? 9 : 0, wall_ratio: 0.848, first_s: 0, end_s: 9.1 }));
+  const { report, timeline } = small();
+  const { page, close } = await open(browser, writePage('cut-marks', { report: { ...report, stage_analysis: { ...report.stage_analysis, stages } }, timeline }), { viewport: { width: 390, height: 844 } });
+  const cut = await page.locator('.card.table .stage > span, .card.table .stage em').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent));
+  assert.deepEqual(cut, []);
+  assert.match(await page.locator('.card.table').innerText(), /transformer\s+bottleneck/);
+  await close();
+});

@@ -28,7 +28,7 @@ const report = () => ({
   session_info: { id: 't', name: 't' },
   summary: { wall_s: 0.4, gpu_memory_peak_bytes: 778 * 2 ** 20, gpu_memory_total_bytes: 143771 * 2 ** 20 },
   memory: { peak_source: 'process' },
-  generations: { count: 2, items: [item(0), item(0.2)] },
+  generations: { count: 2, median_index: 1, items: [item(0), item(0.2)] },
   stage_analysis: { wall_s: 0.4, unattributed_s: 0.2, stages: [{ name: 'video', first_s: 0, end_s: 0.3, count: 2, total_s: 0.2, self_s: 0.2, wall_ratio: 0.5, bottleneck: true }] },
   recommendations: [],
   recording: { zones: 2, dropped_count: 0 },

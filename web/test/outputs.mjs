@@ -64,12 +64,13 @@ test('an empty journal says so', async (browser) => {
 
 test('sides that are written alike are told apart by name and begin; a run with itself says so', async (browser) => {
   const run = (side, name) => ({ side, label: 'last', name, start_time: '2026-11-16T10:14:00Z' });
-  const title = async (id, runs) => {
-    const { page, close } = await open(browser, writePage(id, { report: { ...diff(undefined), base: ['last'], new: ['last'], runs }, kind: 'diff' }));
+  const title = async (id, runs, base = 'last', now = 'last') => {
+    const { page, close } = await open(browser, writePage(id, { report: { ...diff(undefined), base: [base], new: [now], runs }, kind: 'diff' }));
     const words = await page.locator('h1').innerText();
     await close();
     return words;
   };
   assert.match(await title('diff-itself', [run('base', 'wan'), run('new', 'wan')]), /^wan, .*2026.*, with itself$/);
   assert.match(await title('diff-alike', [run('base', 'wan'), run('new', 'hunyuan')]), /^wan, .* → hunyuan, /);
+  assert.match(await title('diff-typed', [run('base', 'wan'), run('new', 'hunyuan')], 'last~1', './b'), /^wan, .* → hunyuan, /, 'not as they were typed');
 });

@@ -22,8 +22,8 @@ function same(what, page, tool, within) {
 async function modules() {
   const entry = join(folder, 'entry.ts');
   const at = (file) => JSON.stringify(join(source, 'web/src', file));
-  writeFileSync(entry, `export * from ${at('timeline/statistics.ts')};\nexport * from ${at('timeline/data.ts')};\n`);
-  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', outfile: join(folder, 'page.mjs'), logLevel: 'warning' });
+  writeFileSync(entry, `export * from ${at('timeline/statistics.ts')};\nexport * from ${at('timeline/data.ts')};\nexport * from ${at('timeline/entry.ts')};\n`);
+  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', outfile: join(folder, 'page.mjs'), nodePaths: [join(built, 'web/node_modules')], logLevel: 'warning' });
   return import(join(folder, 'page.mjs'));
 }
 
@@ -77,6 +77,86 @@ function compareRows(page, seed, timeline, whole, range) {
   }
 }
 
+// The nodes of a tree by the tool's path of their stage: a name inside itself is the outer call again, and what is
+// below it belongs to that one's stage.
+function byStage(root) {
+  const out = new Map();
+  const walk = (n, above) => {
+    const again = above.findLast((a) => a.name === n.name);
+    const own = again?.path ?? (above.length ? `${above[above.length - 1].path}\n` : '') + n.name;
+    const sum = out.get(own) ?? { total: 0, count: 0, self: 0 };
+    if (!again) Object.assign(sum, { total: sum.total + n.total, count: sum.count + n.count });
+    out.set(own, { ...sum, self: sum.self + n.self });
+    n.below.forEach((c) => walk(c, [...above, { name: n.name, path: own }]));
+  };
+  root?.below.forEach((n) => walk(n, []));
+  return out;
+}
+
+// The call tree of a range: a path's time, calls and own time are those of the tool's stage.
+function compareTree(page, seed, timeline, part, range) {
+  const found = byStage(page.callTree(timeline, range, 'wall'));
+  const stages = part.stage_analysis.stages;
+  const names = stages.map((_, i) => path(stages, i));
+  if (names.some((p) => new Set(p.split('\n')).size < p.split('\n').length)) return; // steps inside a section of their name
+  stages.forEach((s, i) => {
+    if (!timed(s) || names[i].includes('*')) return;
+    const what = `seed ${seed}, tree of ${range.from / 1e9}-${range.to / 1e9} s, ${names[i].replaceAll('\n', ' > ')}`;
+    const node = found.get(names[i]);
+    same(`${what}: time`, (node?.total ?? 0) / 1e9, s.total_s, 1e-6);
+    same(`${what}: calls`, node?.count, s.count + (s.open_count ?? 0) + (s.cut_count ?? 0), 0);
+    same(`${what}: own time`, (node?.self ?? 0) / 1e9, s.self_s, 1e-6);
+  });
+}
+
+// A zone among its peers: how many they are, their middle, shortest and longest are those of the tool's row of the name.
+function comparePeers(page, seed, timeline, combined) {
+  for (const s of combined.stage_analysis.stages) {
+    const lane = timeline.lanes.findIndex((l) => l.kind === 'thread' && l.rows.some((r) => r.name.some((n) => timeline.names[n] === s.name)));
+    if (lane < 0 || !timed(s) || s.name.includes('*') || s.open_count || s.cut_count || s.span || s.median_s === undefined) continue;
+    const row = timeline.lanes[lane].rows.findIndex((r) => r.name.some((n) => timeline.names[n] === s.name));
+    const e = { lane, row, index: timeline.lanes[lane].rows[row].name.findIndex((n) => timeline.names[n] === s.name) };
+    const p = page.peers(timeline, e);
+    if (p.count !== s.count) continue; // inside itself or on a task too: the tool's row has other calls
+    const length = (at) => page.lengthOf(timeline, at) / 1e9;
+    same(`seed ${seed}, peers of ${s.name}: median`, p.median / 1e9, s.median_s, 2e-6 + 0.01 * s.median_s);
+    same(`seed ${seed}, peers of ${s.name}: longest`, length(p.longest), s.max_s, 1e-6);
+    same(`seed ${seed}, peers of ${s.name}: shortest`, length(p.shortest), s.min_s, 1e-6);
+  }
+}
+
+// Work on the GPU in a range, by name; names that the timeline shortens another way are left out.
+function compareGpu(page, timeline, part, range) {
+  const words = `GPU, ${range.from / 1e9}-${range.to / 1e9} s`;
+  const gpu = new Map(page.statistics(timeline, range).gpu.map((k) => [k.name, k]));
+  for (const k of (part.gpu_trace?.top_kernels ?? []).filter((one) => !one.name.includes('...'))) {
+    same(`${words}: time of ${k.name}`, (gpu.get(k.name)?.total ?? 0) / 1e9, k.total_s, 1e-6);
+    same(`${words}: calls of ${k.name}`, gpu.get(k.name)?.count, k.count, 0);
+  }
+}
+
+// What zones launched: the tree by GPU time has for each innermost zone what the tool has, and the launches of the
+// outermost zones add up to all that the tool knows of.
+function compareLaunched(page, timeline, whole) {
+  const own = new Map();
+  const walk = (n, top, around) => {
+    const zone = /^cu(da)?[A-Z]/.test(n.name) ? around : n.name; // the call of the driver is no zone of the tool's
+    const name = top === zone ? top : `${top} > ${zone}`;
+    for (const c of n.below) {
+      if (!c.below.length) own.set(name, (own.get(name) ?? 0) + c.total);
+      walk(c, top, zone);
+    }
+  };
+  page.callTree(timeline, { from: timeline.startNs, to: timeline.endNs }, 'gpu').below.forEach((n) => walk(n, n.name, n.name));
+  const g = whole.gpu_trace;
+  for (const z of g.top_zones) same(`launched by ${z.name}`, (own.get(z.name) ?? 0) / 1e9, z.total_s, 1e-6);
+  let launched = 0;
+  timeline.lanes.forEach((l, lane) => {
+    if (l.kind === 'thread') for (let index = 0; index < (l.rows[0]?.size ?? 0); index++) launched += page.launched(timeline, { lane, row: 0, index }).total;
+  });
+  same('launched by the outermost zones', launched / 1e9, g.kernel_total_s + g.memsets.total_s + g.copies.reduce((sum, c) => sum + c.total_s, 0), 1e-6);
+}
+
 try {
   const page = await modules();
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -89,13 +169,24 @@ try {
     compare(page, seed, timeline, whole, whole, all);
     compareNames(page, seed, timeline, report(file, '--combine'), all);
     compareRows(page, seed, timeline, whole, all);
+    compareTree(page, seed, timeline, whole, all);
+    comparePeers(page, seed, timeline, report(file, '--combine'));
     const third = Math.round((all.to - all.from) / 3);
     for (const range of [{ from: all.from + third, to: all.from + 2 * third }, { from: all.from, to: all.from + third }]) {
       const words = ['--from', `${range.from / 1e9}s`, '--to', `${range.to / 1e9}s`];
-      compare(page, seed, timeline, whole, report(file, ...words), range);
+      const part = report(file, ...words);
+      compare(page, seed, timeline, whole, part, range);
+      compareTree(page, seed, timeline, part, range);
       compareNames(page, seed, timeline, report(file, '--combine', ...words), range);
     }
   }
+  const trace = join(source, 'tests/data/kineto-h200.json.gz');
+  const real = report(trace);
+  const traced = await timelineOf(page, trace);
+  const half = Math.round((traced.startNs + traced.endNs) / 2);
+  compareGpu(page, traced, real, { from: traced.startNs, to: traced.endNs });
+  compareGpu(page, traced, report(trace, '--from', `${half / 1e9}s`), { from: half, to: traced.endNs });
+  compareLaunched(page, traced, real);
   // A real recording with so many zones that they were merged: the tree of a part of it has the tool's stages.
   const many = execFileSync(join(built, 'bench/make_recording'), ['4000000', 'steps'], { encoding: 'utf8', cwd: folder, env: { ...process.env, STROBE_OUTPUT_DIR: folder } }).trim();
   const stages = report(many).stage_analysis.stages;

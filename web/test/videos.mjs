@@ -38,7 +38,7 @@ function videos(lengths = LENGTHS) {
   const timeline = encodeTimeline({ endNs: t * MS, names, lanes: [{ kind: 'generation', name: 'Generations', rows: [rows[0].slice(1)] }, { kind: 'thread', name: 'main', main: true, rows }, { kind: 'thread', name: 'loader', rows: other }] });
   const report = {
     session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40, startup_end_s: 1.1 },
-    generations: { count: 5, whole_run: false, wall: { count: 5, p50_s: 0.26, p95_s: 0.2971 }, items },
+    generations: { count: 5, whole_run: false, wall: { count: 5, p50_s: 0.26, p95_s: 0.2971 }, median_index: lengths.indexOf(lengths.slice(1).sort((a, b) => a - b)[(lengths.length - 2) >> 1], 1), items },
     stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'startup', stage_count: 1, part_s: 1.1, wall_ratio: 0.4 }, { kind: 'stage', name: 'denoise', stage_index: 1, part_s: 1, wall_ratio: 0.4 }] },
     diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
     recommendations: [], recording: { zones: 90, dropped_count: 0 },
@@ -174,7 +174,7 @@ test('of videos of several processes the lanes of the chosen one come first', as
   const each = [0, 1, 2, 3].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }));
   const lanes = [{ kind: 'generation', name: 'Generations', rows: [each] }, ...each.map((e, i) => ({ kind: 'thread', name: `main (${i})`, main: i === 0, rows: [[e]] }))];
   const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: (90 + i) / 1e3, steps: 0 }));
-  const report = { ...small().report, generations: { count: 4, whole_run: false, items } };
+  const report = { ...small().report, generations: { count: 4, whole_run: false, median_index: 2, items } };
   const { page, seen, close } = await open(browser, writePage('processes', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video'], lanes }) }));
   await ready(page);
   await page.locator('.dock button', { hasText: 'Lanes' }).click();
@@ -184,6 +184,21 @@ test('of videos of several processes the lanes of the chosen one come first', as
   assert.deepEqual((await order()).slice(0, 2), ['Generations', 'main (3)']);
   await page.locator('.videos .startup', { hasText: 'whole run' }).click();
   assert.deepEqual((await order()).slice(0, 3), ['Generations', 'main (0)', 'main (1)']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('a video of which no kernel was traced says which one has kernels, and leads there', async (browser) => {
+  const each = [0, 1, 2, 3].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }));
+  const lanes = [{ kind: 'generation', name: 'Generations', rows: [each] }, { kind: 'thread', name: 'main', main: true, rows: [each] }, { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[{ start: 10 * MS, end: 50 * MS, name: 1 }]] }];
+  const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: (90 + i) / 1e3, steps: 0 }));
+  const report = { ...small().report, generations: { count: 4, whole_run: false, median_index: 2, items } };
+  const { page, seen, close } = await open(browser, writePage('untraced', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video', 'gemm'], lanes, kernels: [[1, 'GEMM', '', '']], traced: [[0, 60 * MS]] }) }));
+  await ready(page);
+  assert.match(await page.locator('.videos > p').innerText(), /video 3[\s\S]*No kernel was traced in it; video 1 has kernels/);
+  await page.locator('.videos > p button').click();
+  assert.doesNotMatch(await page.locator('.videos > p').innerText(), /No kernel/);
+  assert.equal(await page.locator('.videos .strip button[aria-pressed=true]').getAttribute('aria-label').then((w) => w.slice(0, 7)), 'video 1');
   assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -310,6 +310,23 @@ static int64_t faster_than(const double *walls_s, size_t count, double wall_s)
 	return count ? (int64_t)low : -1;
 }
 
+/* The first one pays for compiling and caches: it is the median only where no other is whole. */
+static int64_t median_of_warm(const struct sb_generations_panel *panel, double *room_s)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < panel->count; i++)
+		if (!panel->all[i].state)
+			room_s[count++] = panel->all[i].wall_s;
+	if (!count)
+		return panel->count ? 0 : -1;
+	sb_stats_sort(room_s, count);
+	for (size_t i = 1; i < panel->count; i++)
+		if (!panel->all[i].state && panel->all[i].wall_s == room_s[(count - 1) / 2])
+			return (int64_t)i;
+	return 0;
+}
+
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_generations_panel *panel = &model->generations;
@@ -352,6 +369,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		panel->all[i].faster_count = faster_than(
 			walls_s, whole, (double)(all[i].end_ns - all[i].begin_ns) / 1e9);
 	}
+	panel->median = v->whole_run ? -1 : median_of_warm(panel, walls_s);
 	free(walls_s);
 	if (!v->whole_run && panel->union_s < panel->total_s * (1 - 1e-6))
 		panel->in_turn_ratio = sb_generations_in_turn_ratio(&v->generations);

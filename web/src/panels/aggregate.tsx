@@ -115,7 +115,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
         </>
       ))}
       {ranks.length > LANES_MOST && <p class="quiet">{count(ranks.length - LANES_MOST)} more ranks are in the tables.</p>}
-      <p class="quiet">Full colour: working; pale: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red and marked: a straggler, which the others wait for.</p>
+      <p class="quiet">Full colour: working; faint: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red and marked: a straggler, which the others wait for.</p>
     </div>
   );
 }

@@ -5,10 +5,11 @@ import { nanos, percent } from '../format';
 import { kernelName } from '../words';
 import { select, show, whole, type Range } from '../state';
 import { Table } from '../table';
+import type { ComparedRun, Diff as DiffReport } from '../report';
 import type { Timeline } from '../timeline/data';
-import { medianOf, momentsOf, pair } from '../timeline/pair';
-import { statistics } from '../timeline/statistics';
-import { tracedIn } from '../timeline/traced';
+import { momentsOf, pair } from '../timeline/pair';
+import type { Pair } from '../timeline/figures';
+import { compared, tracedShare } from '../timeline/statistics';
 import { TimelineView } from '../timeline/view';
 import { Detail } from './detail';
 
@@ -18,9 +19,15 @@ interface Side {
   words: string;
   data: Timeline;
   videos: Range[];
+  median: number;
 }
 
-const sideOf = (words: string, data: Timeline): Side => ({ words, data, videos: momentsOf(data, 'generation') });
+const CLOSE_NS = 2000; // the report's seconds are rounded
+
+function sideOf(words: string, data: Timeline, run: ComparedRun | undefined): Side {
+  const videos = momentsOf(data, 'generation');
+  return { words, data, videos, median: videos.findIndex((v) => Math.abs(v.from - (run?.median_generation_start_s ?? 0) * 1e9) < CLOSE_NS) };
+}
 
 function Choice({ words, count: n, value, onChange }: { words: string; count: number; value: number; onChange: (v: number) => void }) {
   return (
@@ -37,43 +44,6 @@ function Choice({ words, count: n, value, onChange }: { words: string; count: nu
     </label>
   );
 }
-
-interface Pair {
-  name: string;
-  before?: number;
-  now?: number;
-  beforeCount?: number;
-  nowCount?: number;
-}
-
-const familyOf = (t: Timeline) => {
-  const of = new Map([...t.kernels].map(([name, k]) => [t.names[name], k.family]));
-  return (name: string) => of.get(name) ?? '';
-};
-const itself = () => (name: string) => name;
-
-// What the GPU did in both, by name or family, the largest change first.
-function kernels(a: Timeline, b: Timeline, ranges: Range[], groupOf: (t: Timeline) => (name: string) => string = itself): Pair[] {
-  const rows = new Map<string, Pair>();
-  const of = (name: string) => rows.get(name) ?? rows.set(name, { name }).get(name)!;
-  const [before, now] = [groupOf(a), groupOf(b)];
-  for (const k of statistics(a, ranges[0]).gpu) {
-    const p = of(before(k.name));
-    Object.assign(p, { before: (p.before ?? 0) + k.total, beforeCount: (p.beforeCount ?? 0) + k.count });
-  }
-  for (const k of statistics(b, ranges[1]).gpu) {
-    const p = of(now(k.name));
-    Object.assign(p, { now: (p.now ?? 0) + k.total, nowCount: (p.nowCount ?? 0) + k.count });
-  }
-  const change = (p: Pair) => Math.abs((p.now ?? 0) - (p.before ?? 0));
-  return [...rows.values()].sort((x, y) => change(y) - change(x));
-}
-
-// A video whose kernels were traced in both runs: what was not traced did not vanish.
-const tracedShare = (t: Timeline, r: Range) => {
-  const gpu = t.lanes.find((l) => l.kind === 'stream');
-  return gpu ? tracedIn(gpu, r).reduce((n, w) => n + w.to - w.from, 0) / Math.max(1, r.to - r.from) : 0;
-};
 
 function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words: string; what?: string }) {
   const most = Math.max(...rows.map((p) => Math.abs((p.now ?? 0) - (p.before ?? 0))), 1);
@@ -104,19 +74,20 @@ function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words
   );
 }
 
-export function Aligned({ base, now }: { base: Timeline; now: Timeline }) {
-  const sides = useMemo(() => [sideOf('before:', base), sideOf('now:', now)], [base, now]);
+export function Aligned({ d, base, now }: { d: DiffReport; base: Timeline; now: Timeline }) {
+  const runOf = (side: string) => d.runs?.find((r) => r.side === side);
+  const sides = useMemo(() => [sideOf('before:', base, runOf('base')), sideOf('now:', now, runOf('new'))], [base, now]);
   const [video, setVideo] = useState(-1);
   const [step, setStep] = useState(-1);
   useKeys();
-  const ranges = sides.map((s) => s.videos[video < 0 ? medianOf(s.videos) : video] ?? { from: s.data.startNs, to: s.data.endNs });
+  const ranges = sides.map((s) => s.videos[video < 0 ? s.median : video] ?? { from: s.data.startNs, to: s.data.endNs });
   const steps = sides.map((s, i) => momentsOf(s.data, 'step', ranges[i]));
   const videos = Math.min(...sides.map((s) => s.videos.length));
   const common = Math.min(...steps.map((all) => all.length));
   const at = ranges.map((r, i) => (step >= 0 && step < common ? steps[i][step].from : r.from));
   const data = useMemo(() => pair(sides.map((s, i) => [s.words, s.data, at[i]])), [sides, ...at]);
-  const rows = useMemo(() => kernels(base, now, ranges), [base, now, video]);
-  const families = useMemo(() => kernels(base, now, ranges, familyOf), [base, now, video]);
+  const rows = useMemo(() => compared([base, now], ranges, false), [base, now, video]);
+  const families = useMemo(() => compared([base, now], ranges, true), [base, now, video]);
   const traced = sides.map((s, i) => tracedShare(s.data, ranges[i]));
   useEffect(() => {
     select(null);

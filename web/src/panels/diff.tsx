@@ -11,18 +11,19 @@ import { KeyFigures } from './figures';
 import { Name, Shell } from './shell';
 
 // Runs by the last part of their path; the figures below name them whole.
-function runs(side: string[]): string {
-  return clip(side.map((one) => one.replace(/\/+$/, '').split('/').pop() || one).join(', '), 40);
+// A run by its name and its begin, whatever was typed for it; one without a name as it was typed.
+function namesOf(d: DiffReport, side: 'base' | 'new'): string[] {
+  const known = (d.runs ?? []).filter((r) => r.side === side);
+  return d[side].map((typed, i) => {
+    const r = known[i];
+    return (r?.name ? [r.name, r.start_time && keyed('start_time', r.start_time)].filter(Boolean).join(', ') : '') || typed.replace(/\/+$/, '').split('/').pop() || typed;
+  });
 }
 
-// Two sides that are written alike ("last") go by their run's name and begin; a run may be compared with itself.
+// A run may be compared with itself.
 function headingOf(d: DiffReport): string {
-  if (runs(d.base) !== runs(d.new)) return `${runs(d.base)} → ${runs(d.new)}`;
-  const named = (side: 'base' | 'new') => {
-    const r = d.runs?.find((one) => one.side === side);
-    return r ? [r.name || r.label, r.start_time && keyed('start_time', r.start_time)].filter(Boolean).join(', ') : runs(d[side]);
-  };
-  return named('base') === named('new') ? `${named('base')}, with itself` : `${named('base')} → ${named('new')}`;
+  const [before, now] = (['base', 'new'] as const).map((side) => clip(namesOf(d, side).join('; '), 60));
+  return before === now ? `${before}, with itself` : `${before} → ${now}`;
 }
 
 function signed(v: number, show: (x: number) => string): string {
@@ -43,15 +44,15 @@ function Total({ d }: { d: DiffReport }) {
   const delta = num(t, 'delta_value');
   const metric = t.metric;
   const per = d.per_generation ? ', per video' : '';
-  const side = (label: string, key: 'base_value' | 'new_value', of: string[]) => ({ label: label + per, value: valueOf(t, key), note: clip(of.join(', '), 60), help: of.join('\n') });
+  const side = (label: string, key: 'base_value' | 'new_value', of: string[]) => ({ label: label + per, value: valueOf(t, key), note: clip(of.join('; '), 60), help: of.join('\n') });
   const basis = text(t, 'basis');
   const p = num(t, 'p_ratio');
   return (
     <KeyFigures
       words="the whole"
       all={[
-        side('before', 'base_value', d.base),
-        side('now', 'new_value', d.new),
+        side('before', 'base_value', namesOf(d, 'base')),
+        side('now', 'new_value', namesOf(d, 'new')),
         { label: 'change', value: delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v)), note: ratio === undefined ? '' : signed(ratio, (v) => percent(v)), bad: t.tone === 'worse' },
         { label: 'verdict', value: text(t, 'words') ?? 'n/a', warning: d.output_verdict, note: (basis ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
       ]}
@@ -65,7 +66,7 @@ function Sides({ d }: { d: DiffReport }) {
     const all = (d.runs ?? []).filter((r) => r.side === which);
     const [r] = all;
     if (!r) return null;
-    const rows = [['run', r.label], ['name', r.name], ['started', r.start_time && keyed('start_time', r.start_time)], ['host', r.host], ['command', r.command], ['commit', r.commit], ['tags', r.tags], ['id', r.id]].filter((row): row is [string, string] => Boolean(row[1]));
+    const rows = [['name', r.name], ['started', r.start_time && keyed('start_time', r.start_time)], ['host', r.host], ['command', r.command], ['commit', r.commit], ['tags', r.tags], ['id', r.id], ['typed as', r.label]].filter((row): row is [string, string] => Boolean(row[1]));
     return (
       <dl key={which} aria-label={head}>
         <dt>{head}</dt>
@@ -214,7 +215,7 @@ export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; n
           ))}
         </section>
       )}
-      {base?.lanes.length && now?.lanes.length ? <Aligned base={base} now={now} /> : null}
+      {base?.lanes.length && now?.lanes.length ? <Aligned d={d} base={base} now={now} /> : null}
       {d.stages.length > 0 && (
         <section class="part" id="stages">
           <h2>Stages by change</h2>

@@ -19,7 +19,7 @@ export function KeyFigures({ all, words = 'key figures' }: { all: Maybe[]; words
           <span class="value">{f.value}</span>
           {f.warning && <span class="note worse">{f.warning}</span>}
           <span class="note" title={f.help ?? f.note}>
-            {f.note ?? ''}
+            {(f.note ?? '').replaceAll(' %', '\u00a0%')}
           </span>
         </div>
       ))}

@@ -10,31 +10,18 @@ import { Table, type Column } from '../table';
 const STAGES_MOST = 12;
 const SHARE_LEAST = 0.02; // of the kernels' time, to be worth a bar
 
-interface Part {
-  family: string;
-  ratio: number;
-}
-
-// Kinds and precisions of one family together, as the report's order has them.
-function parts(stage: Stage): Part[] {
-  const out: Part[] = [];
-  for (const k of stage.kernel_families ?? []) {
-    const same = out.find((p) => p.family === k.family);
-    if (same) same.ratio += k.share_ratio ?? 0;
-    else out.push({ family: k.family, ratio: k.share_ratio ?? 0 });
-  }
-  return out;
-}
-
 // Colours far apart, in the order in which the families take time; those not recognised are grey.
 const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? { background: solid(UNATTRIBUTED), color: inkOf(UNATTRIBUTED) } : nth(names.indexOf(name)));
 
+// Kinds and precisions of one family lie side by side in its colour.
 function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {
-  const all = parts(stage);
+  const order = (stage.kernel_families ?? []).map((k) => k.family);
+  const all = (stage.kernel_families ?? []).map((k) => ({ family: k.family, ratio: k.share_ratio ?? 0, words: [k.family, k.kind, k.precision].filter(Boolean).join(' ') }));
+  all.sort((a, b) => order.indexOf(a.family) - order.indexOf(b.family));
   return (
-    <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.family} ${percent(p.ratio)}`).join(', ')}`}>
+    <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.words} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
-        <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, ...colour(p.family) }}>
+        <span key={p.words} title={`${p.words} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, ...colour(p.family) }}>
           {p.ratio > (WIDTH > 350 ? 0.12 : 0.28) ? percent(p.ratio, 0) : ''}
         </span>
       ))}
@@ -47,9 +34,7 @@ function Families({ report }: { report: Report }) {
   const whole = report.gpu_trace?.kernel_total_s ?? 0;
   const stages = (report.stage_analysis?.stages ?? []).filter((s) => s.kernel_families?.length && (s.kernel_s ?? 0) >= SHARE_LEAST * whole).slice(0, STAGES_MOST);
   if (!stages.length) return null;
-  const sums = new Map<string, number>();
-  for (const s of stages) for (const p of parts(s)) sums.set(p.family, (sums.get(p.family) ?? 0) + p.ratio * (s.kernel_s ?? 0));
-  const names = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const names = [...new Set([...(report.gpu_trace?.families ?? []), ...stages.flatMap((s) => s.kernel_families ?? [])].map((k) => k.family))];
   const colour = colours(names);
   return (
     <div class="sub">
@@ -68,7 +53,7 @@ function Families({ report }: { report: Report }) {
         columns={[
           { key: 'name', head: 'stage', text: true, value: (s: Stage) => s.name, cell: (s: Stage) => <StageName s={s} /> },
           { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
-          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => parts(s).map((p) => `${p.family} ${percent(p.ratio)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
+          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => (s.kernel_families ?? []).map((p) => `${p.family} ${percent(p.share_ratio ?? 0)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
     </div>

@@ -8,8 +8,9 @@ import { Picture } from '../picture';
 import type { Stage } from '../report';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
-import { stagesOfPart, statistics } from '../timeline/statistics';
-import { butterfly, callTree, stageTree, hasCpu, hasLaunches, memorySources, type Measure, type Node, type Relative } from '../timeline/tree';
+import type { Relative } from '../timeline/figures';
+import { butterfly, callTree, stagesOfPart, stageTree, statistics, topmost } from '../timeline/statistics';
+import { hasCpu, hasLaunches, memorySources, type Measure, type Node } from '../timeline/tree';
 
 const DEEPEST = 40;
 const NARROWEST = 0.0015; // of the width: less cannot be seen
@@ -123,13 +124,6 @@ function Boxes({ all, measure, height, wanted, picked, onPick }: { all: Box[]; m
   );
 }
 
-// A match inside another one is part of its time.
-function topmost(hits: Box[]): number {
-  const all = new Set(hits.map((b) => b.node));
-  const inside = (n: Node | null): boolean => n !== null && (all.has(n) || inside(n.parent));
-  return hits.reduce((sum, b) => (inside(b.node.parent) ? sum : sum + b.node.total), 0);
-}
-
 // The same for every range: what is below the picture stays where it is.
 function heightOf(t: Timeline, measure: Measure): number {
   const rows = Math.max(...t.lanes.map((l) => (l.kind === 'thread' || l.kind === 'track' ? l.rows.length : 0)));
@@ -179,7 +173,7 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
         </label>
         {wanted && (
           <span class="matches">
-            {count(hits.length)} boxes{shared(measure) ? '' : `, ${count(hits.reduce((n, b) => n + b.node.count, 0))} ${measure.startsWith('samples') ? 'samples' : 'calls'}`}, {amount(measure, topmost(hits))} match “{clip(wanted, 30)}”
+            {count(hits.length)} boxes{shared(measure) ? '' : `, ${count(hits.reduce((n, b) => n + b.node.count, 0))} ${measure.startsWith('samples') ? 'samples' : 'calls'}`}, {amount(measure, topmost(hits.map((b) => b.node)))} match “{clip(wanted, 30)}”
           </span>
         )}
       </div>

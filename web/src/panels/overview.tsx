@@ -4,7 +4,8 @@ import { inkOf, rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
 import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
-import { partsOf, type Part } from '../timeline/statistics';
+import type { Part } from '../timeline/figures';
+import { partsOf } from '../timeline/statistics';
 import { chosenVideo, rangeOfVideo, videosOf } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
 import { goTo } from '../place';
@@ -12,7 +13,7 @@ import { KeyFigures, type Figure } from './figures';
 import { Mark } from './shell';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
-import { gaps } from '../timeline/statistics';
+import { gaps } from '../timeline/gaps';
 import { boundBy } from '../words';
 import type { ComponentChildren } from 'preact';
 
@@ -199,7 +200,7 @@ function memoryFigure(r: Report): Figure | null {
   }
   const ram = num(r.summary, 'ram_peak_bytes');
   const all = num(r.summary, 'ram_total_bytes');
-  return ram === undefined ? null : { label: 'RAM peak', value: memory(ram), note: all ? `${percent(ram / all, 0)} of ${memory(all)}` : undefined };
+  return ram === undefined ? null : { label: 'RAM peak, machine', value: memory(ram), note: all ? `${percent(ram / all, 0)} of ${memory(all)}` : undefined };
 }
 
 function boundFigure(r: Report): Figure | null {

@@ -2,7 +2,7 @@
 import { clip, count, percent } from '../format';
 import type { Range } from '../state';
 import type { Column } from '../table';
-import type { NameTime, RangeStatistics } from '../timeline/statistics';
+import type { NameTime, RangeStatistics } from '../timeline/figures';
 
 const often = (n: NameTime) => (n.count ? n.count : undefined);
 

@@ -8,7 +8,8 @@ import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { extent, rowTime, stageTimes } from '../timeline/statistics';
+import { extent } from '../timeline/gaps';
+import { rowTime, stageTimes } from '../timeline/statistics';
 
 // From a stage's first zone to its last, as the report has it.
 export function selectStage(s: StageRow | undefined, t: Timeline | null): void {

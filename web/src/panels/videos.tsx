@@ -2,12 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, seconds } from '../format';
-import { num, type Report } from '../report';
+import { num, type Generation, type Report } from '../report';
 import { dark, generation, select, show, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
 import { startupOpen } from './stages';
-import { partsOf } from '../timeline/statistics';
-import { medianWarm, videosOf } from '../video';
+import { partsOf, tracedShare } from '../timeline/statistics';
+import { rangeOfVideo, videosOf } from '../video';
 
 const SHOWN = 400;
 const PICTURED = 60; // with their parts
@@ -26,6 +26,14 @@ function seeInside(strip: HTMLElement | null, chosen: number | null): void {
   if (at) strip!.scrollLeft += at.getBoundingClientRect().left - strip!.getBoundingClientRect().left - (strip!.clientWidth - at.clientWidth) / 2;
 }
 
+// Where nothing of a video was traced on the GPU, the first one of which the most was; undefined: none, or no need.
+function tracedInstead(t: Timeline, all: Generation[], chosen: number): number | undefined {
+  if (!t.lanes.some((l) => l.kind === 'stream') || !all[chosen] || tracedShare(t, rangeOfVideo(all[chosen])) > 0) return undefined;
+  const shares = all.slice(0, SHOWN).map((g) => tracedShare(t, rangeOfVideo(g)));
+  const most = Math.max(...shares);
+  return most > 0 ? shares.indexOf(most) : undefined;
+}
+
 export function Videos({ report, timeline }: { report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(generation);
@@ -36,8 +44,9 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   useEffect(() => seeInside(strip.current, chosen), [chosen]);
   if (all.length < 2) return null;
   const longest = Math.max(...all.map((g) => g.wall_s));
-  const middle = medianWarm(all);
+  const middle = report.generations?.median_index;
   const begin = num(report.summary, 'startup_end_s') ?? Math.min(...all.map((g) => g.start_s));
+  const seen = timeline && chosen !== null ? tracedInstead(timeline, all, chosen) : undefined;
   const pick = (i: number | null) => {
     select(null);
     generation.set(i);
@@ -69,7 +78,13 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
       </div>
       {chosen !== null && all[chosen] && (
         <p class="quiet" dir="auto">
-          Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.
+          Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.{' '}
+          {seen !== undefined && (
+            <>
+              No kernel was traced in it;{' '}
+              <button class="link" onClick={() => pick(seen)}>video {seen + 1} has kernels</button>.
+            </>
+          )}
         </p>
       )}
     </section>

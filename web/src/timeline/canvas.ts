@@ -8,7 +8,8 @@ import { entryAt, launchArrows, type Entry } from './entry';
 import type { Group, Layout, Placed } from './layout';
 import { wantedNames } from './search';
 import type { Pixels } from './pixels';
-import { busyShare, untracedIn } from './traced';
+import { busyShare } from './statistics';
+import { untracedIn } from './traced';
 
 export const RULER = 20;
 const MARKS = 20; // px: room for the marks of a step before its name
@@ -323,8 +324,7 @@ export class Canvas {
 
 // "4.7 % in view"; where kernels were not traced nothing is known.
 export function busyWords(lane: Lane, range: Range, where = ''): string {
-  const [row] = lane.rows;
-  const share = busyShare(lane, range, (r) => row.busyBetween(r.from, r.to, row.firstEndingAfter(r.from)));
+  const share = busyShare(lane, range);
   return share === null ? 'not traced here' : percent(share) + (untracedIn(lane, range).length ? ' where traced' : where);
 }
 

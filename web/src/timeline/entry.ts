@@ -16,7 +16,7 @@ export interface Entry {
 export const rowOf = (t: Timeline, e: Entry): Row => t.lanes[e.lane].rows[e.row];
 export const nameOf = (t: Timeline, e: Entry): string => t.names[rowOf(t, e).name[e.index]];
 export const rangeOf = (t: Timeline, e: Entry): Range => ({ from: rowOf(t, e).start[e.index], to: rowOf(t, e).end[e.index] });
-const lengthOf = (t: Timeline, e: Entry) => rangeOf(t, e).to - rangeOf(t, e).from;
+export const lengthOf = (t: Timeline, e: Entry) => rangeOf(t, e).to - rangeOf(t, e).from;
 
 export function entryAt(t: Timeline, p: EntryPlace): Entry | null {
   const row = t.lanes[p.lane]?.rows[p.row];
@@ -113,7 +113,7 @@ export function covering(t: Timeline, lane: number, row: number, moment: number)
   return index < r.size && r.start[index] <= moment ? { lane, row, index } : null;
 }
 
-const nests = (t: Timeline, lane: number) => ['thread', 'track', 'span'].includes(t.lanes[lane].kind);
+export const nests = (t: Timeline, lane: number) => ['thread', 'track', 'span'].includes(t.lanes[lane].kind);
 
 // The zones around it, the outermost first.
 export function parents(t: Timeline, e: Entry): Entry[] {
@@ -125,50 +125,6 @@ export function parents(t: Timeline, e: Entry): Entry[] {
     if (p && rangeOf(t, p).to >= to) out.push(p);
   }
   return out;
-}
-
-export interface Sum {
-  name: string;
-  count: number;
-  total: number;
-  longest: Entry;
-}
-
-const SUMS_MOST = 8;
-
-function summed(t: Timeline, entries: Iterable<Entry>): Sum[] {
-  const sums = new Map<number, Sum>();
-  for (const e of entries) {
-    const row = rowOf(t, e);
-    const s = sums.get(row.name[e.index]);
-    if (!s) {
-      sums.set(row.name[e.index], { name: nameOf(t, e), count: row.count[e.index], total: row.busy[e.index], longest: e });
-      continue;
-    }
-    s.count += row.count[e.index];
-    s.total += row.busy[e.index];
-    if (lengthOf(t, e) > lengthOf(t, s.longest)) s.longest = e;
-  }
-  return [...sums.values()].sort((a, b) => b.total - a.total);
-}
-
-const shortened = (sums: Sum[]) => ({ sums: sums.slice(0, SUMS_MOST), more: Math.max(0, sums.length - SUMS_MOST), total: sums.reduce((n, s) => n + s.total, 0), count: sums.reduce((n, s) => n + s.count, 0) });
-export type Shortened = ReturnType<typeof shortened>;
-
-// What lies directly inside it, by name.
-export function children(t: Timeline, e: Entry): Shortened {
-  const below = t.lanes[e.lane].rows[e.row + 1];
-  const found: Entry[] = [];
-  if (below && nests(t, e.lane)) {
-    const { from, to } = rangeOf(t, e);
-    for (let index = below.firstStartingAt(from); index < below.size && below.start[index] < to; index++) found.push({ lane: e.lane, row: e.row + 1, index });
-  }
-  return shortened(summed(t, found));
-}
-
-// Kernels and copies whose launch lies inside it.
-export function launched(t: Timeline, e: Entry): Shortened {
-  return shortened(summed(t, launchedEntries(t, e)));
 }
 
 export function launchedEntries(t: Timeline, e: Entry): Entry[] {
@@ -231,51 +187,6 @@ function findArrows(t: Timeline, e: Entry): Arrow[] {
   return launchedEntries(t, e)
     .slice(0, ARROWS_MOST)
     .map((to) => ({ lane: e.lane, row: e.row, at: rowOf(t, to).launches!.at[to.index], to }));
-}
-
-export interface Peers {
-  count: number; // of this name, one zone each
-  shorter: number;
-  median: number;
-  longest: Entry;
-  shortest: Entry;
-  merged: number; // zones of this name that may be hidden in merged ones
-  previous: Entry | null;
-  next: Entry | null;
-}
-
-// Every zone of the same name on lanes of the same kind.
-export function peers(t: Timeline, e: Entry): Peers {
-  const name = rowOf(t, e).name[e.index];
-  const { kind } = t.lanes[e.lane];
-  const own = rangeOf(t, e);
-  const length = own.to - own.from;
-  const lengths: number[] = [];
-  const p: Peers = { count: 0, shorter: 0, median: 0, longest: e, shortest: e, merged: 0, previous: null, next: null };
-  t.lanes.forEach((lane, l) => {
-    if (lane.kind !== kind) return;
-    lane.rows.forEach((row, r) => {
-      for (let index = 0; index < row.size; index++) {
-        if (row.name[index] !== name) continue;
-        if (row.count[index] > 1) {
-          p.merged += row.count[index];
-          continue;
-        }
-        const one = { lane: l, row: r, index };
-        const its = row.end[index] - row.start[index];
-        lengths.push(its);
-        if (its < length) p.shorter++;
-        if (its > lengthOf(t, p.longest)) p.longest = one;
-        if (its < lengthOf(t, p.shortest)) p.shortest = one;
-        if (row.start[index] < own.from && (!p.previous || row.start[index] > rangeOf(t, p.previous).from)) p.previous = one;
-        if (row.start[index] > own.from && (!p.next || row.start[index] < rangeOf(t, p.next).from)) p.next = one;
-      }
-    });
-  });
-  lengths.sort((a, b) => a - b);
-  p.count = lengths.length;
-  p.median = lengths[Math.floor(lengths.length / 2)] ?? 0;
-  return p;
 }
 
 // The entry of a name, in lanes that pass, whose length comes nearest (Infinity: the longest); null: none of them is single.

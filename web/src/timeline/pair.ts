@@ -10,13 +10,6 @@ export function momentsOf(t: Timeline, kind: string, within?: Range): Range[] {
   return all.sort((a, b) => a.from - b.from);
 }
 
-// The middle one of the warm ones: the first pays for compiling and caches.
-export function medianOf(all: Range[]): number {
-  const warm = all.map((_, i) => i).slice(all.length > 1 ? 1 : 0);
-  warm.sort((a, b) => all[a].to - all[a].from - (all[b].to - all[b].from));
-  return warm[Math.floor((warm.length - 1) / 2)] ?? 0;
-}
-
 function moved(r: Row, by: number, names: number[], lanes: number, shapes: number): Row {
   const add = (v: Float64Array) => v.map((one) => one + by);
   const row = new Row(add(r.start), add(r.end), r.name.map((n) => names[n] ?? 0), r.count, r.busy, r.mixed, r.mergeNs);

@@ -1,27 +1,16 @@
-// What happened between two moments: from the zones themselves where all of
-// them are there, else from the profile's bins, and then it says so. Zones of
-// the CPU, spans of a stream and work on the GPU are three things: never one sum.
+// Every sum that depends on what the reader selects: a range, a video, a zone. From the zones themselves where all
+// of them are there, else from the profile's bins, and then it says so. Zones of the CPU, spans of a stream and
+// work on the GPU are three things: never one sum. page/statistics compares all of it with what the tool says.
 import { sameStage } from '../format';
 import type { Generation, Report, Stage, StageRow } from '../report';
 import type { Range } from '../state';
-import { busyOf } from './busy';
 import { derived, type Lane, type Profile, type Timeline } from './data';
-
-export interface NameTime {
-  name: string;
-  total: number; // ns inside the range with at least one call open, per thread; threads add up
-  count: number; // calls that touch the range
-  nested: number; // calls inside one of the same name: not in count, their time not again in total
-  length: number; // of the counted calls, inside the range
-  span?: number; // ns from event to event on the GPU's streams
-}
-
-export interface RangeStatistics {
-  names: NameTime[]; // zones of the CPU
-  gpu: NameTime[]; // kernels and copies
-  exact: boolean;
-  resolutionNs: number;
-}
+import { launchedEntries, lengthOf, nameOf, nests, rangeOf, rowOf, type Entry } from './entry';
+import type { NameTime, Pair, Part, Peers, RangeStatistics, Relative, Sampled, StageTimes, Sum } from './figures';
+import { Paths, type Frame } from './paths';
+import type { Row } from './row';
+import { tracedIn } from './traced';
+import { amountsOf, childOf, fresh, OUTSIDE, type Amount, type Measure, type Node } from './tree';
 
 const WALK_MOST = 200_000;
 
@@ -34,7 +23,7 @@ export function statistics(t: Timeline, range: Range): RangeStatistics {
   return one.found;
 }
 
-interface Entry {
+interface Zone {
   name: number;
   depth: number;
   start: number;
@@ -42,8 +31,8 @@ interface Entry {
 }
 
 // A lane's zones that touch the range, outer ones before what they hold; null: too many, or merged.
-function inRange(lane: Lane, range: Range, most: number): Entry[] | null {
-  const out: Entry[] = [];
+function inRange(lane: Lane, range: Range, most: number): Zone[] | null {
+  const out: Zone[] = [];
   for (const [depth, row] of lane.rows.entries()) {
     for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
       if (row.count[i] > 1 || out.length >= most) return null;
@@ -63,8 +52,8 @@ function sumOf(sums: Sums, t: Timeline, name: number): NameTime {
 
 // Is a zone inside one of its own name? Depths tell of threads and tasks. Streams are timed to a few µs: a span
 // that reaches a little beyond the one around it is still inside it.
-function nesting(lane: Lane): (e: Entry, until: number) => boolean {
-  const open: Entry[] = []; // by depth
+function nesting(lane: Lane): (e: Zone, until: number) => boolean {
+  const open: Zone[] = []; // by depth
   if (lane.overlap) return () => false;
   if (lane.kind === 'span' || lane.kind === 'stream') return (e, until) => Math.min(e.end, until) - e.start > (e.end - e.start) / 2;
   return (e) => {
@@ -75,7 +64,7 @@ function nesting(lane: Lane): (e: Entry, until: number) => boolean {
   };
 }
 
-function addLane(sums: Sums, t: Timeline, lane: Lane, entries: Entry[], range: Range): void {
+function addLane(sums: Sums, t: Timeline, lane: Lane, entries: Zone[], range: Range): void {
   const until = new Map<number, number>(); // per name, the end of what was seen
   const isNested = nesting(lane);
   for (const e of entries) {
@@ -136,12 +125,6 @@ function sorted(names: Iterable<NameTime>): NameTime[] {
   return [...names].sort((a, b) => b.total - a.total || (b.span ?? 0) - (a.span ?? 0));
 }
 
-export interface StageTimes {
-  seconds: (number | undefined)[]; // by the stage's index; undefined: none of it is in the range, or not known
-  exact: boolean;
-  resolutionNs: number;
-}
-
 let lastStages: { stages: Stage[]; of: RangeStatistics; found: StageTimes } | null = null;
 
 // Time of each stage inside the range: a zone belongs to the stage on the same path, as in src/run/paths.c.
@@ -162,43 +145,9 @@ export function rowTime(times: StageTimes, stages: Stage[], row: StageRow): numb
   return known.length ? known.reduce((sum, s) => sum + s, 0) : undefined;
 }
 
-interface Frame {
-  name: string;
-  stage: number; // -1: none in the report
-  end: number;
-}
-
-// Which stage a zone is, from the zones around it.
-class Paths {
-  private children = new Map<string, number>(); // parent and name
-  private groups = new Map<number, number[]>(); // by parent: names that stand for several
-  private once = new Map<string, number>(); // names of one stage only
-
-  constructor(private stages: Stage[]) {
-    stages.forEach((s, i) => {
-      const parent = s.parent_index ?? -1;
-      this.children.set(`${parent} ${s.name}`, i);
-      if (s.name.includes('*')) this.groups.set(parent, [...(this.groups.get(parent) ?? []), i]);
-      this.once.set(s.name, this.once.has(s.name) ? -1 : i);
-    });
-  }
-
-  // Inside a zone of its name: steps are a stage of their own there, a section that calls itself is that again.
-  own(t: Timeline, around: Frame[], name: string, start: number): number | undefined {
-    const stage = this.children.get(`${around[around.length - 1].stage} ${name}`);
-    if (stage === undefined || around.some((f) => f.stage === stage)) return undefined;
-    const lanes = t.lanes.filter((l) => derived(l.kind) && l.kind === this.stages[stage].role);
-    return !lanes.length || lanes.some((l) => l.rows.some((r) => r.start[r.firstStartingAt(start)] === start)) ? stage : undefined;
-  }
-
-  below(parent: number, name: string): number {
-    return this.children.get(`${parent} ${name}`) ?? this.groups.get(parent)?.find((i) => sameStage(this.stages[i].name, name)) ?? this.once.get(name) ?? -1;
-  }
-}
-
 // Sums per stage of one lane's zones. A name inside itself is the outer call again, not one more; of a lane of
 // spans every one counts.
-function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, lane: Lane, entries: Entry[], range: Range): void {
+function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, lane: Lane, entries: Zone[], range: Range): void {
   const open: Frame[] = [];
   for (const e of entries) {
     open.length = lane.overlap ? 0 : Math.min(open.length, e.depth);
@@ -243,61 +192,6 @@ export function stagesOfPart(t: Timeline, stages: Stage[], range: Range): Stage[
   return stages.map((s) => ({ ...s, total_s: (s.total_s ?? 0) * share(s, (n) => n.total), count: Math.round(s.count * share(s, (n) => n.count)) }));
 }
 
-// From the first zone of a name to the last, inside a range.
-export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
-  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
-  let from = Infinity;
-  let to = -Infinity;
-  for (const lane of t.lanes) {
-    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
-    for (const row of lane.rows) {
-      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
-        if (!wanted.has(row.name[i])) continue;
-        from = Math.min(from, row.start[i]);
-        to = Math.max(to, row.end[i]);
-      }
-    }
-  }
-  return to > from ? { from: Math.max(from, range.from), to: Math.min(to, range.to) } : null;
-}
-
-const GAPS_MOST = 20;
-const gapsOf = new WeakMap<Timeline, Range[]>();
-
-// Where the main thread is in no zone, the longest first. The first lane of a thread is the main one's.
-export function gaps(t: Timeline): Range[] {
-  let found = gapsOf.get(t);
-  if (!found) gapsOf.set(t, (found = findGaps(t)));
-  return found;
-}
-
-function findGaps(t: Timeline): Range[] {
-  const main = t.lanes.find((l) => l.kind === 'thread');
-  const covering = t.lanes.filter((l) => l === main || l.kind === 'track').flatMap((l) => l.rows.slice(0, 1));
-  const row = covering.length === 1 ? covering[0] : busyOf(covering);
-  const out: Range[] = []; // the longest first; ten million zones leave as many gaps, and twenty are kept
-  const keep = (from: number, to: number) => {
-    const least = out[GAPS_MOST - 1];
-    if (least && to - from <= least.to - least.from) return;
-    const shorter = out.findIndex((g) => g.to - g.from < to - from);
-    out.splice(shorter < 0 ? out.length : shorter, 0, { from, to });
-    out.length = Math.min(out.length, GAPS_MOST);
-  };
-  let at = Math.max(t.startNs, t.foldedNs);
-  for (let i = 0; i <= row.size; i++) {
-    const from = i < row.size ? row.start[i] : t.endNs;
-    if (from > at) keep(at, from);
-    if (i < row.size) at = Math.max(at, row.end[i]);
-  }
-  return out;
-}
-
-export interface Part {
-  name: string;
-  stage?: number; // its index in the report
-  seconds: number;
-}
-
 const PARTS_MOST = 8;
 
 // Where a video's time went: the stages directly inside it, then what no stage has.
@@ -316,13 +210,6 @@ export function partsOf(r: Report, t: Timeline, g: Generation): Part[] {
   const rest = g.wall_s - parts.reduce((sum, p) => sum + p.seconds, 0);
   if (rest > 0) parts.push({ name: '(unattributed)', seconds: rest });
   return parts;
-}
-
-export interface Sampled {
-  count: number;
-  ns: number; // that the samples span
-  inside: boolean; // false: the kernel is shorter than a sample, this is the one around its middle
-  means: [string, number][];
 }
 
 // What was sampled of a GPU inside a range. Each row holds since the one before it; a row without values ends a gap.
@@ -348,4 +235,262 @@ export function sampledIn(report: Report, device: number, r: Range): Sampled | n
   };
   const means = keys.flatMap((k): [string, number][] => (mean(k) === null ? [] : [[k, mean(k)!]]));
   return { count: used.length, ns: to(used[used.length - 1]) - from(used[0]), inside: within.length > 0, means };
+}
+
+const TREE_MOST = 300_000; // zones of a call tree
+
+// The calls of a range as one tree. null: too many zones in it, or merged ones, of which only names and sums are known.
+export function callTree(t: Timeline, range: Range, measure: Measure): Node | null {
+  const root = fresh('all threads', null);
+  const index = new Map<Node, Map<string, Node>>();
+  if (measure === 'samples' || measure === 'samples-cpu') return sampledTree(t, range, root, index, measure === 'samples-cpu');
+  if (measure !== 'wall' && measure !== 'gpu') return sharedTree(t, range, root, index, measure);
+  let left = TREE_MOST;
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
+    const zones = inRange(lane, range, left);
+    if (!zones) return null;
+    left -= zones.length;
+    const open: { end: number; depth: number; node: Node }[] = [];
+    for (const z of zones) {
+      while (open.length && (lane.overlap || open[open.length - 1].depth >= z.depth || open[open.length - 1].end < z.end)) open.pop();
+      const node = childOf(open.length ? open[open.length - 1].node : root, t.names[z.name], index);
+      node.count++;
+      node.first = Math.min(node.first, z.start);
+      if (measure === 'wall') node.total += Math.min(z.end, range.to) - Math.max(z.start, range.from);
+      open.push({ end: z.end, depth: z.depth, node });
+    }
+  }
+  if (measure === 'gpu') addLaunched(t, range, root, index);
+  finish(root, measure);
+  return root.total > 0 ? root : null;
+}
+
+// The tree where zones were merged: the stages have their sums.
+export function stageTree(stages: Stage[]): Node | null {
+  const root = fresh('all threads', null);
+  const nodes = stages.map((s) => ({ ...fresh(s.name, root), total: (s.total_s ?? 0) * 1e9, count: s.count, first: s.first_s ?? Infinity }));
+  stages.forEach((s, i) => {
+    nodes[i].parent = s.parent_index === undefined ? root : nodes[s.parent_index];
+    nodes[i].parent!.below.push(nodes[i]);
+  });
+  finish(root, 'wall');
+  return root.total > 0 ? root : null;
+}
+
+// Each sample stands for the time until the next one.
+function sampledTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>, cpu: boolean): Node | null {
+  for (const s of t.samples) {
+    const ns = cpu ? s.cpuNs : s.ns;
+    if (s.at < range.from || s.at >= range.to || ns <= 0) continue;
+    let node = root;
+    for (const name of s.stack) {
+      node = childOf(node, t.names[name], index);
+      node.total += ns;
+      node.count++;
+      node.first = Math.min(node.first, s.at);
+    }
+  }
+  finish(root, 'samples');
+  return root.total > 0 ? root : null;
+}
+
+// Each amount is shared by the innermost zones of its thread, by how long each ran meanwhile.
+function sharedTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>, measure: Measure): Node | null {
+  let left = TREE_MOST;
+  const share = (rows: Row[], depth: number, node: Node, a: Amount, from: number, to: number): void => {
+    const row = rows[depth];
+    let used = 0;
+    for (let i = row ? row.firstEndingAfter(from) : 0; row && i < row.size && (row.start[i] < to || (from === to && row.start[i] <= to)); i++) {
+      const [f, e] = [Math.max(from, row.start[i]), Math.min(to, row.end[i])];
+      if (left-- <= 0 || (e <= f && from < to)) continue;
+      const below = childOf(node, t.names[row.name[i]], index);
+      below.first = Math.min(below.first, f);
+      share(rows, depth + 1, below, a, f, e);
+      used += e - f;
+      if (from === to) return;
+    }
+    const own = from === to ? a.amount : (a.amount * (to - from - used)) / (a.to - a.from);
+    if (own <= 0) return;
+    const at = node === root ? childOf(root, a.name ?? OUTSIDE, index) : node;
+    at.total += own;
+    at.count++;
+    at.first = Math.min(at.first, from);
+  };
+  for (const a of amountsOf(t, measure)) {
+    const [from, to] = [Math.max(a.from, range.from), Math.min(a.to, range.to)];
+    if (from > to || (from === to && a.from < a.to)) continue;
+    share(a.lane < 0 ? [] : t.lanes[a.lane].rows, 0, root, a, from, to);
+  }
+  finish(root, measure);
+  return root.total > 0 && left > 0 ? root : null;
+}
+
+// Each kernel's time belongs to the innermost zone that launched it.
+function addLaunched(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>): void {
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'stream') continue;
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(range.from); row.launches && i < row.size && row.start[i] < range.to; i++) {
+        const by = row.launches.lane[i];
+        if (by < 0) continue;
+        let node = root;
+        for (const at of t.lanes[by].rows) {
+          const k = at.firstEndingAfter(row.launches.at[i]);
+          if (k < at.size && at.start[k] <= row.launches.at[i]) node = childOf(node, t.names[at.name[k]], index);
+        }
+        const leaf = childOf(node, t.names[row.name[i]], index);
+        leaf.count++;
+        leaf.total += Math.min(row.end[i], range.to) - Math.max(row.start[i], range.from);
+        leaf.first = Math.min(leaf.first, row.start[i]);
+      }
+    }
+  }
+}
+
+function finish(n: Node, measure: Measure): void {
+  for (const c of n.below) finish(c, measure);
+  const inside = n.below.reduce((sum, c) => sum + c.total, 0);
+  // A node of these has its own amount so far; of the others the whole.
+  if (n.parent === null || measure === 'gpu' || measure === 'cpu' || measure.startsWith('memory')) n.total += inside;
+  n.self = Math.max(0, n.total - inside);
+}
+
+// Who calls a name and what it calls, over the whole tree; a name inside itself counts once.
+export function butterfly(root: Node, name: string): { total: number; self: number; count: number; callers: Relative[]; callees: Relative[] } {
+  const callers = new Map<string, Relative>();
+  const callees = new Map<string, Relative>();
+  const sum = { total: 0, self: 0, count: 0 };
+  const add = (to: Map<string, Relative>, key: string, total: number, count: number) => {
+    const one = to.get(key) ?? { name: key, total: 0, count: 0 };
+    one.total += total;
+    one.count += count;
+    to.set(key, one);
+  };
+  const walk = (n: Node, inside: boolean) => {
+    const own = n.name === name && n.parent !== null;
+    if (own) {
+      sum.self += n.self;
+      for (const c of n.below) if (c.name !== name) add(callees, c.name, c.total, c.count);
+    }
+    if (own && !inside) {
+      sum.total += n.total;
+      sum.count += n.count;
+      add(callers, n.parent!.name, n.total, n.count);
+    }
+    n.below.forEach((c) => walk(c, inside || own));
+  };
+  walk(root, false);
+  const list = (m: Map<string, Relative>) => [...m.values()].sort((a, b) => b.total - a.total);
+  return { ...sum, callers: list(callers), callees: list(callees) };
+}
+
+const SUMS_MOST = 8;
+
+function summed(t: Timeline, entries: Iterable<Entry>): Sum[] {
+  const sums = new Map<number, Sum>();
+  for (const e of entries) {
+    const row = rowOf(t, e);
+    const s = sums.get(row.name[e.index]);
+    if (!s) {
+      sums.set(row.name[e.index], { name: nameOf(t, e), count: row.count[e.index], total: row.busy[e.index], longest: e });
+      continue;
+    }
+    s.count += row.count[e.index];
+    s.total += row.busy[e.index];
+    if (lengthOf(t, e) > lengthOf(t, s.longest)) s.longest = e;
+  }
+  return [...sums.values()].sort((a, b) => b.total - a.total);
+}
+
+const shortened = (sums: Sum[]) => ({ sums: sums.slice(0, SUMS_MOST), more: Math.max(0, sums.length - SUMS_MOST), total: sums.reduce((n, s) => n + s.total, 0), count: sums.reduce((n, s) => n + s.count, 0) });
+export type Shortened = ReturnType<typeof shortened>;
+
+// What lies directly inside it, by name.
+export function children(t: Timeline, e: Entry): Shortened {
+  const below = t.lanes[e.lane].rows[e.row + 1];
+  const found: Entry[] = [];
+  if (below && nests(t, e.lane)) {
+    const { from, to } = rangeOf(t, e);
+    for (let index = below.firstStartingAt(from); index < below.size && below.start[index] < to; index++) found.push({ lane: e.lane, row: e.row + 1, index });
+  }
+  return shortened(summed(t, found));
+}
+
+// Kernels and copies whose launch lies inside it.
+export function launched(t: Timeline, e: Entry): Shortened {
+  return shortened(summed(t, launchedEntries(t, e)));
+}
+
+// Every zone of the same name on lanes of the same kind.
+export function peers(t: Timeline, e: Entry): Peers {
+  const name = rowOf(t, e).name[e.index];
+  const { kind } = t.lanes[e.lane];
+  const own = rangeOf(t, e);
+  const length = own.to - own.from;
+  const lengths: number[] = [];
+  const p: Peers = { count: 0, shorter: 0, median: 0, longest: e, shortest: e, merged: 0, previous: null, next: null };
+  t.lanes.forEach((lane, l) => {
+    if (lane.kind !== kind) return;
+    lane.rows.forEach((row, r) => {
+      for (let index = 0; index < row.size; index++) {
+        if (row.name[index] !== name) continue;
+        if (row.count[index] > 1) {
+          p.merged += row.count[index];
+          continue;
+        }
+        const one = { lane: l, row: r, index };
+        const its = row.end[index] - row.start[index];
+        lengths.push(its);
+        if (its < length) p.shorter++;
+        if (its > lengthOf(t, p.longest)) p.longest = one;
+        if (its < lengthOf(t, p.shortest)) p.shortest = one;
+        if (row.start[index] < own.from && (!p.previous || row.start[index] > rangeOf(t, p.previous).from)) p.previous = one;
+        if (row.start[index] > own.from && (!p.next || row.start[index] < rangeOf(t, p.next).from)) p.next = one;
+      }
+    });
+  });
+  lengths.sort((a, b) => a - b);
+  p.count = lengths.length;
+  const half = (lengths.length - 1) / 2; // of an even count the middle of both
+  p.median = ((lengths[Math.floor(half)] ?? 0) + (lengths[Math.ceil(half)] ?? 0)) / 2;
+  return p;
+}
+
+const lengthIn = (lane: Lane, range: Range): number => tracedIn(lane, range).reduce((sum, w) => sum + w.to - w.from, 0);
+
+// How much of the range was traced on the GPU: what was not traced did not vanish.
+export function tracedShare(t: Timeline, range: Range): number {
+  const gpu = t.lanes.find((l) => l.kind === 'stream');
+  return gpu ? lengthIn(gpu, range) / Math.max(1, range.to - range.from) : 0;
+}
+
+// The share of the traced part in which the GPU worked; null: nothing of the range was traced.
+export function busyShare(lane: Lane, range: Range): number | null {
+  const [row] = lane.rows;
+  const length = lengthIn(lane, range);
+  return length > 0 ? tracedIn(lane, range).reduce((sum, w) => sum + row.busyBetween(w.from, w.to, row.firstEndingAfter(w.from)), 0) / length : null;
+}
+
+// What the GPU did in a range of two runs, by name or by family, the largest change first.
+export function compared(sides: Timeline[], ranges: Range[], byFamily: boolean): Pair[] {
+  const rows = new Map<string, Pair>();
+  sides.forEach((t, side) => {
+    const family = new Map([...t.kernels].map(([name, k]) => [t.names[name], k.family]));
+    for (const k of statistics(t, ranges[side]).gpu) {
+      const name = byFamily ? (family.get(k.name) ?? '') : k.name;
+      const p = rows.get(name) ?? rows.set(name, { name }).get(name)!;
+      if (side) Object.assign(p, { now: (p.now ?? 0) + k.total, nowCount: (p.nowCount ?? 0) + k.count });
+      else Object.assign(p, { before: (p.before ?? 0) + k.total, beforeCount: (p.beforeCount ?? 0) + k.count });
+    }
+  });
+  const change = (p: Pair) => Math.abs((p.now ?? 0) - (p.before ?? 0));
+  return [...rows.values()].sort((x, y) => change(y) - change(x));
+}
+
+// The sum of some nodes of a tree: one inside another is part of its time.
+export function topmost(nodes: Node[]): number {
+  const all = new Set(nodes);
+  const inside = (n: Node | null): boolean => n !== null && (all.has(n) || inside(n.parent));
+  return nodes.reduce((sum, n) => (inside(n.parent) ? sum : sum + n.total), 0);
 }

@@ -37,12 +37,3 @@ export function windowsOf(all: [number, number][], streams: Row[]): Range[] {
   });
   return out;
 }
-
-const lengthOf = (all: Range[]) => all.reduce((sum, w) => sum + w.to - w.from, 0);
-
-// The share of the traced part that was busy; null: nothing of the range was traced.
-export function busyShare(t: Traced, range: Range, busyBetween: (r: Range) => number): number | null {
-  const parts = tracedIn(t, range);
-  const length = lengthOf(parts);
-  return length > 0 ? parts.reduce((sum, w) => sum + busyBetween(w), 0) / length : null;
-}
