@@ -126,7 +126,7 @@ PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 /* args: what __exit__ was called with, one at least. Never raises. */
 void raised_put(PyObject *const *args, Py_ssize_t nargs);
 
-/* ---- memory_errors.c: errors that say that memory ran out, seen where they are made ---- */
+/* ---- memory_errors.c: errors that say that memory ran out, seen where they are raised ---- */
 extern bool memory_errors_wait; /* one was seen and is not recorded yet. With the GIL */
 void memory_errors_tell(void); /* records them. Never raises */
 extern PyMethodDef memory_error_methods[];

@@ -1,21 +1,16 @@
-/* Errors that say that memory ran out, seen where they are made, so that one that the program catches inside of a section
- * is known too. CPython 3.12 and newer tell of every exception that is raised (sys.monitoring); before that the function
- * that makes MemoryError and RuntimeError objects is replaced by one that looks at what was made. Python
- * reads an error at the thread's next instruction, or before a section ends; until then it is kept alive. */
+/* Errors that say that memory ran out, seen where they are raised, so that one that the program catches inside of a section
+ * is known too. CPython 3.12 and newer tell of every exception that is raised (sys.monitoring); before that nothing does, and
+ * nothing of Python's is changed for it. An error is read at the thread's next instruction, or before a section
+ * ends; until then it is kept alive. */
 #include "extension.h"
 
 #include <string.h>
 
-enum { WAITING_MOST = 4, TYPE_WORDS = 48 /* any type has more */, OFFSET_NONE = 0 };
+enum { WAITING_MOST = 4 };
 
 static PyObject *waiting[WAITING_MOST]; /* with the GIL */
 static uint32_t waiting_count;
 bool memory_errors_wait;
-static bool watching;
-static newfunc made_memory, made_any; /* what made them before */
-static PyInterpreterState *interpreter;
-
-/* ---- what is seen ---- */
 
 void memory_errors_tell(void)
 {
@@ -78,85 +73,6 @@ static bool may_say_so(PyObject *args)
 	return false;
 }
 
-static PyObject *make_memory(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-	PyObject *error = made_memory(type, args, kwargs);
-
-	if (error && watching && STROBE_ON_() && PyInterpreterState_Get() == interpreter)
-		put(error);
-	return error;
-}
-
-static PyObject *make_any(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-	PyObject *error = made_any(type, args, kwargs);
-
-	if (error && watching && STROBE_ON_() && PyType_IsSubtype(type, (PyTypeObject *)PyExc_RuntimeError) &&
-		PyInterpreterState_Get() == interpreter && may_say_so(args))
-		put(error);
-	return error;
-}
-
-/* ---- before CPython 3.12 ---- */
-
-/* The one word of a type that is its tp_new, which the stable ABI reads and does not write; OFFSET_NONE: not found. */
-static size_t offset_of_new(PyTypeObject *type)
-{
-	void *make = PyType_GetSlot(type, Py_tp_new), **words = (void **)(void *)type;
-	size_t found = OFFSET_NONE;
-
-	PyErr_Clear(); /* CPython 3.9 does not tell of a static type */
-	for (size_t i = 1; make && i < TYPE_WORDS; i++)
-		if (words[i] == make)
-			found = found == OFFSET_NONE ? i : TYPE_WORDS;
-	return found < TYPE_WORDS ? found : OFFSET_NONE;
-}
-
-static bool replace(PyTypeObject *type, size_t offset, newfunc before, newfunc after)
-{
-	newfunc *slot = (newfunc *)(void *)((void **)(void *)type + offset);
-
-	if (*slot != before)
-		return false;
-	*slot = after;
-	return true;
-}
-
-/* Types that are made from now on have it from the one they are made from. All that had one function before have one
- * after: Python compares them where a class calls the __new__ of one that is not its next ("Exception.__new__(cls)"). */
-static void replace_in_all(PyObject *type, size_t offset, newfunc before, newfunc after)
-{
-	PyObject *made = NULL;
-	Py_ssize_t count;
-
-	if (!replace((PyTypeObject *)type, offset, before, after))
-		return; /* it has a function of its own, and so have those that are made from it */
-	made = PyObject_CallMethod(type, "__subclasses__", NULL);
-	count = made && PyList_Check(made) ? PyList_Size(made) : 0;
-	for (Py_ssize_t i = 0; i < count; i++)
-		replace_in_all(PyList_GetItem(made, i), offset, before, after);
-	PyErr_Clear();
-	Py_XDECREF(made);
-}
-
-/* memory_errors_watch(): whether errors are seen where they are made. For CPython before 3.12; once. */
-static PyObject *memory_errors_watch(PyObject *module, PyObject *unused)
-{
-	PyTypeObject *memory = (PyTypeObject *)PyExc_MemoryError, *any = (PyTypeObject *)PyExc_BaseException;
-	size_t offset = offset_of_new(memory);
-
-	if (!watching && offset != OFFSET_NONE && offset_of_new(any) == offset &&
-		offset_of_new(&PyLong_Type) == offset) {
-		made_memory = (newfunc)PyType_GetSlot(memory, Py_tp_new);
-		made_any = (newfunc)PyType_GetSlot(any, Py_tp_new);
-		interpreter = PyInterpreterState_Get();
-		watching = true;
-		replace_in_all(PyExc_MemoryError, offset, made_memory, make_memory);
-		replace_in_all(PyExc_BaseException, offset, made_any, make_any);
-	}
-	return PyBool_FromLong(watching);
-}
-
 /* memory_error_raised(code, offset, error): what sys.monitoring calls for every exception. */
 static PyObject *memory_error_raised(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -177,7 +93,6 @@ static PyObject *memory_error_raised(PyObject *module, PyObject *const *args, Py
 }
 
 PyMethodDef memory_error_methods[] = {
-	{ "memory_errors_watch", memory_errors_watch, METH_NOARGS, NULL },
 	{ "memory_error_raised", (PyCFunction)(void (*)(void))memory_error_raised, METH_FASTCALL, NULL },
 	{ NULL, NULL, 0, NULL },
 };

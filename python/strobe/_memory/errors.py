@@ -7,12 +7,10 @@ from .._native import native
 
 
 def watch():
-    """Once. Never raises."""
+    """Once, where Python tells of errors. Never raises."""
     monitoring = getattr(sys, "monitoring", None)  # CPython 3.12
     try:
-        if monitoring is None:
-            native.memory_errors_watch()
-        else:
+        if monitoring is not None:
             _watch_raised(monitoring)
     except Exception:
         _faults.count("when errors were to be watched")

@@ -42,22 +42,8 @@ def seen(torch, device, requested, total, free):
 # ---- an exception is raised, or leaves a section ----
 
 def caught(error):
-    """One that was made: it may have been raised and caught since, or be on its way. Never raises."""
-    try:
-        if error.__traceback__ is not None:
-            raised(error, error.__traceback__)
-        elif _is_raised_next(sys._getframe(1)):
-            raised(error, None)
-    except Exception:
-        _faults.count("when an exception said that memory ran out")
-
-
-def _is_raised_next(frame):
-    """Of `raise MemoryError(...)` the error has been made, and no more."""
-    import dis
-    import itertools
-    coming = (one for one in dis.get_instructions(frame.f_code) if one.offset > frame.f_lasti)
-    return any(one.opname == "RAISE_VARARGS" for one in itertools.islice(coming, 4))
+    """One that was raised: it may have been caught since, or be on its way. Never raises."""
+    raised(error, error.__traceback__)
 
 
 def raised(error, trace):
