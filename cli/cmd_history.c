@@ -2,6 +2,7 @@
 #include "command.h"
 #include "facts_arg.h"
 #include "history_parts.h"
+#include "output.h"
 
 #include "run/run.h"
 #include "base/buf.h"
@@ -82,7 +83,7 @@ void history_time(uint64_t real_ns, char *out, size_t size)
 
 void history_print(struct sb_buf *out)
 {
-	fputs(sb_buf_text(out), stdout);
+	output_words(stdout, "%s", sb_buf_text(out));
 	sb_buf_done(out);
 }
 
@@ -270,9 +271,10 @@ static int show(struct args *args, struct sb_history *h)
 static void print_added(int64_t id, const char *name, size_t rank_count)
 {
 	if (rank_count)
-		printf("run %" PRId64 ": %s, %zu rank%s\n", id, name, rank_count, rank_count == 1 ? "" : "s");
+		output_words(stdout, "run %" PRId64 ": %s, %zu rank%s\n", id, name, rank_count,
+			rank_count == 1 ? "" : "s");
 	else
-		printf("run %" PRId64 ": %s\n", id, name);
+		output_words(stdout, "run %" PRId64 ": %s\n", id, name);
 }
 
 static int add(struct args *args, struct sb_history *h)

@@ -8,6 +8,7 @@
 #include "exchange/share.h"
 #include "report/panels/panel.h"
 #include "import_progress.h"
+#include "output.h"
 #include "strobe.h"
 
 #include <errno.h>
@@ -98,7 +99,7 @@ static void print_summary(const char *path, const struct sb_import_summary *s, c
 {
 	char size[32];
 
-	printf("%s: %s", path, s->format);
+	output_words(stdout, "%s: %s", path, s->format);
 	sb_text_bytes(size, sizeof size, (double)s->recording_bytes);
 	if (s->recording_bytes)
 		printf(", a recording of %s", size);
@@ -113,7 +114,7 @@ static void print_summary(const char *path, const struct sb_import_summary *s, c
 	print_count(", ", s->untimed, "without a time", "without a time");
 	printf("\n");
 	if (*s->note)
-		printf("  %s\n", s->note);
+		output_words(stdout, "  %s\n", s->note);
 	printf("run: %s\n", folder);
 }
 
@@ -167,7 +168,7 @@ static int import_one(struct args *args, const char *path, const char *chosen)
 		return complain_last();
 	}
 	if (args_has(args, "quiet") && *summary.note)
-		fprintf(stderr, "strobe import: '%s': %s\n", path, summary.note);
+		output_words(stderr, "strobe import: '%s': %s\n", path, summary.note);
 	if (args_has(args, "quiet"))
 		printf("%s\n", folder);
 	else

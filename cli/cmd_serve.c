@@ -1,5 +1,6 @@
 /* strobe serve: the page, live, and /metrics. */
 #include "command.h"
+#include "output.h"
 
 #include "run/run.h"
 #include "base/buf.h"
@@ -85,7 +86,7 @@ static void imported_done(const struct imported *i)
 
 static void say(const char *line)
 {
-	fprintf(stderr, "strobe: %s\n", line);
+	output_words(stderr, "strobe: %s\n", line);
 }
 
 static int run(struct args *args)

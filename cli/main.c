@@ -2,6 +2,7 @@
 #include "args.h"
 #include "help.h"
 #include "job_page.h"
+#include "output.h"
 #include "run_arg.h"
 #include "strobe.h"
 
@@ -20,7 +21,7 @@ int complain(const char *format, ...)
 	fflush(stdout);
 	fprintf(stderr, command_name ? "strobe %s: " : "strobe%s: ", command_name ? command_name : "");
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	output_words_of(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
 	return EXIT_USAGE;

@@ -5,9 +5,11 @@
 
 #include "base/newfile.h"
 #include "monitor/display.h"
+#include "report/label.h"
 #include "report/page/page.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +68,34 @@ int output_check(const char *path)
 	err = sb_newfile_open(&file, path, 0600);
 	sb_newfile_close(&file, false);
 	return err ? complain_last() : EXIT_OK;
+}
+
+void output_words_of(FILE *to, const char *format, va_list args)
+{
+	char *text = NULL;
+	size_t n;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	for (const char *at = text; *at; at += n) {
+		bool harmless;
+
+		n = sb_label_character(at, &harmless);
+		if (harmless || *at == '\n' || *at == '\t')
+			fwrite(at, 1, n, to);
+		else
+			fputc('?', to);
+	}
+	free(text);
+}
+
+void output_words(FILE *to, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	output_words_of(to, format, args);
+	va_end(args);
 }
 
 void output_say_apart(const char *text)

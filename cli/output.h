@@ -5,6 +5,9 @@
 
 #include "base/buf.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 /* The JSON in text becomes the page that shows it. Returns an exit code. */
 int output_make_page(const char *kind, struct sb_buf *text);
 /* path NULL: standard output. Returns an exit code. */
@@ -17,6 +20,9 @@ struct args;
  * NULL: neither says it. */
 const char *output_format(const struct args *args);
 const char *output_format_of(const char *path); /* by its ending; takes NULL */
+/* printf() of words that may come from a file: control characters other than line ends and tabs become question marks. */
+void output_words(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void output_words_of(FILE *to, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 /* Onto standard error, on a line of its own: half a line of the program's, or "^C",
  * may stand there. "" only leaves that line. */
 void output_say_apart(const char *text);

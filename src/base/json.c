@@ -179,6 +179,30 @@ size_t sb_utf8_length(const char *text, size_t size)
 	return n;
 }
 
+bool sb_utf8_is_control(const char *text, size_t length)
+{
+	const unsigned char *u = (const unsigned char *)text;
+
+	if (length == 1)
+		return u[0] < 0x20 || u[0] == 0x7f;
+	if (length == 2)
+		return u[0] == 0xc2 && u[1] < 0xa0;
+	if (length != 3 || u[0] != 0xe2)
+		return false;
+	return (u[1] == 0x80 && ((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+	       (u[1] == 0x81 && u[2] >= 0xa0 && u[2] <= 0xaf);
+}
+
+/* All of them have four hex digits at most. */
+static void put_control(struct sb_buf *out, const unsigned char *u, size_t length)
+{
+	unsigned code = length == 1   ? u[0]
+			: length == 2 ? (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu)
+				      : (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+
+	sb_buf_printf(out, "\\u%04x", code);
+}
+
 void sb_json_quote(struct sb_buf *out, const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -202,9 +226,9 @@ void sb_json_quote(struct sb_buf *out, const char *text, size_t size)
 			sb_buf_puts(out, "\\n");
 		} else if (s[i] == '\t') {
 			sb_buf_puts(out, "\\t");
-		} else if (s[i] < 0x20 || s[i] == 0x7f) {
-			sb_buf_printf(out, "\\u%04x", s[i]);
-		} else if ((n = sb_utf8_length(text + i, size - i))) {
+		} else if ((n = sb_utf8_length(text + i, size - i)) && sb_utf8_is_control(text + i, n)) {
+			put_control(out, s + i, n);
+		} else if (n) {
 			sb_buf_add(out, s + i, n);
 		} else {
 			sb_buf_puts(out, "\xef\xbf\xbd");

@@ -31,8 +31,8 @@ struct row {
 };
 
 /* A field in quotes when it has to be. Spreadsheets run what begins with = + - @;
- * a name is not a formula, so it gets a space in front. Bytes that are not UTF-8
- * become U+FFFD. */
+ * a name is not a formula, so it gets a space in front. Bytes that are not UTF-8,
+ * and control characters other than a line's end and a tab, become U+FFFD. */
 static char *put_field(char *at, const char *text, size_t limit)
 {
 	size_t size = strnlen(text, limit);
@@ -44,10 +44,11 @@ static char *put_field(char *at, const char *text, size_t limit)
 		*at++ = '"';
 	for (size_t i = 0; i < size;) {
 		size_t length = sb_utf8_length(text + i, size - i);
+		bool control = sb_utf8_is_control(text + i, length) && !strchr("\n\r\t", text[i]);
 
 		if (text[i] == '"')
 			*at++ = '"';
-		at = length ? sb_out_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
+		at = length && !control ? sb_out_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
 		i += length ? length : 1;
 	}
 	if (quoted)

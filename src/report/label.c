@@ -1,6 +1,8 @@
 /* Names in columns. */
 #include "report/label.h"
 
+#include "base/json.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -17,10 +19,7 @@ size_t sb_label_character(const char *text, bool *out_harmless)
 			return 1;
 	if (!n)
 		return 1;
-	*out_harmless = u[0] >= 0x20 && u[0] != 0x7f && !(u[0] == 0xc2 && u[1] < 0xa0) &&
-			!(u[0] == 0xe2 && u[1] == 0x80 &&
-				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
-			!(u[0] == 0xe2 && u[1] == 0x81);
+	*out_harmless = !sb_utf8_is_control(text, n);
 	return n;
 }
 

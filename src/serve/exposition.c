@@ -113,7 +113,7 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 		sb_family_put(f, suffix, labels, "", value);
 }
 
-/* Bytes that are no UTF-8 become U+FFFD: a scraper refuses the whole text for one. A line's
+/* Bytes that are no UTF-8, and control characters, become U+FFFD: a scraper refuses the whole text for one. A line's
  * end would begin a line of the file's own choice. */
 static void put_escaped(struct sb_buf *out, const char *text, bool quotes)
 {
@@ -122,10 +122,10 @@ static void put_escaped(struct sb_buf *out, const char *text, bool quotes)
 	while (left) {
 		size_t size = sb_utf8_length(text, left);
 
-		if (!size)
-			sb_buf_puts(out, "\xef\xbf\xbd");
-		else if (*text == '\n')
+		if (size && *text == '\n')
 			sb_buf_puts(out, "\\n");
+		else if (!size || sb_utf8_is_control(text, size))
+			sb_buf_puts(out, "\xef\xbf\xbd");
 		else if (*text == '\\' || (quotes && *text == '"'))
 			sb_buf_printf(out, "\\%c", *text);
 		else

@@ -60,3 +60,24 @@ def test_a_process_of_multiprocessing_is_called_after_the_script_that_started_it
     done = subprocess.run([PYTHON, script], cwd=strobe.folder, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert strobe.last().name.startswith("spawning-"), strobe.last().name
+
+
+EVIL = "a\\x1b[2J\\x9b31m\\x85\\u202eb\\x7f"  # clears the screen, colours, begins a line, turns the direction of writing
+
+
+def test_no_name_of_a_recording_moves_the_cursor(strobe):
+    """Whatever is written, for a terminal or into a file that is shown on one."""
+    script = strobe.script("import strobe\nwith strobe.generation(frames=2):\n    with strobe.section('%s'):\n        strobe.event('%s', why='%s')\n" % (EVIL, EVIL, EVIL))
+    for _ in range(2):
+        assert strobe.run("--name", "x", "-t", "model=a\x1b[2J\u009bb", "--", PYTHON, script).returncode == 0
+    (strobe.folder / "\x1b[2J\u009b.strobe").write_text("no recording")
+    shown = [strobe("report", "last"), strobe("report", "last", "--format", "json"), strobe("report", "last", "--format", "markdown"),
+             strobe("report", "last", "--brief"), strobe("diff", "last~1", "last"), strobe("diff", "last~1", "last", "--format", "json"),
+             strobe("diff", "last~1", "last", "--format", "markdown"), strobe("history", "add", "last", "--db", "h.db"),
+             strobe("history", "show", "--db", "h.db"), strobe("history", "list", "--db", "h.db"), strobe("journal"),
+             strobe("export", "last", "--to", "csv", "-o", "-"), strobe("export", "last", "--to", "chrome", "-o", "-"),
+             strobe("report", "\x1b[2J\u009b.strobe"), strobe("report", "no such \x1b[2J\u009b")]
+    for done in shown:
+        text = done.stdout + done.stderr
+        assert text and not [c for c in text if (ord(c) < 32 and c not in "\n\t\r") or 127 <= ord(c) < 160 or c == "\u202e"], (done.args, text)
+    assert json.loads(shown[1].stdout)

@@ -66,8 +66,8 @@ static void bytes_that_are_no_text_are_replaced(void **state)
 {
 	struct sb_buf labels = { 0 };
 
-	sb_exposition_label(&labels, "stage", "a\xff\xc3\xa4");
-	assert_string_equal(labels.data, "stage=\"a\xef\xbf\xbd\xc3\xa4\"");
+	sb_exposition_label(&labels, "stage", "a\xff\xc3\xa4\xc2\x9b\x1b");
+	assert_string_equal(labels.data, "stage=\"a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\"");
 	sb_buf_done(&labels);
 }
 

@@ -139,7 +139,8 @@ static void words_start_no_markup_and_stay_greppable(void **state)
 {
 	static const char *const words[][2] = { { "vae_decode", "vae_decode" }, { "_x_", "\\_x\\_" },
 		{ "a|b", "a\\|b" }, { "<script>", "\\<script>" }, { "[4f.2] blend", "[4f.2] blend" },
-		{ "[x](y)", "[x\\](y)" }, { "`a*b\\", "\\`a\\*b\\\\" }, { "a\nb\r", "a b " } };
+		{ "[x](y)", "[x\\](y)" }, { "`a*b\\", "\\`a\\*b\\\\" }, { "a\nb\r", "a b " },
+		{ "\x1b[2J\xc2\x9b\xc3\xa9\xff", "?[2J?\xc3\xa9?" } };
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		struct sb_buf out = { 0 };

@@ -17,17 +17,22 @@ void sb_bench_json(const struct sb_bench *b, struct sb_buf *out)
 
 static void put_field(struct sb_buf *out, const char *text)
 {
-	if (!strpbrk(text, ",\"\r\n")) {
-		sb_buf_puts(out, text);
-		return;
-	}
-	sb_buf_putc(out, '"');
-	for (; *text; text++) {
+	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+	if (quoted)
+		sb_buf_putc(out, '"');
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = sb_utf8_length(text, left);
 		if (*text == '"')
 			sb_buf_putc(out, '"');
-		sb_buf_putc(out, *text);
+		if (n && (strchr("\n\r\t", *text) || !sb_utf8_is_control(text, n)))
+			sb_buf_add(out, text, n);
+		else
+			sb_buf_puts(out, "\xef\xbf\xbd");
+		n += !n;
 	}
-	sb_buf_putc(out, '"');
+	if (quoted)
+		sb_buf_putc(out, '"');
 }
 
 void sb_bench_csv(const struct sb_bench *b, struct sb_buf *out)

@@ -1,6 +1,7 @@
 /* Words inside Markdown. */
 #include "report/markdown/words.h"
 
+#include "report/label.h"
 #include "report/panels/panel.h"
 
 #include <ctype.h>
@@ -14,11 +15,16 @@ static bool inside_word(const char *start, const char *at)
 
 void sb_markdown_put(struct sb_buf *out, const char *text)
 {
-	for (const char *start = text; *text; text++) {
+	size_t n;
+
+	for (const char *start = text; *text; text += n) {
+		bool harmless;
+
+		n = sb_label_character(text, &harmless);
 		if (strchr("|\\`*<", *text) || (text[0] == ']' && text[1] == '(') ||
 			(*text == '_' && !inside_word(start, text)))
 			sb_buf_putc(out, '\\');
-		sb_buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+		sb_label_add(out, *text == '\r' ? " " : text, n, harmless || *text == '\r');
 	}
 }
 

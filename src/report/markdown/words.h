@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The whole text, escaped; line ends become blanks. "[4f.2]" stays greppable: a bracket
+/* The whole text, escaped; line ends become blanks, other control characters question marks. "[4f.2]" stays greppable: a bracket
  * is markup only before "(". */
 void sb_markdown_put(struct sb_buf *out, const char *text);
 /* The same, cut to width columns; control bytes and broken UTF-8 are made harmless. */
