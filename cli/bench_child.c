@@ -46,7 +46,7 @@ static int spawn(char **command, int output, const sigset_t *mask, pid_t *out_pi
 	sigset_t defaults;
 	int error;
 
-	sigemptyset(&defaults);
+	command_changed_signals(&defaults);
 	sigaddset(&defaults, SIGINT);
 	sigaddset(&defaults, SIGCHLD);
 	posix_spawn_file_actions_init(&actions);

@@ -24,6 +24,7 @@
 #include "record/session.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,9 +332,15 @@ static int run_unrecorded(const struct args *args)
 	char **environment = run_attach_nothing(!args_has(args, "no-python-hook"));
 
 	prctl(PR_SET_CHILD_SUBREAPER, 0); /* would outlive the exec */
+	command_restore_signals();
 	if (environment)
 		execvpe(args->after_dashes[0], args->after_dashes, environment);
 	return run_child_check(args->after_dashes[0]);
+}
+
+static bool lacks_descriptors(void)
+{
+	return strstr(strobe_error(), strerror(EMFILE)) || strstr(strobe_error(), strerror(ENFILE));
 }
 
 static int record(struct run *r, const struct args *args)
@@ -348,7 +355,8 @@ static int record(struct run *r, const struct args *args)
 	run_child_prepare(&r->child, args->after_dashes);
 	if (open_recording(r, args)) { /* the program matters more than its recording */
 		fprintf(stderr, "strobe: the command runs unrecorded%s\n",
-			r->folder_made ? "" : "; -o names a folder that can be written");
+			r->folder_made || lacks_descriptors() ? ""
+							      : "; -o names a folder that can be written");
 		run_child_release(&r->child);
 		return run_unrecorded(args);
 	}

@@ -14,6 +14,27 @@
 
 static const char *command_name;
 
+static bool file_limit_ends; /* SIGXFSZ was not ignored when strobe began */
+
+/* A file that gets no larger (ulimit -f) is an error of its writer, who takes back what is half written. */
+static void outlive_file_limit(void)
+{
+	file_limit_ends = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
+}
+
+void command_changed_signals(sigset_t *out_signals)
+{
+	sigemptyset(out_signals);
+	if (file_limit_ends)
+		sigaddset(out_signals, SIGXFSZ);
+}
+
+void command_restore_signals(void)
+{
+	if (file_limit_ends)
+		signal(SIGXFSZ, SIG_DFL);
+}
+
 int complain(const char *format, ...)
 {
 	va_list args;
@@ -64,6 +85,7 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 
+	outlive_file_limit();
 	if (argc < 2) {
 		help_print_all();
 		return EXIT_USAGE;

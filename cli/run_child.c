@@ -149,10 +149,13 @@ static int spawn_by_shell(
 int run_child_start(struct run_child *child, char **command, char **environment)
 {
 	posix_spawnattr_t attributes;
+	sigset_t changed;
 	int error;
 
+	command_changed_signals(&changed);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigdefault(&attributes, &changed);
 	posix_spawnattr_setsigmask(&attributes, &child->before);
 	error = posix_spawnp(&child->pid, command[0], NULL, &attributes, command, environment);
 	if (error == ENOEXEC && strchr(command[0], '/'))

@@ -113,6 +113,8 @@ static int join_or_make(int parent, const char *name, const struct launch *launc
 {
 	int fd = sb_folder_open(parent, name, SB_FOLDER_PRIVATE);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return -1;
 	if (fd < 0 && errno == ENOENT) {
 		fd = make_job(parent, name, launch);
 		if (fd >= 0 || (errno != EEXIST && errno != ENOTEMPTY))
@@ -139,6 +141,8 @@ static int make_rank_in(int parent, const char *name, const struct launch *launc
 	if (!mkdirat(job, rank_name, 0700))
 		fd = sb_folder_open(job, rank_name, SB_FOLDER_PRIVATE);
 	why = errno;
+	if (fd < 0 && why == EMFILE)
+		unlinkat(job, rank_name, AT_REMOVEDIR);
 	close(job);
 	errno = why;
 	return fd;

@@ -76,12 +76,19 @@ static int make_unique(int parent, const char *name, char *out_name, size_t size
 	strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
 	for (int i = 0; i < 1000; i++) {
 		char again[16] = "";
+		int fd, why;
 
 		if (i)
 			snprintf(again, sizeof again, ".%d", i);
 		snprintf(out_name, size, "%s-%s-%ld%s", name, stamp, (long)getpid(), again);
-		if (!mkdirat(parent, out_name, 0700))
-			return sb_folder_open(parent, out_name, SB_FOLDER_PRIVATE);
+		if (!mkdirat(parent, out_name, 0700)) {
+			fd = sb_folder_open(parent, out_name, SB_FOLDER_PRIVATE);
+			why = errno;
+			if (fd < 0)
+				unlinkat(parent, out_name, AT_REMOVEDIR);
+			errno = why;
+			return fd;
+		}
 		if (errno != EEXIST)
 			return -1;
 	}

@@ -235,3 +235,22 @@ def test_a_command_that_cannot_start_leaves_no_witness(strobe):
     done = subprocess.run([PYTHON, outer, TOOL, "run", "--", str(script)], cwd=strobe.folder, env=strobe.environment,
                           capture_output=True, text=True, timeout=LIMIT_S)
     assert done.stdout.strip() == "" and "nonexistent/interpreter" in done.stderr
+
+
+def test_after_a_kill_of_strobe_the_program_goes_on_and_its_recording_is_read(strobe):
+    script = strobe.script("import strobe, sys\nwith strobe.generation(frames=2):\n    with strobe.section('before'):\n        print('ready', flush=True)\n"
+                           "        sys.stdin.readline()\n    with strobe.section('after'):\n        pass\nprint('done', flush=True)\n")
+    tool = strobe.start("run", "--", PYTHON, script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert tool.stdout.readline() == "ready\n"
+    tool.kill()
+    tool.wait(LIMIT_S)
+    assert "before" in strobe("report", "last").stdout  # while it runs
+    tool.stdin.write("\n")
+    tool.stdin.close()
+    assert tool.stdout.read() == "done\n"
+    tool.stdout.close()
+    done = strobe("report", "last", "--format", "all")
+    assert done.returncode == 0, done.stderr
+    run, = strobe.runs()
+    text = (run / "timing_summary.txt").read_text()
+    assert "before" in text and "after" in text and (run / "profiling_report.html").exists()

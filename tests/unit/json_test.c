@@ -30,12 +30,13 @@ static void objects_and_arrays_nest_with_commas(void **state)
 
 static void nothing_in_a_string_moves_a_cursor(void **state)
 {
-	static const char text[] = "\x1b\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6\xe2\x81\xb0\xf0\x9f\x98\x80";
+	static const char text[] = "\x1b\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\xe2\x80\xae\xe2\x80\xa8\xe2\x81"
+				   "\xa6\xe2\x81\xb0\xf0\x9f\x98\x80";
 	struct sb_buf out = { 0 };
 
 	sb_json_quote(&out, text, sizeof text - 1);
-	assert_string_equal(sb_buf_text(&out),
-		"\"\\u001b\\u007f\\u0080\\u009b\\u009f\xc2\xa0\\u202e\\u2028\\u2066\xe2\x81\xb0\xf0\x9f\x98\x80\"");
+	assert_string_equal(sb_buf_text(&out), "\"\\u001b\\u007f\\u0080\\u009b\\u009f\xc2\xa0\\u202e\\u2028\\"
+					       "u2066\xe2\x81\xb0\xf0\x9f\x98\x80\"");
 	sb_buf_done(&out);
 }
 
