@@ -1,5 +1,6 @@
 /* To be preloaded: a system that does not know MADV_WIPEONFORK, and below HARM_UNMAPPABLE one
- * whose files cannot be mapped or reserved. HARM_LOG gets the names of calls that make files last. */
+ * whose files cannot be mapped or reserved. HARM_LOG gets the names of calls that make files last.
+ * The system's clock goes by HARM_STEP seconds once the file HARM_STEPPED is there. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static int is_unmappable(int fd)
@@ -105,4 +109,39 @@ int madvise(void *at, size_t size, int advice)
 		return -1;
 	}
 	return real(at, size, advice);
+}
+
+static time_t step(void)
+{
+	const char *path = getenv("HARM_STEPPED");
+
+	return path && !access(path, F_OK) ? atol(getenv("HARM_STEP")) : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	int failed = (int)syscall(SYS_clock_gettime, clock, out);
+
+	if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+		out->tv_sec += step();
+	return failed;
+}
+
+int gettimeofday(struct timeval *out, void *zone)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*out = (struct timeval){ now.tv_sec, now.tv_nsec / 1000 };
+	return 0;
+}
+
+time_t time(time_t *out)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (out)
+		*out = now.tv_sec;
+	return now.tv_sec;
 }
