@@ -2,6 +2,7 @@
 #include "analyze/stages/rows.h"
 
 #include "base/error.h"
+#include "base/role.h"
 #include "format/digest.h"
 
 #include <stdlib.h>
@@ -375,14 +376,16 @@ static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
 	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
 }
 
-/* The readings inside all its calls. */
+/* The readings inside all its calls. Imports and what strobe itself does use no GPU of their own. */
 static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
 {
+	const enum strobe_role work = sb_role_work(row->name, row->role);
+	const bool uses_gpu = work != STROBE_ROLE_IMPORT && work != STROBE_ROLE_PROFILER;
 	const struct sb_path_counters *from = &r->model->path_counters;
 	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
 	enum sb_counter_source better;
 
-	for (uint32_t p = r->first; p != NONE; p = r->next[p])
+	for (uint32_t p = r->first; uses_gpu && p != NONE; p = r->next[p])
 		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++)
 			if (from->all[i])
 				sb_counter_sums_add(&sums[i], &from->all[i][p]);

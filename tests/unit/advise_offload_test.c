@@ -1,0 +1,78 @@
+/* Weights that move inside generations: whether they would fit, and whether the GPU computes meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+enum { VIDEOS = 3, STEPS = 2, BLOCKS = 8 };
+
+/* Each step fetches and drops eight blocks of `block_bytes`, 50 ms each way, and takes a second; the GPU has 24.6 GB. */
+static void moving(struct synthetic *s, int64_t block_bytes, double used_mb, double utilization)
+{
+	uint32_t schema;
+
+	synthetic_open(s);
+	schema = synthetic_gpu(s, 0);
+	for (uint64_t t = 0; t <= VIDEOS * STEPS; t++)
+		synthetic_gpu_sample(s, schema, t * SECOND, used_mb, utilization, 300);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * STEPS * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++) {
+			uint64_t begin = (i * STEPS + k) * SECOND;
+
+			synthetic_begin(s, begin, "step", STROBE_ROLE_STEP);
+			for (uint64_t m = 0; m < 2 * BLOCKS; m++) {
+				synthetic_begin(s, begin + m * 50 * MS, "offload:Block", STROBE_ROLE_OFFLOAD);
+				synthetic_attr(s, "bytes", block_bytes);
+				synthetic_end(s, begin + (m + 1) * 50 * MS);
+			}
+			synthetic_end(s, begin + SECOND);
+		}
+		synthetic_end(s, (i + 1) * STEPS * SECOND);
+	}
+}
+
+static bool is_said(int64_t block_bytes, double used_mb, double utilization, const char *id)
+{
+	struct synthetic s;
+	bool said;
+
+	moving(&s, block_bytes, used_mb, utilization);
+	said = finding(synthetic_model(&s, VIDEOS * STEPS * SECOND), id) != NULL;
+	synthetic_done(&s);
+	return said;
+}
+
+/* 4 GB in blocks, 20 GB free. */
+static void a_model_that_fits_need_not_move(void **state)
+{
+	assert_true(is_said(500000000, 4000, 12, "overswap"));
+	assert_false(is_said(500000000, 4000, 12, "offload_serial"));
+}
+
+/* 24 GB in blocks of 3: each block would fit into what is free, the model would not. */
+static void blocks_of_a_model_that_does_not_fit_must_move(void **state)
+{
+	assert_false(is_said(3000000000, 4000, 12, "overswap"));
+	assert_true(is_said(3000000000, 4000, 12, "offload_serial"));
+}
+
+static void nothing_is_said_where_the_gpu_computes_meanwhile(void **state)
+{
+	assert_false(is_said(3000000000, 4000, 85, "offload_serial"));
+	assert_false(is_said(3000000000, 4000, 85, "overswap"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_model_that_fits_need_not_move),
+		cmocka_unit_test(blocks_of_a_model_that_does_not_fit_must_move),
+		cmocka_unit_test(nothing_is_said_where_the_gpu_computes_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
