@@ -58,8 +58,11 @@ static void find_moving(struct sb_advisor *a, bool wants_room)
 		return;
 	f = sb_advisor_find(a, percent, m.sum_s,
 		fits ? sb_say(a, "weights move for %.0f %% of the generations though they would fit", percent)
-		     : sb_say(a, "weights move for %.0f %% of the generations while nothing computes", percent),
-		sb_say(a, "%s in '%s' and others; to stay there takes %.2f GB, the GPU has %.1f GB free at its peak",
+		     : sb_say(a, "weights move for %.0f %% of the generations while nothing computes",
+			       percent),
+		sb_say(a,
+			"%s in '%s' and others; to stay there takes %.2f GB, the GPU has %.1f GB free at its "
+			"peak",
 			sb_say_seconds(a, m.sum_s), m.stage->name, m.need_bytes / 1e9, free_bytes / 1e9));
 	sb_finding_cause(f,
 		fits ? sb_say(a,
