@@ -157,3 +157,22 @@ def test_a_stage_shorter_than_a_sample_has_its_host_memory(tmp_path):
     assert held["denoise", "peak"] - held["denoise", "end"] == pytest.approx(96, abs=6)
     assert held["decode", "end"] - held["denoise", "end"] == pytest.approx(32, abs=6)
     assert held["load", "end"] >= 48 and held["load", "peak"] >= 48
+
+
+LISTED = """
+import sys, types, strobe
+torch = types.ModuleType("torch")
+torch.nn = types.SimpleNamespace(Module=type("Module", (), {}))
+sys.modules["torch"] = torch
+with strobe.generation(frames=1), strobe.section("denoise"):
+    pass
+"""
+
+
+def test_the_time_it_takes_is_a_stage_of_strobe_itself(tmp_path):
+    """Between generations, where it was said to be the program's and to belong to no stage."""
+    (tmp_path / "listed.py").write_text(LISTED)
+    subprocess.run([_tool.path(), "run", "-q", "-o", str(tmp_path / "runs"), "--", sys.executable, str(tmp_path / "listed.py")], check=True)
+    made = subprocess.run([_tool.path(), "report", str(tmp_path / "runs"), "--format", "json"], stdout=subprocess.PIPE, check=True)
+    stages = {stage["name"]: stage for stage in json.loads(made.stdout)["stage_analysis"]["stages"]}
+    assert stages["strobe: what holds memory"]["count"] == 1 and stages["denoise"]["count"] == 1

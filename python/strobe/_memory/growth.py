@@ -6,7 +6,7 @@ import sys
 import threading
 
 from .. import _faults
-from .._native import loaded, native
+from .._native import loaded, native, own_section
 from .._share import Share
 from . import caches, residency
 
@@ -213,7 +213,7 @@ def _found(which):
     from . import holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
-    with _share("generations"):
+    with _share("generations"), own_section("what holds memory"):
         holder = holders.largest(grown // 2, which == 0)
         if holder is not None:
             facts.update(holders.describe(holder, facts["of"]))

@@ -5,7 +5,7 @@ import os
 import sys
 
 from .. import _faults
-from .._native import native
+from .._native import native, own_section
 from .._share import Share
 
 ROWS_MOST = 64
@@ -22,7 +22,7 @@ def after_generation():
     if not hasattr(torch, "nn") or not native.recording() or not _share.allows():
         return
     try:
-        with _share:
+        with _share, own_section("what holds memory"):
             rows = _rows(torch)
         if rows == _last:
             return
