@@ -226,3 +226,12 @@ def test_steps_of_another_profiler_stay_also_where_a_range_is_as_long(strobe):
               {"ph": "X", "pid": 1, "tid": 1, "ts": 600, "dur": 100, "cat": "user_annotation", "name": "ProfilerStep#5"}]
     run = strobe.imported({"traceEvents": events})
     assert sorted((z["name"], z["attributes"].get("index")) for z in strobe.zones(run)) == [("ProfilerStep", 4), ("ProfilerStep", 5), ("ProfilerStep", 7), ("my_range", None)]
+
+
+def test_every_format_that_the_help_names_is_written(strobe, run, tmp_path):
+    """The help's list is of the table's names, --to takes an exporter's own: both are one."""
+    listed = re.search(r"--to=FORMAT +(.*?), or\s", strobe("export", "--help"), re.S).group(1).split(", ")
+    assert len(listed) > 5
+    for name in listed:
+        strobe("export", run, "--to", name, "-o", tmp_path / name)
+        assert (tmp_path / name).exists(), name
