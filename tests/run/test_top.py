@@ -130,7 +130,7 @@ def test_a_child_leads_to_its_run(strobe):
     process = live(strobe)
     try:
         with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
-            child = file.read().split()[0]
+            child = file.read().split()[-1]  # the command; the first only watches for signals
         done = strobe("top", "--once", child)
         assert done.returncode == 0, done.stderr
         assert "LIVE" in done.stdout and "denoise_step" in done.stdout
