@@ -67,8 +67,8 @@ bool sb_collector_start(struct sb_collector *c)
 {
 	sigset_t all, before;
 
-	if (c->started)
-		return true;
+	if (c->started || c->ending)
+		return c->started;
 	sem_init(&c->bell, 0, 0);
 	atomic_store(&c->quit, false);
 	sigfillset(&all);
@@ -85,14 +85,18 @@ void sb_collector_stop(struct sb_collector *c)
 	bool join = c->started;
 
 	c->started = false;
+	c->ending |= join;
 	atomic_store(&c->quit, true);
 	if (join)
 		sb_collector_ring(c);
 	sb_collector_release(c, cancel);
-	if (join) {
-		pthread_join(c->thread, NULL);
-		sem_destroy(&c->bell);
-	}
+	if (!join)
+		return;
+	pthread_join(c->thread, NULL);
+	cancel = sb_collector_hold(c);
+	sem_destroy(&c->bell);
+	c->ending = false;
+	sb_collector_release(c, cancel);
 }
 
 bool sb_collector_is_self(const struct sb_collector *c)
@@ -106,6 +110,6 @@ void sb_collector_forget(struct sb_collector *c)
 
 	memcpy(&c->lock, &fresh, sizeof fresh);
 	pthread_cond_init(&c->changed, NULL);
-	c->started = false;
+	c->started = c->ending = false;
 	atomic_store(&c->quit, false);
 }

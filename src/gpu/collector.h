@@ -18,6 +18,7 @@ struct sb_collector {
 	pthread_t thread;
 	sem_t bell;
 	bool started;
+	bool ending; /* told to quit, not yet joined: its thread, bell and quit are still its own */
 	_Atomic bool quit;
 };
 

@@ -27,6 +27,7 @@ static uint32_t waiting_count;
 
 static pthread_t thread;
 static bool threaded, stopping;
+static bool ending; /* told to stop, not yet joined: no other thread before that */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -236,7 +237,7 @@ void sb_gpu_resolve_start(bool with_thread)
 	pthread_mutex_lock(&lock);
 	if (!waiting && sb_ring_init(&submitted, WAITING_MAX, sizeof(struct sb_gpu_pending)))
 		waiting = malloc(WAITING_MAX * sizeof *waiting);
-	if (waiting && with_thread && !threaded) {
+	if (waiting && with_thread && !threaded && !ending) {
 		stopping = false;
 		threaded = spawn();
 	}
@@ -263,19 +264,24 @@ void sb_gpu_resolve_stop(void)
 	join = threaded;
 	threaded = false;
 	stopping = true;
+	ending |= join;
 	pthread_cond_signal(&wake);
 	pthread_mutex_unlock(&lock);
-	if (join)
+	if (join) {
 		pthread_join(thread, NULL);
-	else if (waiting)
+		pthread_mutex_lock(&lock);
+		ending = false;
+		pthread_mutex_unlock(&lock);
+	} else if (waiting) {
 		drain();
+	}
 }
 
 void sb_gpu_resolve_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&wake, NULL);
-	threaded = stopping = false;
+	threaded = stopping = ending = false;
 	waiting_count = 0;
 	sb_ring_done(&submitted);
 	free(waiting);
