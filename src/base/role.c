@@ -128,6 +128,13 @@ enum strobe_role sb_role_work(const char *name, uint32_t role)
 	return STROBE_ROLE_STAGE;
 }
 
+bool sb_role_uses_gpu(const char *name, uint32_t role)
+{
+	enum strobe_role work = sb_role_work(name, role);
+
+	return work != STROBE_ROLE_IMPORT && work != STROBE_ROLE_PROFILER;
+}
+
 int sb_role_phase(const char *name)
 {
 	static const char *const phases[] = {

@@ -5,6 +5,7 @@
 
 #include "strobe.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* X(role, key, words, work, kind)
@@ -58,6 +59,8 @@ enum strobe_kind sb_role_kind(enum strobe_role role);
 /* What a zone's time counts as: by its role, else by words in its name; STAGE: nothing
  * known. A step counts as DENOISE. */
 enum strobe_role sb_role_work(const char *name, uint32_t role);
+/* Not an import and nothing that strobe itself does: those use no GPU of their own. */
+bool sb_role_uses_gpu(const char *name, uint32_t role);
 
 /* The stages in which the Python package records what a generation does around its steps, beside all other stages:
  * its own loop, not a part of it. */

@@ -140,9 +140,7 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 /* Imports and what strobe itself does have a span on the GPU's clock, as every zone has; nothing is to be gained there. */
 static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 {
-	enum strobe_role work = sb_role_work(s->name, s->role);
-
-	if (work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_PROFILER)
+	if (!sb_role_uses_gpu(s->name, s->role))
 		return false;
 	return (s->gpu_busy_s > 0 && is_judged(s)) || s->gpu_span_s > 0 ||
 	       (model->devices.count && !isnan(s->work.flops));

@@ -376,11 +376,10 @@ static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
 	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
 }
 
-/* The readings inside all its calls. Imports and what strobe itself does use no GPU of their own. */
+/* The readings inside all its calls. */
 static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
 {
-	const enum strobe_role work = sb_role_work(row->name, row->role);
-	const bool uses_gpu = work != STROBE_ROLE_IMPORT && work != STROBE_ROLE_PROFILER;
+	const bool uses_gpu = sb_role_uses_gpu(row->name, row->role);
 	const struct sb_path_counters *from = &r->model->path_counters;
 	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
 	enum sb_counter_source better;
