@@ -17,6 +17,7 @@ static double denoise_s(const struct sb_model *model)
 
 #define FEW_SLOW 0.05 /* of the generations' time: steps differ that much by themselves */
 #define NO_COST 0.01 /* of it: the generations are not longer for their slow steps */
+#define MANY_SLOW 0.15 /* of the steps */
 #define ONCE 0.8 /* of the cost in one step: something came by, once */
 
 /* How much longer the warm generations took than their median, added up; INFINITY: too few to tell. A step is
@@ -37,19 +38,57 @@ static double generations_excess_s(struct sb_advisor *a)
 	return excess_s;
 }
 
-static void say_others(struct sb_advisor *a, struct sb_advice *f)
+static bool say_others(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_cpu_panel *cpu = &a->model->cpu;
 	double cores = (double)cpu->core_count, own = cpu->process_percent.mean / 100;
 
 	if (!(sb_weigh_crowding(a->model) > 1))
-		return;
+		return false;
 	sb_finding_cause(f,
 		sb_say(a, "other programs: the load is %.0f on %.0f cores, of which this one uses %s%.1f",
 			cpu->load1.mean, cores, own < 0.05 ? "less than " : "", fmax(own, 0.1)),
 		SB_GAIN_BOUNDED, SB_LIKELY);
 	f->suggestion = "Measure on a machine that does nothing else, or give the program cores of its own "
 			"(taskset, cgroups).";
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	return true;
+}
+
+/* The caught moment of that very step; NULL: it was not caught, or the catch tells nothing. */
+static const struct sb_slow_moment *moment_of(const struct sb_model *model, const struct sb_slow_step *slow)
+{
+	const struct sb_slow_moments_panel *caught = &model->slow_moments;
+
+	for (size_t i = 0; i < caught->count; i++) {
+		const struct sb_slow_moment *m = &caught->all[i];
+
+		if (!strcmp(m->what, "step") && m->words && m->t_s < slow->t_s + slow->duration_s &&
+			slow->t_s < m->t_s + m->duration_s)
+			return m;
+	}
+	return NULL;
+}
+
+static void say_moment(struct sb_advisor *a, struct sb_advice *f, const struct sb_slow_moment *m)
+{
+	sb_finding_cause(f, sb_say(a, "in the slowest one, beside a normal one, %s", m->words),
+		SB_GAIN_BOUNDED, SB_LIKELY);
+	f->suggestion =
+		"Look at the slow moment in the report: kernels, stages and functions that took longer.";
+}
+
+/* Many slow steps are no accident: the loop has two kinds of steps. */
+static void say_another_kind(struct sb_advisor *a, struct sb_advice *f)
+{
+	sb_finding_cause(f,
+		sb_say(a,
+			"they are too many to be accidents: a second kind of step, such as one that computes "
+			"what the others take from a cache"),
+		SB_GAIN_BOUNDED, SB_POSSIBLE);
+	f->suggestion =
+		"Compare a slow step with its neighbours on the timeline; nothing is wrong if the slow ones "
+		"are meant to do more.";
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
@@ -71,11 +110,15 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
 			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
 			sb_say_seconds(a, excess_s)));
-	if (f && (cost_s < FEW_SLOW * a->model->summary.generation_s ||
-			 slow[0].duration_s - slow[0].peer_s > ONCE * excess_s))
+	if (!f)
+		return;
+	if (cost_s < FEW_SLOW * a->model->summary.generation_s ||
+		slow[0].duration_s - slow[0].peer_s > ONCE * excess_s)
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
-	if (f)
-		say_others(a, f);
+	if (moment_of(a->model, &slow[0]))
+		say_moment(a, f, moment_of(a->model, &slow[0]));
+	else if (!say_others(a, f) && (double)d->slow_step_total > MANY_SLOW * (double)d->steps)
+		say_another_kind(a, f);
 }
 
 /* Steps are per video, or per block where there are blocks: 10 blocks of 4

@@ -7,6 +7,7 @@
 
 #include "advise/bound.h"
 #include "advise/advise.h"
+#include "format/run_keys.h"
 #include "synthetic.h"
 
 static void time_spent_beside_the_work_is_named(void **state)
@@ -263,6 +264,52 @@ static void steps_that_make_no_video_longer_are_no_finding(void **state)
 	synthetic_done(&s);
 }
 
+/* A cache that computes every fourth step is as it should be. */
+static void slow_steps_that_are_many_are_another_kind_of_step(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = slow_steps_when_a_video_takes(&s, 50);
+
+	assert_string_equal(f->priority, "low");
+	assert_non_null(strstr(f->cause, "a second kind of step"));
+	synthetic_done(&s);
+}
+
+/* One slow step of sixteen, caught, with a stage in it that no other step has. */
+static void a_slow_step_that_was_caught_says_what_took_longer_in_it(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+	char moment[160];
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (int64_t i = 0; i < 16; i++) {
+		synthetic_begin(&s, at, "step", STROBE_ROLE_STEP);
+		if (i == 9) {
+			synthetic_begin(&s, at, "save_state", 0);
+			synthetic_end(&s, at + 4 * SECOND);
+		}
+		at += (i == 9 ? 5 : 1) * SECOND;
+		synthetic_end(&s, at);
+	}
+	synthetic_end(&s, at);
+	snprintf(moment, sizeof moment, "step clock %llu %llu %llu %llu %llu",
+		(unsigned long long)sb_builder_ticks_at(s.b, 9 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 14 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 8 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 9 * SECOND),
+		(unsigned long long)(sb_builder_ticks_at(s.b, 9 * SECOND) -
+				     sb_builder_ticks_at(s.b, 8 * SECOND)));
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_SLOW_MOMENT, moment);
+	f = finding(synthetic_model(&s, at), "slow_steps");
+	assert_string_equal(f->cause,
+		"in the slowest one, beside a normal one, video > save_state took 4.00 s "
+		"longer, 1 instead of 0 calls");
+	synthetic_done(&s);
+}
+
 /* Where to start is said of the largest stage only, and steps are one. */
 static void a_stage_beside_a_larger_one_is_not_where_to_start(void **state)
 {
@@ -306,6 +353,8 @@ int main(void)
 		cmocka_unit_test(the_time_around_the_steps_is_no_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
+		cmocka_unit_test(slow_steps_that_are_many_are_another_kind_of_step),
+		cmocka_unit_test(a_slow_step_that_was_caught_says_what_took_longer_in_it),
 		cmocka_unit_test(a_stage_beside_a_larger_one_is_not_where_to_start),
 		cmocka_unit_test(the_largest_stage_is_where_to_start),
 	};
