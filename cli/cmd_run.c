@@ -1,5 +1,6 @@
 /* strobe run: record a program, unmodified. */
 #include "command.h"
+#include "inherited.h"
 #include "run_attach.h"
 #include "run_child.h"
 #include "run_display.h"
@@ -332,7 +333,7 @@ static int run_unrecorded(const struct args *args)
 	char **environment = run_attach_nothing(!args_has(args, "no-python-hook"));
 
 	prctl(PR_SET_CHILD_SUBREAPER, 0); /* would outlive the exec */
-	command_restore_signals();
+	inherited_restore();
 	if (environment)
 		execvpe(args->after_dashes[0], args->after_dashes, environment);
 	return run_child_check(args->after_dashes[0]);

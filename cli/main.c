@@ -1,6 +1,7 @@
 /* Picks the command and runs it. The only place that exits. */
 #include "args.h"
 #include "help.h"
+#include "inherited.h"
 #include "job_page.h"
 #include "output.h"
 #include "run_arg.h"
@@ -27,12 +28,6 @@ void command_changed_signals(sigset_t *out_signals)
 	sigemptyset(out_signals);
 	if (file_limit_ends)
 		sigaddset(out_signals, SIGXFSZ);
-}
-
-void command_restore_signals(void)
-{
-	if (file_limit_ends)
-		signal(SIGXFSZ, SIG_DFL);
 }
 
 int complain(const char *format, ...)
@@ -85,6 +80,7 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 
+	inherited_note();
 	outlive_file_limit();
 	if (argc < 2) {
 		help_print_all();

@@ -4,6 +4,7 @@
 #include "run_child.h"
 
 #include "command.h"
+#include "inherited.h"
 #include "output.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
@@ -12,7 +13,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,8 @@ enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
 #define LOOK_NS_FIRST 50000000ull
 #define LOOK_NS_MOST 60000000000ull
 #define TIDY_NS 5000000000ull
+#define FOLLOW_NS_FIRST 1000000ull
+#define FOLLOW_NS_MOST 256000000ull
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
@@ -115,7 +117,6 @@ void run_child_prepare(struct run_child *child, char **command)
 	sigprocmask(SIG_BLOCK, &child->watched, &child->before);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	run_group_begin(&child->group, command);
-	sb_tree_leave_out(child->group.pid);
 }
 
 static void record_process(pid_t pid, pid_t parent, bool start, int status, const char *command)
@@ -125,42 +126,10 @@ static void record_process(pid_t pid, pid_t parent, bool start, int status, cons
 	sb_put_text(SB_STREAM_KEEP, SB_PROCESS, (uint64_t)pid, payload, 4, command, strlen(command));
 }
 
-/* A script without a first line is the shell's, as execvp() has it. */
-static int spawn_by_shell(
-	struct run_child *child, const posix_spawnattr_t *attributes, char **command, char **environment)
-{
-	static char shell[] = "/bin/sh";
-	size_t count = 0;
-	char **longer;
-	int error;
-
-	while (command[count])
-		count++;
-	longer = calloc(count + 2, sizeof *longer);
-	if (!longer)
-		return ENOMEM;
-	longer[0] = shell;
-	memcpy(longer + 1, command, count * sizeof *longer);
-	error = posix_spawn(&child->pid, shell, NULL, attributes, longer, environment);
-	free(longer);
-	return error;
-}
-
 int run_child_start(struct run_child *child, char **command, char **environment)
 {
-	posix_spawnattr_t attributes;
-	sigset_t changed;
-	int error;
+	int error = inherited_spawn(command, environment, &child->pid);
 
-	command_changed_signals(&changed);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigdefault(&attributes, &changed);
-	posix_spawnattr_setsigmask(&attributes, &child->before);
-	error = posix_spawnp(&child->pid, command[0], NULL, &attributes, command, environment);
-	if (error == ENOEXEC && strchr(command[0], '/'))
-		error = spawn_by_shell(child, &attributes, command, environment);
-	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return cannot_run(command[0], error);
 	signal(SIGPIPE, SIG_IGN); /* a summary written to a closed pipe must not change the exit code */
@@ -226,14 +195,33 @@ static void kill_all(int signal_number)
 		kill(pids[i], signal_number);
 }
 
-/* To the command; when that has ended, to those it left behind. but_group: not to those of strobe's group. */
-static void kill_command(const struct run_child *child, int signal_number, bool but_group)
+/* The receivers of strobe's signals: the command; when that has ended, what it left behind. */
+static uint32_t receivers(const struct run_child *child, pid_t *pids)
 {
-	pid_t pids[MEMBERS_MAX] = { child->pid };
-	uint32_t count = child->ended ? living(pids) : 1;
+	pids[0] = child->pid;
+	return child->ended ? living(pids) : 1;
+}
+
+/* As a bit for each enum run_place. */
+static unsigned places_of_command(const struct run_child *child)
+{
+	pid_t pids[MEMBERS_MAX];
+	uint32_t count = receivers(child, pids);
+	unsigned places = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!but_group || getpgid(pids[i]) != getpgrp())
+		places |= 1u << run_group_place(pids[i]);
+	return places;
+}
+
+/* To all but those in places that have it. */
+static void kill_command(const struct run_child *child, int signal_number, unsigned have_it)
+{
+	pid_t pids[MEMBERS_MAX];
+	uint32_t count = receivers(child, pids);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!(have_it >> run_group_place(pids[i]) & 1))
 			kill(pids[i], signal_number);
 }
 
@@ -261,6 +249,7 @@ struct deadlines {
 	uint64_t hint_ns, kill_ns;
 	uint64_t look_ns, look_after_ns; /* every time four times as late */
 	uint64_t tidy_ns;
+	uint64_t follow_ns, follow_after_ns; /* as with look, but always */
 };
 
 /* The first Ctrl-C is the program's; the second one means it. */
@@ -277,7 +266,7 @@ static void interrupt(struct run_child *child, struct deadlines *later)
 		kill_all(SIGKILL);
 		return;
 	}
-	kill_command(child, SIGTERM, false);
+	kill_command(child, SIGTERM, 0);
 	later->hint_ns = 0;
 	later->kill_ns = grace_ns;
 }
@@ -314,6 +303,33 @@ static void tidy(struct run_child *child, struct deadlines *later)
 	later->tidy_ns = sb_mono_ns() + TIDY_NS;
 }
 
+/* Of what the command left behind, one that is not in strobe's group; strobe itself: there is none. */
+static pid_t left_outside(void)
+{
+	pid_t pids[MEMBERS_MAX];
+	uint32_t count;
+
+	sb_tree_update(sb_mono_ns(), false);
+	count = sb_tree_members(pids, MEMBERS_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		if (run_group_place(pids[i]) != RUN_IN_GROUP)
+			return pids[i];
+	return getpid();
+}
+
+/* Most programs that leave strobe's group begin with it; others do it at any time. */
+static void follow(struct run_child *child, struct deadlines *later)
+{
+	uint64_t now_ns = sb_mono_ns();
+
+	if (now_ns < later->follow_ns)
+		return;
+	run_group_follow(&child->group, child->ended ? left_outside() : child->pid);
+	if (later->follow_after_ns < FOLLOW_NS_MOST)
+		later->follow_after_ns *= 4;
+	later->follow_ns = now_ns + later->follow_after_ns;
+}
+
 static uint64_t nearer(uint64_t wait_ns, uint64_t deadline_ns, uint64_t now_ns)
 {
 	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
@@ -327,6 +343,7 @@ static struct timespec patience_of(const struct deadlines *later)
 
 	wait_ns = nearer(wait_ns, later->look_ns, now_ns);
 	wait_ns = nearer(wait_ns, later->tidy_ns, now_ns);
+	wait_ns = nearer(wait_ns, later->follow_ns, now_ns);
 	if ((later->hint_ns || later->kill_ns) && wait_ns > GRACE_MS / 10 * 1000000ull)
 		wait_ns = GRACE_MS / 10 * 1000000ull;
 	return (struct timespec){ (time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u) };
@@ -347,26 +364,20 @@ static bool is_typed(const siginfo_t *info)
 	return info->si_code == SI_KERNEL && info->si_signo != SIGHUP;
 }
 
-/* A signal to strobe that is followed by the same to the group, as timeout(1) sends them, is one signal. */
-static void pass_on(struct run_child *child, siginfo_t info, struct deadlines *later)
+static void pass_on(struct run_child *child, const siginfo_t *info, struct deadlines *later)
 {
-	bool groups = run_group_got(&child->group, &info), another = true;
+	struct run_heard heard = { *info, 0 }, next = heard;
+	bool another = true;
 
-	while (another && !groups && !is_typed(&info)) {
-		siginfo_t next = info;
+	while (another) {
+		bool typed = is_typed(&heard.info);
 
-		another = run_group_next(&child->group, info.si_signo, &next);
-		groups = run_group_got(&child->group, &next);
-		if (groups)
-			break;
-		kill_command(child, info.si_signo, false);
-		if (another)
-			note_signal(child, info.si_signo, later);
-		info = next;
+		another = run_group_hear(&child->group, typed ? 0 : places_of_command(child), &heard, &next);
+		if (!typed)
+			kill_command(child, heard.info.si_signo, heard.places);
+		note_signal(child, heard.info.si_signo, later);
+		heard = next;
 	}
-	if (groups && !is_typed(&info))
-		kill_command(child, info.si_signo, true);
-	note_signal(child, info.si_signo, later);
 }
 
 /* Who was born while the others were being ended. */
@@ -386,7 +397,9 @@ void run_child_wait(struct run_child *child, bool all)
 {
 	struct deadlines later = { .look_after_ns = LOOK_NS_FIRST,
 		.look_ns = child->look ? sb_mono_ns() + LOOK_NS_FIRST : 0,
-		.tidy_ns = child->tidy ? sb_mono_ns() + TIDY_NS : 0 };
+		.tidy_ns = child->tidy ? sb_mono_ns() + TIDY_NS : 0,
+		.follow_after_ns = FOLLOW_NS_FIRST,
+		.follow_ns = sb_mono_ns() + FOLLOW_NS_FIRST };
 
 	for (;;) {
 		struct timespec patience = patience_of(&later);
@@ -395,10 +408,11 @@ void run_child_wait(struct run_child *child, bool all)
 
 		got = sigtimedwait(&child->watched, &info, &patience);
 		if (got > 0 && got != SIGCHLD)
-			pass_on(child, info, &later);
+			pass_on(child, &info, &later);
 		reap(child);
 		run_group_look(&child->group);
-		sb_tree_leave_out(child->group.pid);
+		if (!child->ended || all)
+			follow(child, &later);
 		meet_deadlines(&later);
 		tidy(child, &later);
 		if (child->ended)
@@ -421,69 +435,4 @@ void run_child_release(struct run_child *child)
 		continue;
 	run_group_end(&child->group);
 	sigprocmask(SIG_SETMASK, &child->before, NULL);
-}
-
-/* ---- how it ended ---------------------------------------------------------------- */
-
-int run_child_exit_code(const struct run_child *child)
-{
-	return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
-}
-
-/* glibc's sigabbrev_np() is younger than the systems we run on. */
-static const char *signal_name(int number)
-{
-	static const char *const names[] = {
-		[SIGHUP] = "SIGHUP",
-		[SIGINT] = "SIGINT",
-		[SIGQUIT] = "SIGQUIT",
-		[SIGILL] = "SIGILL",
-		[SIGTRAP] = "SIGTRAP",
-		[SIGABRT] = "SIGABRT",
-		[SIGBUS] = "SIGBUS",
-		[SIGFPE] = "SIGFPE",
-		[SIGKILL] = "SIGKILL",
-		[SIGUSR1] = "SIGUSR1",
-		[SIGSEGV] = "SIGSEGV",
-		[SIGUSR2] = "SIGUSR2",
-		[SIGPIPE] = "SIGPIPE",
-		[SIGALRM] = "SIGALRM",
-		[SIGTERM] = "SIGTERM",
-		[SIGSTKFLT] = "SIGSTKFLT",
-		[SIGXCPU] = "SIGXCPU",
-		[SIGXFSZ] = "SIGXFSZ",
-		[SIGVTALRM] = "SIGVTALRM",
-		[SIGPROF] = "SIGPROF",
-		[SIGIO] = "SIGIO",
-		[SIGPWR] = "SIGPWR",
-		[SIGSYS] = "SIGSYS",
-	};
-
-	return (size_t)number < sizeof names / sizeof names[0] ? names[number] : NULL;
-}
-
-void run_child_outcome(const struct run_child *child, bool out_of_memory, char *out, size_t size)
-{
-	int used;
-
-	if (WIFSIGNALED(child->status)) {
-		const char *name = signal_name(WTERMSIG(child->status));
-		char number[24];
-
-		snprintf(number, sizeof number, "signal %d", WTERMSIG(child->status));
-		used = snprintf(out, size, "killed by %s%s", name ? name : number,
-			WCOREDUMP(child->status) ? ", core dumped" : "");
-	} else {
-		used = snprintf(out, size, "exit %d", WEXITSTATUS(child->status));
-	}
-	if (out_of_memory)
-		snprintf(out + used, size - (size_t)used, "%s",
-			WIFSIGNALED(child->status) ? " (out of memory)"
-						   : ", the out-of-memory killer took a process of it");
-	else if (child->killed_by_us)
-		snprintf(out + used, size - (size_t)used, " after Ctrl-C twice");
-	else if (child->interrupts)
-		snprintf(out + used, size - (size_t)used, " after Ctrl-C");
-	else if (child->terminated && !(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGTERM))
-		snprintf(out + used, size - (size_t)used, " after SIGTERM");
 }

@@ -1,199 +1,180 @@
-/* The witness: a process that only waits for questions of strobe. It has no open file but the socket, ends with
- * strobe however that ends, and is no child for wait() without __WALL, so that it is neither reaped nor counted
- * as a part of the command. */
+/* The rule by which a signal to strobe is passed on or not. */
 #include "run_group.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
+#include "monitor/procfile.h"
+#include "monitor/source.h"
+#include "monitor/tree.h"
+
+#include <dirent.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
-/* Who signals all processes one by one (Slurm, systemd), or strobe first and then the group (timeout), needs
- * this long at most. */
+/* Who signals all processes one by one (Slurm, systemd, pkill), or strobe first and then the group (timeout), needs
+ * this long at most from one to the next. */
 #define MOMENT_NS 2000000
-#define ANSWER_MS 1000
+/* And this much of the processor for all of them, for which it may have to wait. */
+#define WORK_NS 20000000u
+#define PATIENCE_NS 1000000000u
+enum { SENDER_THREADS_MAX = 64 };
 
-struct answer {
-	int got; /* the signal, or -1 */
-	pid_t pid; /* of the sender */
-	uid_t uid;
-};
-
-/* ---- in the witness: system calls only, strobe may have had threads --------------------- */
-
-static void close_others(void)
+static void leave_out(const struct run_group *group)
 {
-	struct rlimit most = { 0 };
+	const pid_t pids[] = { group->in_group.pid, group->with_program.pid };
 
-	if (!syscall(SYS_close_range, 1u, ~0u, 0u))
-		return;
-	getrlimit(RLIMIT_NOFILE, &most);
-	for (int fd = 1; fd < 65536 && (rlim_t)fd < most.rlim_cur; fd++)
-		close(fd);
-}
-
-/* `pkill strobe` and `pkill -f 'strobe run'` mean strobe, whose signal is then passed on; `pkill -f train.py` means
- * every process with the command in its line. So the witness has the command in its line, but not strobe. */
-static void be_named_after(char **command)
-{
-	static const char title[] = "witness";
-	char *start = program_invocation_name, *tail = command[0], *end = tail;
-	size_t tail_size;
-
-	prctl(PR_SET_NAME, title);
-	prctl(PR_SET_DUMPABLE,
-		0); /* `pidof strobe` and `killall /usr/bin/strobe` look at the link to the program */
-	for (char **c = command; *c; c++)
-		end = *c >= end ? *c + strlen(*c) + 1 : end;
-	tail_size = (size_t)(end - tail);
-	if (tail < start + sizeof title)
-		return;
-	memmove(start + sizeof title, tail, tail_size);
-	memcpy(start, title, sizeof title);
-	memset(start + sizeof title + tail_size, 0, (size_t)(end - start) - sizeof title - tail_size);
-}
-
-static _Noreturn void witness(int fd, pid_t strobe, char **command)
-{
-	const struct timespec at_once = { 0, 0 };
-	unsigned char asked;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != strobe)
-		_exit(0);
-	be_named_after(command);
-	dup2(fd, 0);
-	close_others();
-	while (read(0, &asked, 1) == 1) {
-		struct answer answer = { 0 };
-		siginfo_t info;
-		sigset_t set;
-
-		memset(&info, 0, sizeof info);
-		sigemptyset(&set);
-		sigaddset(&set, asked);
-		answer.got = sigtimedwait(&set, &info, &at_once);
-		answer.pid = info.si_pid;
-		answer.uid = info.si_uid;
-		if (write(0, &answer, sizeof answer) != sizeof answer)
-			break;
-	}
-	_exit(0);
-}
-
-/* ---- in strobe ------------------------------------------------------------------------- */
-
-/* Like fork(), but the child's end sends no SIGCHLD. */
-static pid_t start(int fd, char **command)
-{
-	pid_t strobe = getpid(), pid;
-	sigset_t every, before;
-
-	sigfillset(&every);
-	sigprocmask(SIG_SETMASK, &every, &before);
-	pid = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
-	if (!pid)
-		witness(fd, strobe, command);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return pid;
+	sb_tree_leave_out(pids, sizeof pids / sizeof pids[0]);
 }
 
 void run_group_begin(struct run_group *group, char **command)
 {
-	int pair[2];
-
-	*group = (struct run_group){ 0, -1 };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return;
-	group->fd = fcntl(pair[0], F_DUPFD_CLOEXEC, 3); /* never 0 to 2: the command would get it */
-	close(pair[0]);
-	group->pid = group->fd < 0 ? -1 : start(pair[1], command);
-	close(pair[1]);
-	if (group->pid < 0) {
-		group->pid = 0;
-		run_group_end(group);
-	}
+	*group = (struct run_group){ command, { 0, -1, RUN_IN_GROUP }, { 0, -1, RUN_IN_GROUP } };
+	run_witness_begin(&group->in_group, RUN_IN_GROUP, command);
+	leave_out(group);
 }
 
-void run_group_end(struct run_group *group)
+enum run_place run_group_place(pid_t pid)
 {
-	if (group->fd >= 0)
-		close(group->fd);
-	if (group->pid > 0) {
-		kill(group->pid, SIGKILL);
-		while (waitpid(group->pid, NULL, __WALL) < 0 && errno == EINTR)
-			continue;
-	}
-	*group = (struct run_group){ 0, -1 };
+	pid_t its = getpgid(pid);
+
+	if (its < 0 || its == getpgrp())
+		return RUN_IN_GROUP;
+	return getsid(pid) == getsid(0) ? RUN_IN_SESSION : RUN_APART;
+}
+
+void run_group_follow(struct run_group *group, pid_t program)
+{
+	enum run_place place = run_group_place(program);
+
+	if (place == group->with_program.place || !group->in_group.pid)
+		return;
+	run_witness_end(&group->with_program);
+	group->with_program.place = place;
+	if (place != RUN_IN_GROUP)
+		run_witness_begin(&group->with_program, place, group->command);
+	leave_out(group);
 }
 
 void run_group_look(struct run_group *group)
 {
-	if (group->pid > 0 && waitpid(group->pid, NULL, __WALL | WNOHANG) == group->pid) {
-		group->pid = 0;
-		run_group_end(group);
-	}
+	run_witness_look(&group->in_group);
+	run_witness_look(&group->with_program);
+	leave_out(group);
+}
+
+void run_group_end(struct run_group *group)
+{
+	run_witness_end(&group->in_group);
+	run_witness_end(&group->with_program);
+	leave_out(group);
 }
 
 /* The kernel signals the members of a group one after another, holding a lock that this call has to wait for:
  * afterwards all of them have it, or none. */
-static void let_delivery_finish(const struct run_group *group)
+static void let_delivery_finish(void)
 {
-	setpgid(group->pid, getpgrp());
+	setpgid(0, getpgrp());
 }
 
-/* Takes the signal from the witness. */
-static bool ask(struct run_group *group, const siginfo_t *info)
+static bool is_from(const struct run_answer *answer, const siginfo_t *info)
 {
-	unsigned char signal_number = (unsigned char)info->si_signo;
-	struct pollfd answered = { group->fd, POLLIN, 0 };
-	struct answer answer;
+	return answer->got == info->si_signo && answer->pid == info->si_pid && answer->uid == info->si_uid;
+}
 
-	if (group->pid <= 0)
-		return false;
-	let_delivery_finish(group);
-	if (send(group->fd, &signal_number, 1, MSG_NOSIGNAL) != 1 || poll(&answered, 1, ANSWER_MS) != 1 ||
-		recv(group->fd, &answer, sizeof answer, 0) != sizeof answer) {
-		run_group_end(group); /* killed, or held: strobe goes on without it */
-		return false;
+/* Takes the signal from the witnesses. next: another one that waits to be dealt with, or NULL. */
+static void ask(struct run_group *group, struct run_heard *heard, struct run_heard *next)
+{
+	struct run_witness *witnesses[] = { &group->in_group, &group->with_program };
+
+	let_delivery_finish();
+	for (size_t i = 0; i < sizeof witnesses / sizeof witnesses[0]; i++) {
+		struct run_answer answer;
+
+		if (!run_witness_ask(witnesses[i], heard->info.si_signo, &answer))
+			continue;
+		if (is_from(&answer, &heard->info))
+			heard->places |= 1u << witnesses[i]->place;
+		else if (next && is_from(&answer, &next->info))
+			next->places |= 1u << witnesses[i]->place;
 	}
-	let_delivery_finish(group);
-	return answer.got == info->si_signo && answer.pid == info->si_pid && answer.uid == info->si_uid;
+	let_delivery_finish();
 }
 
-static int take(int signal_number, long patience_ns, siginfo_t *out_info)
+static bool take(int signal_number, long patience_ns, struct run_heard *out_heard)
 {
 	struct timespec patience = { 0, patience_ns };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, signal_number);
-	return sigtimedwait(&set, out_info, &patience);
+	out_heard->places = 0;
+	return sigtimedwait(&set, &out_heard->info, &patience) == signal_number;
 }
 
-bool run_group_got(struct run_group *group, const siginfo_t *info)
-{
-	bool got = ask(group, info);
-	siginfo_t more;
+struct sender {
+	bool busy; /* runs, or would if it had the processor: it may not be through with its list of processes */
+	uint64_t run_ns; /* of the processor, so far */
+};
 
-	/* One that came between strobe's taking and the witness's was one with the first for the witness. */
-	while (got && take(info->si_signo, 0, &more) == info->si_signo)
-		ask(group, &more);
-	return got;
+static void look_at_thread(struct sender *sender, pid_t pid, const char *thread)
+{
+	char text[512];
+	const char *after;
+	unsigned long long run_ns = 0;
+
+	if (sb_procfile_proc_text(text, sizeof text, "%d/task/%s/stat", (int)pid, thread) <= 0)
+		return;
+	after = strrchr(text, ')');
+	sender->busy |= after && (after[2] == 'R' || after[2] == 'D');
+	if (sb_procfile_proc_text(text, sizeof text, "%d/task/%s/schedstat", (int)pid, thread) > 0 &&
+		sscanf(text, "%llu", &run_ns) == 1)
+		sender->run_ns += run_ns;
 }
 
-bool run_group_next(const struct run_group *group, int signal_number, siginfo_t *out_info)
+static struct sender look_at_sender(pid_t pid)
 {
-	return group->pid > 0 && take(signal_number, MOMENT_NS, out_info) == signal_number;
+	struct sender sender = { false, 0 };
+	struct dirent *entry;
+	char path[64];
+	DIR *folder;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	folder = pid > 0 ? opendir(path)
+			 : NULL; /* 0: the kernel, or a process that cannot be seen from here */
+	if (!folder)
+		return sender;
+	for (int i = 0; i < SENDER_THREADS_MAX && (entry = readdir(folder)); i++)
+		if (entry->d_name[0] != '.')
+			look_at_thread(&sender, pid, entry->d_name);
+	closedir(folder);
+	return sender;
+}
+
+static bool same_sender(const siginfo_t *a, const siginfo_t *b)
+{
+	return a->si_pid == b->si_pid && a->si_uid == b->si_uid;
+}
+
+bool run_group_hear(
+	struct run_group *group, unsigned matter, struct run_heard *heard, struct run_heard *out_next)
+{
+	const struct sender first = look_at_sender(heard->info.si_pid);
+	uint64_t end_ns = sb_mono_ns() + PATIENCE_NS;
+	bool busy = group->in_group.pid > 0;
+
+	while (busy) {
+		struct sender now = look_at_sender(heard->info.si_pid);
+
+		ask(group, heard, NULL);
+		busy = now.busy && now.run_ns - first.run_ns < WORK_NS && sb_mono_ns() < end_ns;
+		while (take(
+			heard->info.si_signo, busy || matter & ~heard->places ? MOMENT_NS : 0, out_next)) {
+			ask(group, heard, out_next);
+			if (!heard->places || !same_sender(&heard->info, &out_next->info) ||
+				sb_mono_ns() >= end_ns)
+				return true;
+		}
+	}
+	ask(group, heard, NULL);
+	return false;
 }

@@ -48,7 +48,7 @@ static struct {
 	double gone_cpu_s;
 	struct sb_tree_totals peak; /* totals never fall */
 } tree;
-static pid_t left_out;
+static pid_t left_out[2];
 
 static bool parse_stat(const char *text, struct stat_line *out)
 {
@@ -97,9 +97,14 @@ static struct member *find(pid_t pid)
 	return NULL;
 }
 
+static bool is_left_out(pid_t pid)
+{
+	return pid == left_out[0] || pid == left_out[1];
+}
+
 static void add(const struct stat_line *line)
 {
-	if (find(line->pid) || tree.count == MEMBERS_MAX || line->pid == left_out)
+	if (find(line->pid) || tree.count == MEMBERS_MAX || is_left_out(line->pid))
 		return;
 	tree.members[tree.count++] = (struct member){ .pid = line->pid, .start_time = line->start_time };
 	tree.seen++;
@@ -181,10 +186,25 @@ void sb_tree_open(pid_t root, bool outside)
 	pthread_mutex_unlock(&lock);
 }
 
-void sb_tree_leave_out(pid_t pid)
+/* A scan may have found one before it was named. */
+static void drop(pid_t pid)
+{
+	struct member *m = find(pid);
+
+	if (!m)
+		return;
+	*m = tree.members[--tree.count];
+	tree.seen--;
+}
+
+void sb_tree_leave_out(const pid_t *pids, size_t count)
 {
 	pthread_mutex_lock(&lock);
-	left_out = pid;
+	for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
+		left_out[i] = i < count ? pids[i] : 0;
+		if (left_out[i])
+			drop(left_out[i]);
+	}
 	pthread_mutex_unlock(&lock);
 }
 

@@ -6,6 +6,7 @@
 #define SB_MONITOR_TREE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,8 +23,8 @@ struct sb_tree_totals {
 
 /* Begins to watch. outside: not root itself, only what is below it. */
 void sb_tree_open(pid_t root, bool outside);
-/* A process that is never a part of any tree: a helper of strobe's own. */
-void sb_tree_leave_out(pid_t pid);
+/* Processes that are never a part of any tree: helpers of strobe's own, instead of those named before. At most 2; 0: none. */
+void sb_tree_leave_out(const pid_t *pids, size_t count);
 void sb_tree_close(void); /* forgets the tree */
 /* Looks at the known processes and their children, and at all of /proc when that is due: the more it
  * costs, the longer the next time waits. */

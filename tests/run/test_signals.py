@@ -1,6 +1,7 @@
 """A signal reaches the program exactly once: sent to strobe, to the whole group, to every process, or to both."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -14,8 +15,16 @@ COUNTS = """
 import os, signal, sys
 if "own-group" in sys.argv:
     os.setpgid(0, 0)
-if "own-session" in sys.argv:
+if "leave-behind" in sys.argv and os.fork():
+    os._exit(0)
+if "own-session" in sys.argv or "leave-behind" in sys.argv:
     os.setsid()
+def come_back(*a):
+    try:
+        os.setpgid(0, os.getpgid(os.getppid()))
+    except OSError:
+        pass
+signal.signal(signal.SIGCONT, come_back)
 for s in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
     signal.signal(s, lambda *a: None)
 os.set_blocking(1, False)
@@ -30,9 +39,11 @@ PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signa
 class Counted:
     """A program that counts, below strobe as the leader of a group of its own."""
 
-    def __init__(self, strobe, *arguments, before=()):
+    def __init__(self, strobe, *arguments, before=(), options=()):
         self.seen = b""
-        self.strobe = subprocess.Popen([*before, TOOL, "run", "-q", "--", PYTHON, strobe.script(COUNTS), *arguments], cwd=strobe.folder,
+        self.outside = bool(arguments)
+        self.script = strobe.script(COUNTS)
+        self.strobe = subprocess.Popen([*before, TOOL, "run", "-q", *options, "--", PYTHON, self.script, *arguments], cwd=strobe.folder,
                                        env=strobe.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
         self.until(b"R", 1)
 
@@ -48,13 +59,20 @@ class Counted:
     def named(self, name):
         return [p for p in self.children() if pathlib.Path("/proc/%d/comm" % p).read_text().strip() == name]
 
+    def witnesses(self, count=1):
+        """They name themselves, and the second one follows the program, some time after the start."""
+        until(lambda: len(self.named("witness")) == count)
+        return self.named("witness")
+
     def witness(self):
-        found = self.named("witness")
-        assert len(found) == 1, found
-        return found[0]
+        return self.witnesses()[0]
 
     def program(self):
-        return next(p for p in self.children() if p not in self.named("witness"))
+        witnesses = self.witnesses(1 + self.outside)
+        return next(p for p in self.children() if p not in witnesses)
+
+    def processes(self):
+        return [self.strobe.pid, *self.witnesses(1 + self.outside), self.program()]
 
     def settle(self, sent):
         """Until strobe has dealt with what was sent, and the program has what came of it: two marks go through both."""
@@ -71,7 +89,8 @@ class Counted:
 
     def end(self):
         witness = self.named("witness")
-        for pid in (self.program(), self.strobe.pid):
+        program = [p for p in self.children() if p not in witness]
+        for pid in (*program, self.strobe.pid):
             os.kill(pid, signal.SIGKILL)
         self.strobe.wait(LIMIT_S)
         self.strobe.stdout.close()
@@ -90,6 +109,13 @@ def gone(pid):
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
         return True
+
+
+def work_ns(ns):
+    """Takes the processor, as long as it gets it, until the process has used so much more of it."""
+    end = time.process_time_ns() + ns
+    while time.process_time_ns() < end:
+        pass
 
 
 def until(true):
@@ -155,13 +181,107 @@ def test_strobe_first_and_then_the_group_is_one_signal(counted):
     assert c.count(signal.SIGTERM) == 1
 
 
-def test_every_process_one_by_one(counted):
+PLACES = pytest.mark.parametrize("where", [(), ("own-group",), ("own-session",)], ids=["same-group", "own-group", "own-session"])
+ORDERS = pytest.mark.parametrize("order", [list, lambda pids: pids[::-1], lambda pids: pids[1:] + pids[:1]],
+                                 ids=["strobe-first", "program-first", "strobe-last"])
+
+
+@PLACES
+@ORDERS
+def test_every_process_one_by_one(counted, where, order):
     """As Slurm and systemd do it."""
-    c = counted()
-    os.kill(c.strobe.pid, signal.SIGSTOP)
-    for pid in (c.strobe.pid, c.witness(), c.program()):
+    c = counted(*where)
+    pids = order(c.processes())
+    for pid in pids:
         os.kill(pid, signal.SIGTERM)
-    os.kill(c.strobe.pid, signal.SIGCONT)
+    assert c.count(signal.SIGTERM) == 1
+    for sent in range(2, 12):
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        assert c.count(signal.SIGTERM) == sent
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == sent + 1
+
+
+@PLACES
+@ORDERS
+def test_a_burst_to_every_process_is_not_multiplied(counted, where, order):
+    c = counted(*where)
+    pids = order(c.processes())
+    for _ in range(100):
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+    assert 1 <= c.count(signal.SIGTERM) <= 100
+    before = c.count(signal.SIGTERM)
+    os.kill(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == before + 1
+
+
+@PLACES
+@ORDERS
+def test_a_slow_walk_over_every_process_is_one_signal(counted, where, order):
+    """A sender that has to wait for the processor, as on a loaded machine: seen from outside it runs all the time."""
+    c = counted(*where)
+    for pid in order(c.processes()):
+        os.kill(pid, signal.SIGTERM)
+        work_ns(3_000_000)
+    assert c.count(signal.SIGTERM) == 1
+
+
+@PLACES
+def test_a_burst_to_strobe_is_not_multiplied(counted, where):
+    c = counted(*where)
+    for _ in range(50):
+        os.kill(c.strobe.pid, signal.SIGTERM)
+    assert 1 <= c.count(signal.SIGTERM) <= 50
+
+
+@PLACES
+def test_a_sender_that_never_rests_is_not_waited_for(counted, where):
+    """strobe passes its signal on although it runs on and on."""
+    c = counted(*where)
+    busy = subprocess.Popen([PYTHON, "-c", "import os, sys\nos.kill(int(sys.argv[1]), 15)\nwhile True: pass", str(c.strobe.pid)])
+    try:
+        c.until(bytes([signal.SIGTERM]), 1)
+    finally:
+        busy.kill()
+        busy.wait()
+    assert c.count(signal.SIGTERM) == 1
+
+
+@pytest.mark.skipif(not shutil.which("pkill"), reason="no pkill here")
+@PLACES
+@pytest.mark.parametrize("how", ["-s", "-g", "-f"])
+def test_pkill_by_session_group_and_command(counted, where, how):
+    c = counted(*where)
+    c.processes()
+    what = c.script if how == "-f" else str(c.strobe.pid)
+    for sent in range(1, 6):
+        subprocess.run(["pkill", "-TERM", how, what], check=True, timeout=LIMIT_S)
+        assert c.count(signal.SIGTERM) == sent
+
+
+@pytest.mark.parametrize("where", ["own-group", "own-session"])
+def test_a_program_that_comes_back_to_the_group(counted, where):
+    """The second witness goes where the program is; none is left where it is not."""
+    c = counted(where)
+    first = c.processes()
+    os.kill(c.program(), signal.SIGCONT)  # the script's sign to change its place
+    if where == "own-group":
+        c.outside = False
+        until(lambda: os.getpgid(c.program()) == c.strobe.pid)
+        until(lambda: len(c.named("witness")) == 1)
+    assert gone(first[2]) == (where == "own-group")
+    os.killpg(c.strobe.pid, signal.SIGTERM)
+    assert c.count(signal.SIGTERM) == 1
+
+
+def test_what_is_left_behind_apart_gets_a_signal_to_every_process_once(counted):
+    """With --wait, after the command itself has ended."""
+    c = counted("leave-behind", options=("--wait",))
+    until(lambda: len(c.children()) == 3)  # the first process has been waited for
+    for pid in c.processes():
+        os.kill(pid, signal.SIGTERM)
     assert c.count(signal.SIGTERM) == 1
 
 
