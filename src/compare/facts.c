@@ -20,7 +20,7 @@ struct sb_facts *sb_facts_new(const char *label)
 	f->rank = f->local_rank = f->world_size = -1;
 	for (int i = 0; i < SB_METRIC_COUNT; i++)
 		f->metrics[i] = NAN;
-	f->generation_unattributed_s = f->digit_s = NAN;
+	f->generation_unattributed_s = f->digit_s = f->others_cpu_ratio = NAN;
 	f->label = sb_facts_text(f, label);
 	f->id = f->name = f->host = f->job = f->clock = "";
 	return f;

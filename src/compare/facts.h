@@ -182,6 +182,7 @@ struct sb_facts {
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+	double others_cpu_ratio; /* of the machine's CPU, taken by other programs; NaN: not sampled */
 	double digit_s; /* what the last digit of its times stands for; NaN: they were measured */
 	bool of_means; /* a benchmark's text: its times are means of many calls, and milliseconds count */
 	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */

@@ -125,6 +125,14 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	}
 }
 
+static void take_others_cpu(struct sb_facts *f, const struct sb_cpu_panel *cpu)
+{
+	if (cpu->core_count > 0 && !isnan(cpu->process_percent.mean))
+		f->others_cpu_ratio = fmax(0, cpu->usage_percent.mean -
+						      cpu->process_percent.mean / (double)cpu->core_count) /
+				      100;
+}
+
 static void take_stage_times(struct sb_facts *f, const struct sb_model *m)
 {
 	double collective = NAN, offload = NAN;
@@ -152,5 +160,6 @@ void sb_facts_take_metrics(struct sb_facts *f, const struct sb_model *m)
 {
 	take_video(f, m);
 	take_resources(f, m);
+	take_others_cpu(f, &m->cpu);
 	take_stage_times(f, m);
 }

@@ -2,33 +2,28 @@
 #include "compare/whatif.h"
 
 #include "base/error.h"
+#include "compare/whatif_line.h"
 #include "compare/whatif_setting.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE_LEAST 3 /* generations that tell how far they differ */
-
 #define FIXED_MOST 0.5 /* of a stage, where one run does not tell its fixed part: RAFT had 0.43 */
-#define DEVIATIONS 2
-#define CURVE_NOISE 0.02 /* of a prediction beside the line: what a benchmark's mean differs by at least */
-#define POINTS_MAX 256
+#define SQUARE_MOST 0.5 /* of a stage with attention, where one run does not tell how it grows */
+#define POINTS_MAX SB_WHATIF_RUNS_MAX
 #define AT_ONCE 0.01 /* beyond the time that is covered: several calls ran at the same time */
 
+/* What a prediction is made from. */
+struct known {
+	const struct sb_facts *run;
+	const struct sb_facts *const *others;
+	size_t other_count;
+	struct sb_whatif_spread spread;
+	struct sb_whatif_spread rest; /* of what does not change: as much as a fit shows */
+};
+
 /* ---- fixed and per-unit parts ---------------------------------------------- */
-
-struct point {
-	double x, call_s; /* units; time of one call */
-	double digit_s; /* to which the time was printed; 0: it was measured */
-};
-
-struct line {
-	double fixed_s, each_s, deviation_s;
-	double digit_s; /* the coarsest of the points; 0: they were measured */
-	double least, most; /* x seen */
-	size_t count, values; /* points; different x */
-};
 
 /* A larger batch makes fewer calls of the same work. A benchmark is one call: there it makes more work. */
 static bool saves_calls(const struct sb_facts *run, const struct sb_knob *knob)
@@ -77,7 +72,7 @@ static double digit_of(const struct sb_facts *run)
 }
 
 static void add_point(const struct sb_facts *run, const char *key, const struct sb_knob *knob,
-	struct point *points, size_t *count)
+	struct sb_whatif_point *points, size_t *count)
 {
 	for (size_t i = 0; i < run->stage_count && *count < POINTS_MAX; i++) {
 		const struct sb_fact_stage *s = &run->stages[i];
@@ -87,93 +82,61 @@ static void add_point(const struct sb_facts *run, const char *key, const struct 
 			continue;
 		value = sb_whatif_knob_of(run, s, knob);
 		if (value > 0)
-			points[(*count)++] = (struct point){ unit_of(run, knob, value), per_call(s),
+			points[(*count)++] = (struct sb_whatif_point){ unit_of(run, knob, value), per_call(s),
 				digit_of(run) };
 		return;
 	}
 }
 
-static struct line fit_line(const struct point *p, size_t count)
-{
-	struct line l = { .count = count, .least = INFINITY, .most = -INFINITY };
-	double mean_x = 0, mean_s = 0, xx = 0, xs = 0, rest = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool seen = false;
-
-		for (size_t k = 0; k < i; k++)
-			seen |= p[k].x == p[i].x;
-		l.values += !seen;
-		l.least = fmin(l.least, p[i].x);
-		l.most = fmax(l.most, p[i].x);
-		l.digit_s = fmax(l.digit_s, p[i].digit_s);
-		mean_x += p[i].x / (double)count;
-		mean_s += p[i].call_s / (double)count;
-	}
-	if (l.values < 2)
-		return l;
-	for (size_t i = 0; i < count; i++) {
-		xx += (p[i].x - mean_x) * (p[i].x - mean_x);
-		xs += (p[i].x - mean_x) * (p[i].call_s - mean_s);
-	}
-	l.each_s = fmax(0, xs / xx);
-	l.fixed_s = mean_s - l.each_s * mean_x;
-	if (l.fixed_s < 0) { /* through nothing: no stage takes less */
-		l.fixed_s = 0;
-		l.each_s = mean_s / mean_x;
-	}
-	for (size_t i = 0; i < count; i++) {
-		double off = p[i].call_s - l.fixed_s - l.each_s * p[i].x;
-
-		rest += off * off;
-	}
-	l.deviation_s = count > 2 ? sqrt(rest / (double)(count - 2)) : 0;
-	return l;
-}
-
 /* ---- one change ------------------------------------------------------------ */
 
-/* What half a digit at the ends of a line makes at x: as much between them, more beyond. */
-static double lever(const struct line *l, double x)
+/* As many times faster as slower: a range never reaches nothing. */
+static double less_by(double s, double off_s)
 {
-	double beyond = fmax(fmax(l->least - x, x - l->most), 0);
+	return s > 0 ? s * s / (s + off_s) : 0;
+}
 
-	return 1 + 2 * beyond / (l->most - l->least);
+static void widen(struct sb_whatif_change *c, double ratio)
+{
+	c->low_s /= 1 + ratio;
+	c->high_s *= 1 + ratio;
+}
+
+static void reach(struct sb_whatif_change *c, const struct sb_whatif_line *l,
+	const struct sb_whatif_spread *spread, double calls, double x)
+{
+	double s = sb_whatif_line_at(l, x) * calls;
+	double off_s = sb_whatif_line_off(l, spread, x) * calls + l->digit_s / 2 * sb_whatif_line_lever(l, x);
+
+	c->low_s = fmin(c->low_s, less_by(s, off_s));
+	c->high_s = fmax(c->high_s, s + off_s);
 }
 
 /* Two values fit a square as well as a line: what lies between the two is possible. */
-static void allow_for_a_curve(
-	struct sb_whatif_change *c, struct point *p, size_t count, double calls, double x)
+static void allow_for_a_curve(struct sb_whatif_change *c, struct sb_whatif_point *p, size_t count,
+	const struct sb_whatif_spread *spread, double calls, double x)
 {
-	struct line square;
-	double s;
+	struct sb_whatif_line square;
 
 	for (size_t i = 0; i < count; i++)
 		p[i].x *= p[i].x;
-	square = fit_line(p, count);
-	s = (square.fixed_s + square.each_s * x * x) * calls;
-	c->low_s = fmin(c->low_s, s * (1 - CURVE_NOISE));
-	c->high_s = fmax(c->high_s, s * (1 + CURVE_NOISE));
+	square = sb_whatif_line_fit(p, count);
+	reach(c, &square, spread, calls, x * x);
 	if (!c->note)
 		c->note = "two values do not tell a line from a curve: the error allows for time that grows "
 			  "with the square";
 }
 
-static void predict_fitted(struct sb_whatif_change *c, const struct line *l, double calls, double x)
+static void predict_fitted(struct sb_whatif_change *c, const struct sb_whatif_line *l,
+	const struct sb_whatif_spread *spread, double calls, double x)
 {
-	double s = (l->fixed_s + l->each_s * x) * calls, off = DEVIATIONS * l->deviation_s * calls;
-
 	c->basis = SB_WHATIF_FITTED;
 	c->fixed_s = l->fixed_s;
 	c->each_s = l->each_s;
 	c->point_count = (int64_t)l->count;
 	c->extrapolates = x < l->least || x > l->most;
-	c->predicted_s = s;
-	off += l->digit_s / 2 * lever(l, x);
-	if (l->count < 3) /* two points fit any line */
-		off = fmax(off, fabs(s - c->base_s) * 0.1);
-	c->low_s = fmax(0, s - off);
-	c->high_s = s + off;
+	c->predicted_s = c->low_s = c->high_s = sb_whatif_line_at(l, x) * calls;
+	reach(c, l, spread, calls, x);
 	if (c->extrapolates)
 		c->note = "outside of the values that were measured";
 }
@@ -186,34 +149,43 @@ static double deviation_of(const struct sb_stats *t)
 	return !isnan(t->std) ? t->std : isnan(most) ? 0 : most;
 }
 
-/* Every step, iteration or call was timed on its own. */
-static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s, double digit_s)
+/* Every step, iteration or call was timed on its own. Their mean is known from so many, and the same number or
+ * another one is drawn again. */
+static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s,
+	const struct sb_whatif_spread *spread, double digit_s)
 {
-	double ratio = c->then / c->now, count = (double)s->count * ratio;
-	double off = DEVIATIONS * deviation_of(&s->time) * sqrt(count) * c->base_s / s->total_s +
-		     digit_s / 2 * fmax(1, ratio);
+	double ratio = c->then / c->now, n = (double)s->count, mean_s = s->total_s / n;
+	double deviation = deviation_of(&s->time) / mean_s;
+	struct sb_whatif_spread each = sb_whatif_spread_join(*spread, deviation * deviation * (n - 1), n - 1);
+	double inside = sb_student_t(each.freedom) * each.ratio * sqrt(1 / (n * ratio) + 1 / n);
 
 	c->basis = SB_WHATIF_STEPS;
 	c->each_s = s->time.mean;
-	c->predicted_s = c->base_s * ratio;
-	c->low_s = fmax(0, c->predicted_s - off);
-	c->high_s = c->predicted_s + off;
+	c->predicted_s = c->low_s = c->high_s = c->base_s * ratio;
+	widen(c, hypot(inside, sb_whatif_apart(spread)));
+	c->low_s = fmax(0, c->low_s - digit_s / 2 * ratio);
+	c->high_s += digit_s / 2 * fmax(1, ratio);
 }
 
-/* One value: all of the stage scales, or all but a fixed part. */
-static void predict_proportional(struct sb_whatif_change *c, double digit_s)
+/* One value: all of the stage scales, or all but a fixed part; with attention in it, a part with the square. */
+static void predict_proportional(struct sb_whatif_change *c, bool curved, double digit_s)
 {
-	double ratio = c->then / c->now, with_fixed = c->base_s * (FIXED_MOST + (1 - FIXED_MOST) * ratio);
+	double ratio = c->then / c->now, with_fixed = FIXED_MOST + (1 - FIXED_MOST) * ratio;
+	double with_square = curved ? ratio * (1 - SQUARE_MOST + SQUARE_MOST * ratio) : ratio;
 
 	c->basis = SB_WHATIF_PROPORTIONAL;
 	c->each_s = c->base_s / c->now;
 	c->predicted_s = c->base_s * ratio;
-	c->low_s = fmin(c->predicted_s, with_fixed);
-	c->high_s = fmax(c->predicted_s, with_fixed);
+	c->low_s = c->base_s * fmin(with_fixed, with_square);
+	c->high_s = c->base_s * fmax(with_fixed, with_square);
 	c->low_s = fmax(0, c->low_s - digit_s / 2 * ratio);
 	c->high_s += digit_s / 2 * fmax(1, ratio);
 	c->extrapolates = true;
-	c->note = "one run does not show how much of the stage is fixed: the error allows for up to half";
+	c->note = curved ? "one run does not show how the stage grows: the error allows for half of it to be "
+			   "fixed, "
+			   "or to grow with the square"
+			 : "one run does not show how much of the stage is fixed: the error allows for up to "
+			   "half";
 }
 
 /* Fewer calls save between nothing and their share. */
@@ -231,42 +203,51 @@ static void predict_range(struct sb_whatif_change *c)
 }
 
 /* What goes on beside it may be what the run waits for: then nothing changes. */
-static void widen_at_once(struct sb_whatif_change *c)
+static void widen_at_once(struct sb_whatif_change *c, double apart)
 {
-	c->low_s = fmin(c->low_s, c->base_s);
-	c->high_s = fmax(c->high_s, c->base_s);
+	c->low_s = fmin(c->low_s, c->base_s / (1 + apart));
+	c->high_s = fmax(c->high_s, c->base_s * (1 + apart));
 	c->extrapolates = true;
 	if (!c->note)
 		c->note = "other work runs at the same time: where the run waits for that, nothing changes";
 }
 
-static void predict(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
-	const struct sb_knob *knob, struct sb_whatif_change *c)
+static void take_spread(struct known *k, struct sb_whatif_spread left)
 {
+	if (sb_whatif_apart(&left) > sb_whatif_apart(&k->rest))
+		k->rest = left;
+}
+
+static void predict(struct known *k, const struct sb_knob *knob, struct sb_whatif_change *c)
+{
+	const struct sb_facts *run = k->run;
 	const struct sb_fact_stage *s = &run->stages[c->stage_index];
-	struct point points[POINTS_MAX];
-	struct line line;
+	struct sb_whatif_point points[POINTS_MAX];
+	struct sb_whatif_line line;
 	size_t count = 0;
 
 	add_point(run, s->key, knob, points, &count);
-	for (size_t i = 0; i < other_count; i++)
-		add_point(others[i], s->key, knob, points, &count);
-	line = fit_line(points, count);
+	for (size_t i = 0; i < k->other_count; i++)
+		add_point(k->others[i], s->key, knob, points, &count);
+	line = sb_whatif_line_fit(points, count);
 	if (sb_whatif_is_counted(s, knob)) {
-		predict_steps(c, s, digit_of(run));
+		predict_steps(c, s, &k->spread, digit_of(run));
 	} else if (line.values > 1) {
 		double calls = (s->count > 0 ? (double)s->count : 1) * c->base_s / s->total_s;
 
-		predict_fitted(c, &line, calls, unit_of(run, knob, c->then));
+		predict_fitted(c, &line, &k->spread, calls, unit_of(run, knob, c->then));
+		take_spread(k, sb_whatif_line_spread(&line, &k->spread, unit_of(run, knob, c->then)));
 		if (line.values < 3 && knob->curved)
-			allow_for_a_curve(c, points, count, calls, c->then);
-	} else if (saves_calls(run, knob)) {
-		predict_range(c);
+			allow_for_a_curve(c, points, count, &k->spread, calls, c->then);
 	} else {
-		predict_proportional(c, digit_of(run));
+		if (saves_calls(run, knob))
+			predict_range(c);
+		else
+			predict_proportional(c, knob->curved, digit_of(run));
+		widen(c, sb_whatif_apart(&k->spread));
 	}
 	if (is_at_once(run, s))
-		widen_at_once(c);
+		widen_at_once(c, sb_whatif_apart(&k->spread));
 	if (s->state == SB_STAGE_OPEN)
 		c->note = "it was still running when the recording ended: what it had left to do is in no "
 			  "number";
@@ -300,9 +281,9 @@ static int combine(const struct sb_facts *run, struct sb_whatif *w, struct sb_wh
 	return 0;
 }
 
-static int add_change(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
-	const char *text, struct sb_whatif *w)
+static int add_change(struct known *k, const char *text, struct sb_whatif *w)
 {
+	const struct sb_facts *run = k->run;
 	struct sb_whatif_change *c = &w->changes[w->change_count];
 	const struct sb_fact_stage *s;
 	struct sb_whatif_setting asked;
@@ -329,9 +310,9 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 	if (err)
 		return err;
 	if (c->base_s == before_s) {
-		predict(run, others, other_count, asked.knob, c);
-	} else { /* the second setting of one stage */
-		predict_proportional(c, digit_of(run));
+		predict(k, asked.knob, c);
+	} else { /* the second setting of one stage, whose first one holds how far runs differ */
+		predict_proportional(c, asked.knob->curved, digit_of(run));
 	}
 	w->change_count++;
 	return 0;
@@ -357,28 +338,6 @@ static double in_generations_s(const struct sb_facts *run)
 	return fmin(sum_s, run->metrics[SB_METRIC_WALL]);
 }
 
-/* Totals of two runs of n generations each differ by the square root of 2 n of what single ones do; twice
- * that is rarely exceeded. The first generation is warm-up and says nothing about the others. */
-static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
-{
-	size_t first = run->generation_count > NOISE_LEAST ? 1 : 0, count = run->generation_count - first;
-	double mean_s = 0, squares = 0, sum_s = 0;
-
-	w->noise_s = NAN;
-	if (count < NOISE_LEAST)
-		return;
-	for (size_t i = first; i < run->generation_count; i++)
-		mean_s += run->generation_s[i] / (double)count;
-	for (size_t i = first; i < run->generation_count; i++)
-		squares += (run->generation_s[i] - mean_s) * (run->generation_s[i] - mean_s);
-	w->noise_s = 2 * sqrt(2 * (double)run->generation_count * squares / (double)(count - 1));
-	for (size_t i = 0; i < run->generation_count; i++)
-		sum_s += run->generation_s[i];
-	if (in_generations_s(run) > 0 && in_generations_s(run) * (1 + AT_ONCE) < sum_s)
-		w->noise_s *= in_generations_s(run) / sum_s; /* of those at the same time one counts */
-	w->noise_count = (int64_t)count;
-}
-
 /* Frames come out of generations: what happens outside changes no rate. Without any, the whole run counts. */
 static void find_rate(const struct sb_facts *run, struct sb_whatif *w)
 {
@@ -399,8 +358,38 @@ static void find_rate(const struct sb_facts *run, struct sb_whatif *w)
 	w->predicted_fps = then_s > 0 ? w->fps * now_s / then_s : NAN;
 }
 
-static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
+/* The time of the stages that change; of two settings of one stage the first has it. */
+static double changed_s(const struct sb_whatif *w)
 {
+	double sum_s = 0;
+
+	for (size_t i = 0; i < w->change_count; i++) {
+		bool again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again |= w->changes[k].stage_index == w->changes[i].stage_index;
+		sum_s += again ? 0 : w->changes[i].base_s;
+	}
+	return sum_s;
+}
+
+/* Runs differ as a whole: what does not change differs with what does. */
+static void add_noise(const struct known *k, struct sb_whatif *w)
+{
+	double apart = sb_whatif_apart(&k->rest), rest_s = fmax(0, w->wall_s - changed_s(w));
+
+	w->low_s -= rest_s - rest_s / (1 + apart);
+	w->high_s += rest_s * apart;
+	w->noise_s = w->predicted_s * apart;
+	w->noise_ratio = apart;
+	w->others_cpu_ratio = k->rest.others_ratio;
+	w->noise_run_count = k->rest.run_count;
+	w->noise_generation_count = k->rest.generation_count;
+}
+
+static void sum_up(const struct known *k, struct sb_whatif *w)
+{
+	const struct sb_facts *run = k->run;
 	double least_s = 0; /* a run takes no less than any stage in it */
 	bool frames_change = false;
 
@@ -416,13 +405,9 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 		least_s = fmax(least_s, c->predicted_s);
 	}
 	w->predicted_s = fmax(w->predicted_s, least_s);
+	add_noise(k, w);
 	w->low_s = fmin(w->low_s, w->predicted_s);
 	w->high_s = fmax(w->high_s, w->predicted_s);
-	find_noise(run, w);
-	if (w->noise_s > 0) {
-		w->low_s -= w->noise_s;
-		w->high_s += w->noise_s;
-	}
 	w->digit_s = run->digit_s;
 	w->low_s -= digit_of(run); /* half of this total's, half of the other run's */
 	w->high_s += digit_of(run);
@@ -437,6 +422,7 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 int sb_whatif(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
 	const char *const *settings, size_t setting_count, struct sb_whatif **out_whatif)
 {
+	struct known known = { .run = run, .others = others, .other_count = other_count };
 	struct sb_whatif *w = calloc(1, sizeof *w);
 	int err = 0;
 
@@ -446,17 +432,18 @@ int sb_whatif(const struct sb_facts *run, const struct sb_facts *const *others, 
 		sb_whatif_free(w);
 		return sb_fail(STROBE_ENOMEM, "no memory for a prediction");
 	}
+	known.spread = known.rest = sb_whatif_spread_of(run, others, other_count);
 	w->label = run->label;
 	w->wall_s = run->metrics[SB_METRIC_WALL];
 	if (!(w->wall_s > 0))
 		err = sb_fail(STROBE_EINVAL, "'%s' has no total time to predict from", run->label);
 	for (size_t i = 0; i < setting_count && !err; i++)
-		err = add_change(run, others, other_count, settings[i], w);
+		err = add_change(&known, settings[i], w);
 	if (err) {
 		sb_whatif_free(w);
 		return err;
 	}
-	sum_up(run, w);
+	sum_up(&known, w);
 	*out_whatif = w;
 	return 0;
 }

@@ -20,8 +20,11 @@ struct sb_whatif {
 	double saved_s, change_ratio; /* of the prediction; negative: it takes longer */
 	double fps, predicted_fps; /* NAN: no frames, or their number is changed */
 	double digit_s; /* to which the times are printed, in low_s and high_s; NAN: they were measured */
-	double noise_s; /* how far two runs of the same settings may be apart, in low_s and high_s; NAN: not known */
-	int64_t noise_count; /* the generations that tell it */
+	double noise_s,
+		noise_ratio; /* how far two runs of the same settings may be apart, in low_s and high_s */
+	double others_cpu_ratio; /* of a CPU that was full, by other programs: noise_s is larger; 0: none */
+	int64_t noise_run_count; /* runs of equal settings that tell it; 0: what runs differ by usually is taken */
+	int64_t noise_generation_count; /* generations of the run that tell a part of it; 0: none */
 	bool extrapolates;
 	struct sb_whatif_change {
 		const char *stage, *code, *key; /* code NULL: none; key: of the attribute */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NEARLY_ALL 0.9 /* of a run: its range is that of the stages */
+
 static const char *const words[] = { [SB_WHATIF_PROPORTIONAL] = "in proportion",
 	[SB_WHATIF_STEPS] = "single steps",
 	[SB_WHATIF_FITTED] = "fitted",
@@ -29,19 +31,25 @@ static void put_change(const struct sb_whatif_change *c, int width, struct sb_bu
 		basis, c->basis == SB_WHATIF_FITTED && c->extrapolates ? ", extrapolated" : "");
 }
 
-/* How far runs differ by themselves. */
+/* How far runs differ by themselves, and what tells it. */
 static void put_noise(const struct sb_whatif *w, struct sb_buf *out)
 {
-	char noise[32];
+	long long runs = w->noise_run_count, generations = w->noise_generation_count;
+	double percent = 100 * w->noise_ratio;
 
-	if (isnan(w->noise_s)) {
-		sb_buf_puts(out, "  runs differ by themselves as well: three generations or more would tell "
-				 "how far\n");
-		return;
-	}
-	sb_text_seconds(noise, sizeof noise, w->noise_s);
-	sb_buf_printf(out, "  of that %s on either side is how far runs differ, from %lld generations\n",
-		noise, (long long)w->noise_count);
+	sb_buf_printf(out, "  the range holds that runs of the same settings differ, here by up to %.*f %%: ",
+		percent < 10, percent);
+	if (runs)
+		sb_buf_printf(out, "from %lld runs", runs);
+	if (generations)
+		sb_buf_printf(out, "%s %lld generations", runs ? " and" : "from", generations);
+	if (!runs)
+		sb_buf_printf(out, "%s; --with runs like it narrows it", generations ? "" : "as is usual");
+	sb_buf_putc(out, '\n');
+	if (w->others_cpu_ratio > 0)
+		sb_buf_printf(out,
+			"  other programs took %.0f %% of a CPU that was full: an idle machine tells more\n",
+			100 * w->others_cpu_ratio);
 }
 
 static void put_parts(const struct sb_whatif_change *c, struct sb_buf *out)
@@ -70,6 +78,30 @@ static void put_notes(const struct sb_whatif *w, struct sb_buf *out)
 	}
 }
 
+/* Runs differ by more than a small stage takes: what that one takes has a line of its own. */
+static void put_changed(const struct sb_whatif *w, struct sb_buf *out)
+{
+	double now_s = 0, low_s = 0, high_s = 0;
+	char now[32], low[32], high[32];
+
+	for (size_t i = 0; i < w->change_count; i++) {
+		const struct sb_whatif_change *c = &w->changes[i];
+
+		for (size_t k = 0; k < i; k++)
+			if (w->changes[k].stage_index == c->stage_index)
+				return;
+		now_s += c->base_s;
+		low_s += c->low_s;
+		high_s += c->high_s;
+	}
+	if (now_s > w->wall_s * NEARLY_ALL)
+		return;
+	sb_text_seconds(now, sizeof now, now_s);
+	sb_text_seconds(low, sizeof low, low_s);
+	sb_text_seconds(high, sizeof high, high_s);
+	sb_buf_printf(out, "  of it what changes takes between %s and %s, now %s\n", low, high, now);
+}
+
 void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 {
 	char now[32], then[32], low[32], high[32], saved[32], percent[32];
@@ -91,6 +123,7 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 			w->extrapolates ? "; this extrapolates" : "");
 	else if (w->extrapolates)
 		sb_buf_puts(out, "  this extrapolates\n");
+	put_changed(w, out);
 	if (w->digit_s > 0) {
 		sb_text_seconds(now, sizeof now, w->digit_s);
 		sb_buf_printf(out, "  its times are printed to %s: that is in the error\n", now);

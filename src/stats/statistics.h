@@ -54,6 +54,9 @@ struct sb_interval {
 /* The 95 % interval of the median, by resampling. NaN under three values. */
 int sb_stats_median_interval(const double *values, size_t count, struct sb_interval *out_interval);
 
+/* Deviations on either side that hold 95 %, where freedom values beyond the fitted ones tell the deviation. */
+double sb_student_t(double freedom);
+
 /* The 95 % interval of median(new) / median(base). */
 int sb_stats_ratio_interval(const double *base, size_t base_count, const double *now, size_t now_count,
 	struct sb_interval *out_interval);

@@ -285,6 +285,15 @@ static void certain_but_tiny_changes_are_the_same(void **state)
 	assert_int_equal(j.verdict, SB_VERDICT_SAME);
 }
 
+static void few_values_tell_a_deviation_badly(void **state)
+{
+	assert_true(isinf(sb_student_t(0)));
+	assert_true(fabs(sb_student_t(1) - 12.706) < 1e-9 && fabs(sb_student_t(4.9) - 2.776) < 1e-9);
+	for (double freedom = 2; freedom < 400; freedom++)
+		assert_true(sb_student_t(freedom) <= sb_student_t(freedom - 1));
+	assert_true(fabs(sb_student_t(60) - 2.000) < 0.002 && fabs(sb_student_t(1e9) - 1.960) < 0.001);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +311,7 @@ int main(void)
 		cmocka_unit_test(three_repetitions_are_too_few_and_four_are_named),
 		cmocka_unit_test(no_floor_hides_what_repetitions_prove),
 		cmocka_unit_test(values_of_nothing_are_the_same),
+		cmocka_unit_test(few_values_tell_a_deviation_badly),
 		cmocka_unit_test(certain_but_tiny_changes_are_the_same),
 	};
 

@@ -2195,8 +2195,11 @@ export type Whatif = {
   low_s: number; // at least
   high_s: number; // at most
   time_digit_s?: number; // the value of the last digit of the run's times; it is in low_s and high_s
-  noise_s?: number; // how far two runs of the same settings may be apart, from the spread of the generations; low_s and high_s hold it
-  noise_generation_count?: number; // the generations that tell it
+  noise_s: number; // how far two runs of the same settings may be apart; low_s and high_s hold it
+  noise_ratio: number; // the same, of the time
+  others_cpu_ratio?: number; // what other programs took of a CPU that was full: runs differ more there
+  noise_run_count?: number; // runs of equal settings that tell it; absent: what runs differ by usually is taken
+  noise_generation_count?: number; // generations of the run that tell a part of it
   saved_s: number; // now_s - predicted_s
   change_ratio: number; // predicted_s / now_s - 1
   fps?: number; // frames per second end to end, now
