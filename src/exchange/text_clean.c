@@ -306,6 +306,59 @@ bool sb_text_is_prose(const char *line)
 	return words >= 2;
 }
 
+/* "J. ", "J.-P. ", "J. P. ": how many bytes of initials s begins with. */
+static size_t initials(const char *s)
+{
+	size_t n = 0;
+
+	while (isupper((unsigned char)s[n]) && s[n + 1] == '.') {
+		n += 2;
+		n += strspn(s + n, " -");
+	}
+	return n;
+}
+
+/* "Doe, ": how many bytes of a surname with its comma s begins with. */
+static size_t surname(const char *s)
+{
+	size_t n = isupper((unsigned char)*s) ? 1 : 0;
+
+	while (n &&
+		(isalpha((unsigned char)s[n]) || s[n] == '-' || s[n] == '\'' || (unsigned char)s[n] >= 0x80))
+		n++;
+	return n > 1 && s[n] == ',' && s[n + 1] == ' ' ? n + 2 : 0;
+}
+
+static bool ends_with_year(const char *name)
+{
+	size_t n = strlen(name);
+
+	while (n && strchr(".,)", name[n - 1]))
+		n--;
+	if (n < 5 || isalnum((unsigned char)name[n - 5]))
+		return false;
+	return (!strncmp(name + n - 4, "19", 2) || !strncmp(name + n - 4, "20", 2)) &&
+	       strspn(name + n - 4, "0123456789") >= 4;
+}
+
+/* Begins as one with its authors does: "J. Doe, …", "J. Doe and …", "Doe, J. …". */
+static bool begins_with_authors(const char *name)
+{
+	size_t first = initials(name), last = surname(name);
+
+	if (last && initials(name + last))
+		return true;
+	return first && isupper((unsigned char)name[first]) &&
+	       (strchr(name, ',') || strchr(name, '"') || strstr(name, " and ") || ends_with_year(name));
+}
+
+static bool is_quoted_with_year(const char *name)
+{
+	bool quoted = strchr(name, '"') || strstr(name, "\xe2\x80\x9c"); /* a left double quotation mark */
+
+	return quoted && ends_with_year(name);
+}
+
 bool sb_text_is_reference(const char *code, const char *name)
 {
 	static const char *const marks[] = { " et al", "doi:", "arXiv", ", pp.", ", vol." };
@@ -315,5 +368,6 @@ bool sb_text_is_reference(const char *code, const char *name)
 	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
 		if (strstr(name, marks[i]))
 			return true;
-	return false;
+	return begins_with_authors(name) || is_quoted_with_year(name) || !strncmp(name, "http://", 7) ||
+	       !strncmp(name, "https://", 8);
 }

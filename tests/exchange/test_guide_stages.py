@@ -31,3 +31,20 @@ def test_a_stage_log_is_read_at_two_levels_with_its_strategies(strobe):
     raft = next(s for s in report["strategies"] if s.get("code") == "3b")
     assert raft["what"] == "12 iterations of 7.94 s; 8 would save about 31.77 s" and raft["effort"] == "< 1 day" and raft["trade_off"] == "flow accuracy"
     assert strobe("report", "a.txt").count("93.77 s/step, 142 ms/frame") == 1
+
+
+@pytest.mark.parametrize("line", ["[1] Smith et al.: 3s", "[12] A. Jones et al., Video at speed, 2021: 12s", "[3] arXiv: 5m", "[4] Chen, J. of Video, pp. 3: 4s",
+                                  '[12] J. Doe, "Fast flow", 2021: 3s', '[4] A. Vaswani, N. Shazeer. "Attention is all you need". NeurIPS, 2017: 30s',
+                                  "[8] Teed, Z., & Deng, J. (2020). RAFT: Recurrent all-pairs field transforms: 2s", "[5] J.-P. Serre and B. Lee. Faster video: 9s",
+                                  '[6] "Fast flow," Proc. CVPR, 2021.: 3s', "[7] https://arxiv.org/abs/2003.12039: 4.5s"])
+def test_a_reference_of_a_paper_is_no_stage(strobe, line):
+    report = strobe.report(strobe.write("paper.log", line + "\n[1] Extract: 1.00s\n[2] Inpainting: 2.00s\n"))
+    assert [s["name"] for s in report["stage_analysis"]["stages"]] == ["Inpainting", "Extract"]
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(3)
+
+
+@pytest.mark.parametrize("name", ["Load, convert", "Resize (1920)", "Export 2021", "A. Encode", "Read, write and blend", 'Render "intro"', "Download https://host/file",
+                                  "VAE, B frames", "T5 encode", "Encode, 2048"])
+def test_a_stage_that_looks_a_little_like_a_reference_stays_one(strobe, name):
+    report = strobe.report(strobe.write("stages.log", "[1] %s: 1.00s\n[2] Inpainting: 2.00s\n" % name))
+    assert len(report["stage_analysis"]["stages"]) == 2 and report["stage_analysis"]["wall_s"] == pytest.approx(3)

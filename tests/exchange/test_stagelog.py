@@ -484,13 +484,6 @@ def test_a_sentence_that_mentions_a_code_is_no_stage(strobe, line):
     assert [s["name"] for s in report["stage_analysis"]["stages"]] == ["I/O"]
 
 
-@pytest.mark.parametrize("line", ["[1] Smith et al.: 3s", "[12] A. Jones et al., Video at speed, 2021: 12s", "[3] arXiv: 5m", "[4] Chen, J. of Video, pp. 3: 4s"])
-def test_a_reference_of_a_paper_is_no_stage(strobe, line):
-    report = strobe.report(strobe.write("paper.log", line + "\n[1] Extract: 1.00s\n[2] Inpainting: 2.00s\n"))
-    assert [s["name"] for s in report["stage_analysis"]["stages"]] == ["Inpainting", "Extract"]
-    assert report["stage_analysis"]["wall_s"] == pytest.approx(3)
-
-
 @pytest.mark.parametrize("before", ["INFO worker ", "main - ", "rank0 ", ""])
 def test_a_heading_behind_a_prefix_is_still_one(strobe, before):
     report = strobe.report(strobe.write("heading.log", before + "[4d] Shallow copy\n[3a] I/O: 1.00s\n"))
