@@ -173,29 +173,61 @@ static void stage_cell(
 
 /* ---- text ------------------------------------------------------------------ */
 
+/* What no step has is no column. */
+struct columns {
+	bool fps, memory, output, commit;
+};
+
+static struct columns columns_of(const struct sb_journal *j)
+{
+	struct columns c = { .output = has_outputs(j) };
+
+	for (size_t i = 0; i < j->step_count; i++) {
+		const struct sb_journal_step *s = &j->steps[i];
+
+		c.fps |= !isnan(s->fps);
+		c.memory |= !isnan(s->gpu_memory_peak_bytes) || !isnan(s->rss_peak_bytes);
+		c.commit |= s->commit && *s->commit;
+	}
+	return c;
+}
+
+static void put_cell(struct sb_buf *out, bool wanted, const char *text)
+{
+	if (wanted)
+		sb_buf_printf(out, " %8s", text);
+}
+
+static void end_line(struct sb_buf *out)
+{
+	while (out->size && sb_buf_text(out)[out->size - 1] == ' ')
+		out->size--;
+	sb_buf_putc(out, '\n');
+}
+
 static void put_steps(const struct sb_journal *j, int columns, int decimals, struct sb_buf *out)
 {
+	const struct columns has = columns_of(j);
 	int width = columns > 118 ? 34 : 18;
 
-	bool outputs = has_outputs(j);
-
-	sb_buf_printf(out, " #  %-*s %10s %15s %15s %8s %8s %8s %s%s\n", width, "step",
-		j->per_generation ? "generation" : "total", "vs before", "vs baseline", "speed-up",
-		"frames/s", "peak", outputs ? "  output " : "", "commit");
+	sb_buf_printf(out, " #  %-*s %10s %15s %15s %8s", width, "step",
+		j->per_generation ? "generation" : "total", "vs before", "vs baseline", "speed-up");
+	put_cell(out, has.fps, "frames/s");
+	put_cell(out, has.memory, "peak");
+	put_cell(out, has.output, "output");
+	sb_buf_puts(out, has.commit ? " commit\n" : "\n");
 	for (size_t i = 0; i < j->step_count; i++) {
 		struct step_words w;
 
 		words_of(j, i, decimals, &w);
 		sb_buf_printf(out, "%2zu  ", i);
 		sb_label_put(out, j->steps[i].title, width);
-		sb_buf_printf(out, " %10s %15s %15s %8s %8s %8s ", w.total, w.before, w.base, w.speedup,
-			w.fps, w.memory);
-		if (outputs)
-			sb_buf_printf(out, "%8s ", w.output);
-		sb_buf_puts(out, w.commit);
-		while (out->size && sb_buf_text(out)[out->size - 1] == ' ')
-			out->size--;
-		sb_buf_putc(out, '\n');
+		sb_buf_printf(out, " %10s %15s %15s %8s", w.total, w.before, w.base, w.speedup);
+		put_cell(out, has.fps, w.fps);
+		put_cell(out, has.memory, w.memory);
+		put_cell(out, has.output, w.output);
+		sb_buf_printf(out, " %s", w.commit);
+		end_line(out);
 	}
 }
 
@@ -246,28 +278,44 @@ static void put_escaped(struct sb_buf *out, const char *text)
 	}
 }
 
+static void put_column(struct sb_buf *out, bool wanted, const char *text)
+{
+	if (!wanted)
+		return;
+	sb_buf_putc(out, ' ');
+	put_escaped(out, text);
+	sb_buf_puts(out, " |");
+}
+
+static void put_columns(struct sb_buf *out, struct columns has, const char *fps, const char *memory,
+	const char *output, const char *commit)
+{
+	put_column(out, has.fps, fps);
+	put_column(out, has.memory, memory);
+	put_column(out, has.output, output);
+	put_column(out, has.commit, commit);
+	sb_buf_putc(out, '\n');
+}
+
 void sb_journal_markdown(const struct sb_journal *j, struct sb_buf *out)
 {
 	int decimals = decimals_of(j);
 	const struct sb_journal_stage *s;
-	bool outputs = has_outputs(j);
+	const struct columns has = columns_of(j);
 
-	sb_buf_printf(out,
-		"| # | step | %s | Δ before | Δ baseline | speed-up | frames/s | peak memory |%s commit |\n",
-		j->per_generation ? "generation" : "total", outputs ? " output |" : "");
-	sb_buf_printf(out, "|--:|---|--:|--:|--:|--:|--:|--:|%s---|\n", outputs ? "--:|" : "");
+	sb_buf_printf(out, "| # | step | %s | Δ before | Δ baseline | speed-up |",
+		j->per_generation ? "generation" : "total");
+	put_columns(out, has, "frames/s", "peak memory", "output", "commit");
+	sb_buf_puts(out, "|--:|---|--:|--:|--:|--:|");
+	put_columns(out, has, "--:", "--:", "--:", "---");
 	for (size_t i = 0; i < j->step_count; i++) {
 		struct step_words w;
 
 		words_of(j, i, decimals, &w);
 		sb_buf_printf(out, "| %zu | ", i);
 		put_escaped(out, j->steps[i].title);
-		sb_buf_printf(out, " | %s | %s | %s | %s | %s | %s | ", w.total, w.before, w.base, w.speedup,
-			w.fps, w.memory);
-		if (outputs)
-			sb_buf_printf(out, "%s | ", w.output);
-		put_escaped(out, w.commit);
-		sb_buf_puts(out, " |\n");
+		sb_buf_printf(out, " | %s | %s | %s | %s |", w.total, w.before, w.base, w.speedup);
+		put_columns(out, has, w.fps, w.memory, w.output, w.commit);
 	}
 	sb_buf_puts(out, "\n| stage |");
 	for (size_t i = 0; i < j->step_count; i++)
