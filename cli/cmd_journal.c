@@ -49,6 +49,10 @@ static int add(
 
 	if (code)
 		return code;
+	if (!(facts->metrics[SB_METRIC_WALL] > 0)) {
+		sb_facts_free(facts);
+		return complain("'%s' has no total time, which a journal tracks", spec);
+	}
 	if (!commit && find_commit(found, sizeof found))
 		commit = found;
 	if (sb_journal_add(j, facts, title, commit) || sb_journal_write(j, file))

@@ -37,7 +37,7 @@ static void title(struct sb_screen *s)
 	if (strcmp(session->state ? session->state : "complete", "complete") != 0)
 		sb_screen_say(s, ", %s", session->state);
 	sb_text_seconds(wall, sizeof wall, s->model->stages.wall_s);
-	sb_screen_say(s, ", %s ", wall);
+	sb_screen_say(s, ", %s ", session->no_times ? "no times" : wall);
 	for (used = sb_screen_columns(sb_buf_text(&s->line)); used < (size_t)s->text.columns; used++)
 		sb_buf_putc(&s->line, '=');
 	sb_screen_end(s, "1");

@@ -323,6 +323,10 @@ int sb_screen_table(struct sb_screen *s)
 
 	if (err)
 		return err;
+	if (!rows.count && s->model->session.no_times) {
+		free(rows.all);
+		return 0;
+	}
 	if (!rows.count) {
 		sb_screen_say(s, "No stage was recorded%s.",
 			s->model->generations.whole_run ? "" : " inside the generations");

@@ -185,6 +185,17 @@ def test_a_memory_log_of_the_process_says_its_peak_on_the_first_screen(strobe):
     assert "Program: RSS peak 740.0 MB at sampling" in strobe("report", "--brief", path)
 
 
+def test_a_memory_table_alone_is_no_program_without_stages(strobe):
+    """Nobody measured a time: none is said, of the run, of snapshots or unattributed, and no advice to record stages."""
+    path = strobe.write("memory.txt", MEMORY)
+    for text in (strobe("report", path), strobe("report", "--brief", path), strobe("report", "--format", "markdown", path)):
+        assert "no times" in text and "o stage" not in text and "--labels" not in text and "nattributed" not in text and "at s" not in text
+        assert "Started" not in text
+    report = strobe.report(path)
+    assert report["stage_analysis"]["unattributed_s"] == 0 and "unattributed_ratio" not in report["stage_analysis"]
+    assert "has no total time" in strobe("journal", "start", path, code=2, both=True)
+
+
 EXPORT = {
     "timestamp": "2026-01-01T00:00:01",
     "timing_stats": {name: {"count": 1, "total": t, "mean": t, "min": t, "max": t, "last": t} for name, t in (("load", 0.1), ("sampling", 0.2), ("vae_decode", 0.05))},

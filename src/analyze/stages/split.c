@@ -215,9 +215,11 @@ int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *su
 	}
 	union_s = fmin(union_s, s->wall_s);
 	s->unattributed_s = round((s->wall_s - union_s) * 1e9) / 1e9;
-	if (s->unattributed_s <= 1e-9) /* where a file ends, not time */
+	if (s->unattributed_s <= 1e-9 || model->session.no_times) /* where a file ends, not time */
 		s->unattributed_s = 0;
-	s->unattributed_ratio = s->wall_s > 0 ? fmin(s->unattributed_s / s->wall_s, 1) : NAN;
+	s->unattributed_ratio = s->wall_s > 0 && !model->session.no_times
+					? fmin(s->unattributed_s / s->wall_s, 1)
+					: NAN;
 	sb_coverage_done(&top.coverage);
 	sb_coverage_done(&inside.coverage);
 	sb_coverage_done(&generations);

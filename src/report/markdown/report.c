@@ -98,14 +98,16 @@ static void tags(const struct sb_session_panel *s, struct sb_buf *out)
 
 static void started(const struct sb_session_panel *s, struct sb_buf *out)
 {
-	time_t seconds = (time_t)(s->start_real_ns / 1000000000u);
+	time_t seconds = (time_t)((s->file_date ? s->end_real_ns : s->start_real_ns) / 1000000000u);
+	const char *words = s->file_date ? "Imported; it does not say when it ran, its file is from"
+					 : "Started";
 	char day[64];
 	struct tm tm;
 
 	if (gmtime_r(&seconds, &tm) && strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S UTC", &tm))
-		sb_buf_printf(out, "- Started %s", day);
+		sb_buf_printf(out, "- %s %s", words, day);
 	else
-		sb_buf_puts(out, "- Started");
+		sb_buf_printf(out, "- %s", words);
 	if (s->rank >= 0)
 		sb_buf_printf(out, ", rank %lld of %lld", (long long)s->rank, (long long)s->world_size);
 	if (s->attempt > 1)

@@ -239,6 +239,10 @@ int sb_markdown_time(const struct sb_model *model, struct sb_buf *out)
 
 	if (err)
 		return err;
+	if (!rows.count && model->session.no_times) {
+		free(rows.all);
+		return 0;
+	}
 	sb_markdown_heading(out, "Where the time went");
 	sb_text_seconds(wall, sizeof wall, rows.wall_s);
 	if (rows.count) {
@@ -246,7 +250,8 @@ int sb_markdown_time(const struct sb_model *model, struct sb_buf *out)
 			model->generations.whole_run ? "Run" : "Generations", wall);
 		parts(&rows, out);
 	} else {
-		sb_buf_puts(out, "No stage was recorded.\n");
+		sb_buf_puts(out,
+			model->session.file_date ? "The text names no stage.\n" : "No stage was recorded.\n");
 	}
 	free(rows.all);
 	places(model, out);

@@ -20,19 +20,23 @@ static void mb(struct sb_buf *out, int width, double bytes)
 		sb_buf_printf(out, " %*.1f", width, bytes / SB_MB);
 }
 
-static void snapshots_text(const struct sb_memory_panel *m, struct sb_buf *out)
+static void snapshots_text(const struct sb_memory_panel *m, bool no_times, struct sb_buf *out)
 {
 	if (!m->snapshot_count)
 		return;
-	sb_buf_printf(
-		out, "  %-32s %8s %11s %11s %11s\n", "Snapshot", "at s", "allocated", "reserved", "peak MB");
+	sb_buf_printf(out, "  %-32s %8s %11s %11s %11s\n", "Snapshot", no_times ? "" : "at s", "allocated",
+		"reserved", "peak MB");
 	for (size_t i = 0; i < m->snapshot_count && i < SNAPSHOTS_SHOWN; i++) {
 		const struct sb_memory_snapshot *s = &m->snapshots[i];
 		size_t used;
 
 		sb_buf_puts(out, "  ");
 		used = sb_text_name(out, s->label, 32);
-		sb_buf_printf(out, "%*s %8.2f", (int)(32 - used), "", s->t_s);
+		sb_buf_printf(out, "%*s", (int)(32 - used), "");
+		if (no_times)
+			sb_buf_printf(out, " %8s", "");
+		else
+			sb_buf_printf(out, " %8.2f", s->t_s);
 		mb(out, 11, s->allocated_bytes);
 		mb(out, 11, s->reserved_bytes);
 		mb(out, 11, s->peak_bytes);
@@ -220,7 +224,7 @@ static void memory_text(
 		sb_buf_putc(out, '\n');
 	growth_text(m, out);
 	lines_text(m, out);
-	snapshots_text(m, out);
+	snapshots_text(m, model->session.no_times, out);
 	stages_text(m, out);
 	if (m->allocator_count)
 		sb_buf_printf(out, "  %-24s %9s %12s %9s %10s %9s\n", "Allocator", "allocs", "MB", "frees",

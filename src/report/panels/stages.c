@@ -3,6 +3,12 @@
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
+	if (!m->stages.stage_count && m->session.no_times)
+		return; /* a table of memory: there was no program to look into */
+	if (!m->stages.stage_count && m->session.file_date) {
+		sb_buf_puts(out, "\nThe text names no stage.\n");
+		return;
+	}
 	if (!m->stages.stage_count) {
 		sb_buf_puts(out, "\nNo stages were recorded: nothing in the program began one.\n"
 				 "If it prints a line per stage, record it with strobe run --labels.\n");
