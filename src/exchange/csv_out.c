@@ -1,7 +1,8 @@
-/* Writes CSV: one row per zone, GPU record, mark and counter value. RFC 4180. */
+/* Writes CSV: one row per zone, GPU record, mark and counter value. */
 #include "exchange/export.h"
 
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/json.h"
 
@@ -29,32 +30,6 @@ struct row {
 	double value;
 	int64_t bytes; /* -1: none */
 };
-
-/* A field in quotes when it has to be. Spreadsheets run what begins with = + - @;
- * a name is not a formula, so it gets a space in front. Bytes that are not UTF-8,
- * and control characters other than a line's end and a tab, become U+FFFD. */
-static char *put_field(char *at, const char *text, size_t limit)
-{
-	size_t size = strnlen(text, limit);
-	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-
-	if (size && strchr("=+-@", text[0]))
-		*at++ = ' ';
-	if (quoted)
-		*at++ = '"';
-	for (size_t i = 0; i < size;) {
-		size_t length = sb_utf8_length(text + i, size - i);
-		bool control = sb_utf8_is_control(text + i, length) && !strchr("\n\r\t", text[i]);
-
-		if (text[i] == '"')
-			*at++ = '"';
-		at = length && !control ? sb_out_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
-		i += length ? length : 1;
-	}
-	if (quoted)
-		*at++ = '"';
-	return at;
-}
 
 static const char *attrs_json(struct csv *c, const struct sb_run_attr *attrs, uint32_t count)
 {
@@ -92,7 +67,7 @@ static char *put_place(struct csv *c, char *at, const struct row *r)
 		name = c->track_name;
 	}
 	*at++ = ',';
-	at = put_field(at, r->where ? r->where : name, sizeof c->track_name);
+	at = sb_csv_put(at, r->where ? r->where : name, sizeof c->track_name);
 	*at++ = ',';
 	return at;
 }
@@ -117,9 +92,9 @@ static void put_row(struct csv *c, const struct row *r, const char *attrs)
 	*at++ = ',';
 	at = sb_out_put(at, r->role, strlen(r->role));
 	*at++ = ',';
-	at = put_field(at, r->code, 64);
+	at = sb_csv_put(at, r->code, 64);
 	*at++ = ',';
-	at = put_field(at, r->name, NAME_LIMIT);
+	at = sb_csv_put(at, r->name, NAME_LIMIT);
 	*at++ = ',';
 	if (r->has_value && r->value == r->value)
 		at = sb_put_double(at, r->value);
@@ -127,8 +102,8 @@ static void put_row(struct csv *c, const struct row *r, const char *attrs)
 	if (r->bytes >= 0)
 		at = sb_put_i64(at, r->bytes);
 	*at++ = ',';
-	at = put_field(at, attrs, 20000);
-	at = SB_PUT(at, "\r\n");
+	at = sb_csv_put(at, attrs, 20000);
+	at = SB_PUT(at, SB_CSV_LINE_END);
 	c->out->at = at;
 }
 
@@ -257,7 +232,7 @@ static int write_csv(struct sb_run *run, const struct sb_markers *markers, struc
 	int err;
 
 	out->at = SB_PUT(sb_out_room(out, 256), "kind,start_ns,duration_ns,self_ns,pid,tid,thread,depth,role,"
-						"code,name,value,bytes,attributes\r\n");
+						"code,name,value,bytes,attributes" SB_CSV_LINE_END);
 	err = sb_run_visit(run, &visitor, 1);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;
 	sb_buf_done(&c.attrs);

@@ -23,7 +23,7 @@ set_target_properties(harm_refuse PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY 
 # under the thread sanitizer.
 set(alone_sources ${sources_base} ${sources_record} ${sources_format})
 list(REMOVE_ITEM alone_sources ${STROBE_EXCLUDED_SOURCES})
-list(FILTER alone_sources EXCLUDE REGEX "base/(json|jsonin|jsondom|extsort|scratch)|format/builder")
+list(FILTER alone_sources EXCLUDE REGEX "base/(csv|json|jsonin|jsondom|extsort|scratch)|format/builder")
 function(harm_threads_alone name)
   add_executable(harm_threads_${name} ${CMAKE_SOURCE_DIR}/tests/harm/threads.c ${alone_sources})
   target_compile_options(harm_threads_${name} PRIVATE ${ARGN} -Wno-unused-function)

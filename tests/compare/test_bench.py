@@ -1,4 +1,6 @@
 """strobe bench."""
+import csv
+import io
 import json
 import os
 import select
@@ -103,6 +105,11 @@ def test_bench_refuses_nonsense(strobe, args, words):
 def test_bench_csv_quotes(strobe):
     lines = strobe("bench", "-n", "1", "-w", "0", "--format", "csv", "--sweep", 'a=x"y,z', "--", "echo", "{a}").stdout.splitlines()
     assert lines[1].startswith('"a=x""y",ok,"x""y",1,') and lines[2].startswith("a=z,ok,z,1,")
+
+
+def test_bench_csv_has_no_formula(strobe):
+    text = strobe("bench", "-n", "1", "-w", "0", "--format", "csv", "--sweep", "a==1+1", "--", "echo", "{a}").stdout
+    assert next(csv.DictReader(io.StringIO(text)))["a"] == " =1+1"
 
 
 def test_bench_stops_at_ctrl_c_and_keeps_what_it_has(tmp_path):

@@ -1,10 +1,10 @@
 /* A benchmark for other programs: JSON and CSV. */
 #include "report/bench/bench.h"
 
+#include "base/csv.h"
 #include "stats/fields.h"
 
 #include <math.h>
-#include <string.h>
 
 void sb_bench_json(const struct sb_bench *b, struct sb_buf *out)
 {
@@ -15,36 +15,17 @@ void sb_bench_json(const struct sb_bench *b, struct sb_buf *out)
 	sb_buf_putc(out, '\n');
 }
 
-static void put_field(struct sb_buf *out, const char *text)
-{
-	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-
-	if (quoted)
-		sb_buf_putc(out, '"');
-	for (size_t left = strlen(text), n; left; text += n, left -= n) {
-		n = sb_utf8_length(text, left);
-		if (*text == '"')
-			sb_buf_putc(out, '"');
-		if (n && (strchr("\n\r\t", *text) || !sb_utf8_is_control(text, n)))
-			sb_buf_add(out, text, n);
-		else
-			sb_buf_puts(out, "\xef\xbf\xbd");
-		n += !n;
-	}
-	if (quoted)
-		sb_buf_putc(out, '"');
-}
-
 void sb_bench_csv(const struct sb_bench *b, struct sb_buf *out)
 {
 	sb_buf_puts(out, "name,state");
 	for (size_t k = 0; k < b->key_count; k++) {
 		sb_buf_putc(out, ',');
-		put_field(out, b->keys[k]);
+		sb_csv_add(out, b->keys[k]);
 	}
 	sb_buf_puts(out,
 		",count,mean_s,median_s,median_low_s,median_high_s,std_s,min_s,max_s,p95_s,clips_per_second,"
-		"frames_fps,peak_memory_bytes,step_speedup_ratio,total_speedup_ratio,target_met\n");
+		"frames_fps,peak_memory_bytes,step_speedup_ratio,total_speedup_ratio,target_"
+		"met" SB_CSV_LINE_END);
 	for (size_t i = 0; i < b->row_count; i++) {
 		const struct sb_bench_row *row = &b->rows[i];
 		const double numbers[] = { row->stats.mean, row->stats.median, row->median_interval.low,
@@ -52,11 +33,11 @@ void sb_bench_csv(const struct sb_bench *b, struct sb_buf *out)
 			row->stats.p95, row->clips_per_s, row->frames_per_s, row->peak_memory_bytes,
 			b->ladder ? row->step_speedup : NAN, row->total_speedup };
 
-		put_field(out, row->name);
+		sb_csv_add(out, row->name);
 		sb_buf_printf(out, ",%s", sb_bench_state_name(row->state));
 		for (size_t k = 0; k < b->key_count; k++) {
 			sb_buf_putc(out, ',');
-			put_field(out, row->values[k]);
+			sb_csv_add(out, row->values[k]);
 		}
 		sb_buf_printf(out, ",%zu", row->count);
 		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
@@ -64,6 +45,9 @@ void sb_bench_csv(const struct sb_bench *b, struct sb_buf *out)
 				sb_buf_putc(out, ',');
 			else
 				sb_buf_printf(out, ",%.9g", numbers[k]);
-		sb_buf_printf(out, ",%s\n", isnan(b->target_fps) ? "" : row->target_met ? "true" : "false");
+		sb_buf_printf(out, ",%s" SB_CSV_LINE_END,
+			isnan(b->target_fps) ? ""
+			: row->target_met    ? "true"
+					     : "false");
 	}
 }
