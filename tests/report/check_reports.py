@@ -112,13 +112,18 @@ class Reports(unittest.TestCase):
         data = pathlib.Path(OPTIONS.source) / "tests/data"
         run = lambda name: f"{self.folder.name}/{name}.strobe"
         rank = lambda n: ranks / f"four/rank_{n}"
+        for words in ["start", "stagelog-before.txt"], ["add", "stagelog-after.txt", "a step"]:
+            subprocess.run([OPTIONS.strobe, "journal", words[0], data / words[1], *words[2:]], check=True, capture_output=True, cwd=self.folder.name)
         forms = [
+            ("journal", ["journal", "show"]),
             ("diff", ["diff", data / "stagelog-before.txt", data / "stagelog-after.txt"]),
             ("diff", ["diff", run("rich"), run("blocks")]),
             ("diff", ["diff", "--fail-above", "5%", run("rich"), run("only_zones")]),
             ("diff", ["diff", rank(0), rank(2)]),
             ("aggregate", ["aggregate", ranks / "four"]),
             ("aggregate", ["aggregate", ranks / "four", ranks / "two"]),
+            ("whatif", ["whatif", data / "stagelog-before.txt", "3b.iters=8"]),
+            ("fit", ["fit", run("rich"), "--frames", "65"]),
             ("bench", ["bench", "--iterations", "3", "--warmup", "0", "--", "true"]),
             ("bench", ["bench", "--iterations", "2", "--warmup", "0", "--frames", "8", "--target-fps", "3", "--sweep", "n=1,2", "--", "false", "{n}"]),
         ]
@@ -142,6 +147,21 @@ class Reports(unittest.TestCase):
             jsonschema.Draft202012Validator.check_schema(schema)
             with self.subTest(name):
                 self.assertEqual([e.message[:200] for e in jsonschema.Draft202012Validator(schema).iter_errors(printed)], [])
+
+    def test_every_json_file_of_a_run_folder_follows_a_schema(self):
+        runs = pathlib.Path(self.folder.name) / "json"
+        subprocess.run([OPTIONS.strobe, "run", "-q", "--save-raw-data", "--output", "clip.raw", "-o", runs, "--",
+                        "sh", "-c", "echo frames > clip.raw"], check=True, capture_output=True, cwd=self.folder.name)
+        found = {p.name: json.loads(p.read_text()) for p in (runs / "last").glob("*.json")}
+        self.assertGreaterEqual(set(found), {"profiling_report.json", "raw_profiling_data.json", "outputs.json"})
+        for file, written in found.items():
+            name = {"profiling_report": "report"}.get(file[:-5], file[:-5])
+            schema = json.loads((pathlib.Path(OPTIONS.source) / f"docs/{name}.schema.json").read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            with self.subTest(file):
+                self.assertEqual([f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(written)], [])
+                self.assertFalse(validator.is_valid({**written, "speed": 3}), "a key that the schema lacks passed")
 
     def test_the_history_follows_its_schemas(self):
         db = pathlib.Path(self.folder.name) / "history.db"

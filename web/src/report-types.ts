@@ -2350,6 +2350,12 @@ export type MemoryLogEntry = {
   stage?: string; // in which it was taken
 };
 
+// What a run wrote.
+export type Outputs = {
+  schema: "strobe.outputs/1";
+  outputs: Output[]; // as they were when the run had ended
+};
+
 // What works on this machine.
 export type Doctor = {
   version: string; // of strobe
