@@ -7,6 +7,25 @@
 static const char *const judged_on[] = { "single_calls", "totals", "one_generation", "ranks", SB_NAMES_END };
 static const char *const scopes[] = { "tag", "setting", "system", "command", "stage", SB_NAMES_END };
 
+/* What a verdict rests on; of a struct with the members judged and judgement. */
+#define JUDGEMENT_ROWS(type, judged, tested)                                                              \
+	SB_FIELD_NAMED(type, judgement.basis, "basis", SB_ALWAYS, sb_basis_names, "how it was judged",    \
+		.when = judged),                                                                          \
+		SB_FIELD(type, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,     \
+			.when = judged),                                                                  \
+		SB_FIELD(type, judgement.effect, "effect_ratio", SB_KNOWN,                                \
+			"chance that a new value exceeds a base value; 0.5: none", NANO, .when = tested), \
+		SB_FIELD(type, judgement.base_count, "base_repetition_count", SB_ALWAYS,                  \
+			"values of the base that the verdict rests on", .when = judged),                  \
+		SB_FIELD(type, judgement.now_count, "new_repetition_count", SB_ALWAYS,                    \
+			"new values that the verdict rests on", .when = judged),                          \
+		SB_FIELD(type, judgement.shift_ratio, "shift_ratio", SB_KNOWN,                            \
+			"new / base over all pairs of repetitions", NANO, .when = judged),                \
+		SB_FIELD(type, judgement.interval.low, "change_low_ratio", SB_KNOWN,                      \
+			"95 % interval of new / base, low end", NANO, .when = judged),                    \
+		SB_FIELD(type, judgement.interval.high, "change_high_ratio", SB_KNOWN,                    \
+			"95 % interval of new / base, high end", NANO, .when = judged)
+
 /* ---- metrics ---- */
 
 SB_FIELD_WHEN(metric_judged, sb_metric_change, it->judged)
@@ -31,22 +50,7 @@ static const struct sb_field metric_rows[] = {
 	SB_FIELD(sb_metric_change, words, "words", SB_ALWAYS,
 		"the same for people: \"slower\", \"no longer measured\""),
 	SB_FIELD_NAMED(sb_metric_change, tone, "tone", SB_ALWAYS, sb_tone_names, "how it is coloured"),
-	SB_FIELD_NAMED(sb_metric_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
-		"how it was judged", .when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
-		.when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.effect, "effect_ratio", SB_KNOWN,
-		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = metric_tested),
-	SB_FIELD(sb_metric_change, judgement.base_count, "base_repetition_count", SB_ALWAYS,
-		"values of the base that the verdict rests on", .when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.now_count, "new_repetition_count", SB_ALWAYS,
-		"new values that the verdict rests on", .when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.shift_ratio, "shift_ratio", SB_KNOWN,
-		"new / base over all pairs of repetitions", NANO, .when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
-		"95 % interval of new / base, low end", NANO, .when = metric_judged),
-	SB_FIELD(sb_metric_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
-		"95 % interval of new / base, high end", NANO, .when = metric_judged),
+	JUDGEMENT_ROWS(sb_metric_change, metric_judged, metric_tested),
 };
 static SB_FIELDS(metric, sb_metric_change, "MetricChange", "A metric on both sides.");
 
@@ -92,22 +96,7 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD_NAMED(sb_stage_change, judged_on, "judged", SB_ALWAYS, judged_on,
 		"single_calls: there are repetitions inside a run, or the counts differ",
 		.when = stage_judged),
-	SB_FIELD_NAMED(sb_stage_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
-		"how it was judged", .when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
-		.when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.effect, "effect_ratio", SB_KNOWN,
-		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = stage_tested),
-	SB_FIELD(sb_stage_change, judgement.base_count, "base_repetition_count", SB_ALWAYS,
-		"values of the base that the verdict rests on", .when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.now_count, "new_repetition_count", SB_ALWAYS,
-		"new values that the verdict rests on", .when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.shift_ratio, "shift_ratio", SB_KNOWN,
-		"new / base over all pairs of repetitions", NANO, .when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
-		"95 % interval of new / base, low end", NANO, .when = stage_judged),
-	SB_FIELD(sb_stage_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
-		"95 % interval of new / base, high end", NANO, .when = stage_judged),
+	JUDGEMENT_ROWS(sb_stage_change, stage_judged, stage_tested),
 };
 static SB_FIELDS(stage, sb_stage_change, "StageChange", "A stage on both sides.");
 

@@ -3,6 +3,7 @@
 #include "exchange/snapshot.h"
 
 #include "base/error.h"
+#include "base/inorder.h"
 #include "base/role.h"
 #include "run/open_stages.h"
 #include "run/run.h"
@@ -94,18 +95,10 @@ void sb_snapshot_stages_close(struct sb_snapshot_stages *st)
 
 static const char *name_at(const struct sb_snapshot_stages *st, int64_t t_ns)
 {
-	size_t low = 0, high = st->count;
+	size_t after = st->count ? sb_first_after(&st->edges->t_ns, sizeof *st->edges, st->count, t_ns) : 0;
+	uint32_t name = after ? st->edges[after - 1].name : UINT32_MAX;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (st->edges[middle].t_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && st->edges[low - 1].name != UINT32_MAX ? st->run->names[st->edges[low - 1].name].text
-							    : NULL;
+	return name != UINT32_MAX ? st->run->names[name].text : NULL;
 }
 
 static bool is_dated(int64_t time_us)

@@ -47,10 +47,27 @@ static void what_is_not_is_sorted(void **state)
 	sb_sort_unless_in_order(all, 1, sizeof all[0], by_key);
 }
 
+static void a_moment_is_found_among_the_items(void **state)
+{
+	const struct {
+		int name;
+		int64_t t_ns;
+	} all[] = { { 0, 10 }, { 1, 20 }, { 2, 20 }, { 3, 30 } };
+	const int64_t *first = &all->t_ns;
+
+	assert_int_equal(sb_first_from(first, sizeof *all, 4, 5), 0);
+	assert_int_equal(sb_first_from(first, sizeof *all, 4, 20), 1);
+	assert_int_equal(sb_first_after(first, sizeof *all, 4, 20), 3);
+	assert_int_equal(sb_first_from(first, sizeof *all, 4, 31), 4);
+	assert_int_equal(sb_first_after(first, sizeof *all, 4, INT64_MAX), 4);
+	assert_int_equal(sb_first_from(first, sizeof *all, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_in_order_is_looked_at_once_and_left),
+		cmocka_unit_test(a_moment_is_found_among_the_items),
 		cmocka_unit_test(what_is_not_is_sorted),
 	};
 

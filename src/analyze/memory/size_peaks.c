@@ -1,5 +1,6 @@
 /* Readings of a memory's maximum in the order of time, and what rose between two of them. */
 #include "analyze/memory/size_peaks.h"
+#include "base/inorder.h"
 
 #include "base/memory_units.h"
 
@@ -122,17 +123,8 @@ static bool took_most(const struct sb_size_peaks *c, const struct sb_size_span *
 static size_t first_reading_after(const struct sb_vec *readings, int64_t t_ns)
 {
 	const struct reading *all = readings->items;
-	size_t low = 0, high = readings->count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].t_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return readings->count ? sb_first_after(&all->t_ns, sizeof *all, readings->count, t_ns) : 0;
 }
 
 double sb_size_stage_peak(const struct sb_size_peaks *c, enum sb_size_memory memory,

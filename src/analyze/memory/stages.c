@@ -1,5 +1,6 @@
 /* Memory by stage: who made the peaks, where it rose, and what stayed. */
 #include "analyze/memory/collected.h"
+#include "base/inorder.h"
 
 #include "base/memory_units.h"
 #include "base/role.h"
@@ -198,17 +199,8 @@ static int by_level(const void *a, const void *b)
 static size_t snapshot_index(const struct sb_memory_collected *m, int64_t t_ns)
 {
 	const struct sb_memory_reading *all = m->snapshots.items;
-	size_t low = 0, high = m->snapshots.count;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (all[mid].t_ns < t_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return m->snapshots.count ? sb_first_from(&all->t_ns, sizeof *all, m->snapshots.count, t_ns) : 0;
 }
 
 static bool is_reading(const struct sb_memory_reading *s)

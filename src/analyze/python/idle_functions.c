@@ -116,13 +116,11 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (!i)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
-	i->run = i->places.run = run;
-	i->places.model = model;
+	i->run = run;
 	v->self = i;
-	v->kinds = SB_PLACE_KINDS;
 	v->event = see_event;
-	v->roles = 1u << STROBE_ROLE_GENERATION;
 	v->zone = see_generation;
+	sb_places_begin(&i->places, run, model, v);
 	return 0;
 }
 

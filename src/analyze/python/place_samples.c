@@ -69,6 +69,15 @@ void sb_places_see(struct sb_place_samples *p, const struct sb_event *e)
 		take_file(p, e);
 }
 
+void sb_places_begin(
+	struct sb_place_samples *p, struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	p->run = run;
+	p->model = model;
+	v->kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE;
+	v->roles = 1u << STROBE_ROLE_GENERATION;
+}
+
 void sb_places_sort(struct sb_place_samples *p, int (*order)(const void *, const void *))
 {
 	if (p->count)

@@ -30,7 +30,9 @@ struct sb_place_samples {
 	bool no_memory;
 };
 
-enum { SB_PLACE_KINDS = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE }; /* what to hand to the next */
+/* Asks the visitor for what the samples need: events for sb_places_see(), zones of generations. */
+void sb_places_begin(
+	struct sb_place_samples *p, struct sb_run *run, struct sb_model *model, struct sb_visitor *v);
 void sb_places_see(struct sb_place_samples *p, const struct sb_event *e);
 /* Sorts the samples, and none is covered. */
 void sb_places_sort(struct sb_place_samples *p, int (*order)(const void *, const void *));

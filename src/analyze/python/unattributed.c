@@ -3,6 +3,7 @@
 #include "analyze/analysis.h"
 #include "analyze/python/place_samples.h"
 #include "base/error.h"
+#include "base/inorder.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -60,17 +61,7 @@ static bool is_under_generation(struct unattributed *u, uint32_t path)
 
 static uint32_t first_from(const struct sb_place_samples *p, int64_t t_ns)
 {
-	uint32_t low = 0, high = p->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (p->all[middle].t_ns < t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return p->count ? (uint32_t)sb_first_from(&p->all->t_ns, sizeof *p->all, p->count, t_ns) : 0;
 }
 
 /* Stages of any track cover wall time. */
@@ -201,13 +192,11 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (!u)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
-	u->run = u->places.run = run;
-	u->places.model = model;
+	u->run = run;
 	v->self = u;
-	v->kinds = SB_PLACE_KINDS;
 	v->event = see_event;
-	v->roles = 1u << STROBE_ROLE_GENERATION;
 	v->zone = see_generation;
+	sb_places_begin(&u->places, run, model, v);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Generations: one video, one prompt, one request each; else the whole run. */
 #include "analyze/video/shared_out.h"
 #include "analyze/video/video.h"
+#include "base/inorder.h"
 
 #include "stats/statistics.h"
 
@@ -90,20 +91,13 @@ static void take_whole_run(struct sb_video *v)
 static uint32_t generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns)
 {
 	const struct sb_video_generation *all = v->generations.items;
-	size_t low = 0, high = v->generations.count;
 	uint32_t found = SB_NO_GENERATION;
+	size_t after;
 
-	if (v->whole_run)
-		return 0;
-	while (low < high) { /* the first that begins after t_ns */
-		size_t mid = low + (high - low) / 2;
-
-		if (all[mid].begin_ns <= t_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t i = low, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++) {
+	if (v->whole_run || !v->generations.count)
+		return v->whole_run ? 0 : found;
+	after = sb_first_after(&all->begin_ns, sizeof *all, v->generations.count, t_ns);
+	for (size_t i = after, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++) {
 		if (t_ns > all[i].end_ns)
 			continue;
 		if (all[i].track == track)
