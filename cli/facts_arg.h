@@ -10,7 +10,7 @@
  * STROBE_E with the message set; prints nothing, and threads may call it. */
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts);
 
-/* The facts of a run or a report that are not asked whether they are a job: of one rank. */
+/* The facts of one run, rank or report. Does not check whether it is a job. */
 int facts_arg_load_run(const char *spec, struct sb_facts **out_facts);
 
 /* The same for one of a command's arguments, with the part that its options cut

@@ -20,8 +20,8 @@ int job_arg_read_inputs(
 	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate);
 /* Shows a folder of this machine under another name: every path of it in the texts of the aggregate. */
 void job_arg_rename(struct sb_aggregate *a, const char *folder, const char *name);
-/* Opens a part of a job to be written elsewhere, and makes its place: a folder of its name in folder. One that cannot be
- * read is left out and said so, for the others are worth having: 0, and no run. */
+/* Opens a part of a job that is to be copied, and makes its folder, of the same name, in folder. A part
+ * that cannot be read is named and left out: then it returns 0 and no run. */
 int job_arg_open_part(
 	const struct sb_job_part *part, const char *folder, struct sb_run **out_run, char out_path[PATH_MAX]);
 /* Text, JSON or a page of it, to standard output or a file. Returns an exit code. */

@@ -105,8 +105,8 @@ STROBE_API void strobe_missing(const char *what, const char *why, const char *ho
  * (multiprocessing). local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
 STROBE_API void strobe_rank(int rank, int local_rank, int world_size, const char *backend);
 
-/* Says how the process ends, once its session is closed: a status other than 0 is a failure, and its rank does
- * not count as ended in order. For bindings, as the last they do. */
+/* Records the exit status of the process, after its session is closed: a status other than 0 marks its
+ * rank as failed. For bindings, as their last call. */
 STROBE_API void strobe_exit_status(int status);
 
 /* A binding prints the lines of `stage_log` itself: the library prints none in this process. */
@@ -123,7 +123,7 @@ struct strobe_site {
 	const char *name;
 	const char *code;
 	uint32_t id;
-	uint32_t always; /* 1: recorded whatever profile_* says, because its end does not know the site */
+	uint32_t always; /* 1: recorded whatever the profile_* settings say: its end does not know the site */
 };
 
 /* ---- zones ------------------------------------------------------------- */
@@ -358,10 +358,9 @@ struct strobe_sample {
 	int native; /* 1: not a Python thread. Its one frame is its name, weight_ns the CPU time it used */
 	uint64_t age_ns; /* how long ago it was seen */
 	uint64_t weight_ns; /* time since the sampler looked last; 0: not known */
-	int cpu_known; /* 1: cpu_ns is */
+	int cpu_known; /* 1: cpu_ns is known */
 	uint64_t cpu_ns; /* CPU time that the thread used meanwhile */
-	int beside_gil; /* while the sampler had Python's GIL, this thread 1: waited for it, 2: ran; 3: it had no
-	                   need of it, or the main thread had the GIL when it was to look; 0: not known */
+	int beside_gil; /* what this thread did while the sampler held Python's GIL: 1 waited for it, 2 ran; 3: the sampler did not need the GIL, or the main thread held it; 0: not known */
 };
 STROBE_API void strobe_stack_sample(
 	const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count);
@@ -403,8 +402,8 @@ STROBE_API void strobe_gpu_trace_stop(void);
 STROBE_API void strobe_gpu_trace_keep(const char *why);
 /* A trace of steps, if one was asked for: 0 not begun, 1 running, 2 over: other stages may be traced. */
 STROBE_API int strobe_gpu_trace_steps_state(void);
-/* A trace or a sampling of steps counts this as the beginning of one: for stages that are steps under another name, as
- * the tokens of a language model are. Nothing is recorded. */
+/* Counts a step for a GPU trace or a sampling of counters that lasts so many steps ("steps:3"), and
+ * records nothing. For stages that are steps under another name, such as the tokens of a language model. */
 STROBE_API void strobe_step_passes(void);
 /* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names
  * that profiler. Does nothing when there is no trace. */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* In 3.9 as they are later, but hidden from the limited API by its headers. */
+/* Python 3.9 has them like later versions, but its headers hide them from the limited API. */
 #if PY_VERSION_HEX < 0x030a0000
 #define METH_FASTCALL 0x0080
 PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *size);
@@ -146,7 +146,7 @@ extern PyMethodDef heap_methods[];
 extern PyMethodDef allocation_methods[];
 
 /* ---- readings.c ---- */
-/* Whether the allocator shall be read when a section of this name ends, with so many open around it. With the GIL. */
+/* True if the allocator is to be read when a section of this name ends at this depth. Needs the GIL. */
 bool readings_due(uint32_t depth, uint32_t name);
 void readings_section_ended(void); /* reads it */
 extern bool readings_edge_due; /* what the process holds shall be read where a section begins or ends */

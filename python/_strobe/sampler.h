@@ -12,11 +12,11 @@ void sampler_set_now(uint64_t now_ns); /* for tests; 0: the clock's again */
 
 /* ---- stacks.c; with the GIL unless noted otherwise ---- */
 /* Every Python thread but `except` (its ident; 0: none), as seen now. */
-/* has_own_table: the sampler's thread looks, and what it opens the program does not see. */
+/* has_own_table: called on the sampler's thread, whose descriptors the program does not see. */
 void stacks_look(uint64_t now_ns, unsigned long except, bool has_own_table);
 /* Writes what was seen, on the calling thread; without the GIL. One caller at a time. */
 void stacks_drain(void);
-/* A new session's file knows no functions yet, and nothing was looked at before it. */
+/* Begins a new session: its file has no functions yet, and no earlier look counts. */
 void stacks_forget(void);
 unsigned stacks_written(void); /* since the process began */
 void stacks_begin(uint64_t now_ns); /* the first weight counts from here */

@@ -1,4 +1,5 @@
-/* What the program asked its models to be (the event "torch.asked" of each), for the rules that look whether it ran. */
+/* What the program asked of its models (the event "torch.asked" of each), for the rules that check
+ * whether it happened. */
 #ifndef SB_ADVISE_ASKED_H
 #define SB_ADVISE_ASKED_H
 

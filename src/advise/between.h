@@ -4,10 +4,12 @@
 
 #include "analyze/model.h"
 
-/* Time from the first generation's begin to the last one's end that is in none and in no stage, by the clock, without
- * what was sampled waiting for another thread, a request or input. 0: there are no two generations. */
+/* Wall time between the first generation's begin and the last one's end that is in no generation and in
+ * no stage, less what was sampled waiting for another thread, a request or input. 0: there are no two
+ * generations. */
 double sb_between_s(const struct sb_model *model);
-/* What that is a part of: from the first generation's begin to the last one's end; 0: there are no two. */
+/* The whole that it is a part of: from the first generation's begin to the last one's end; 0: there are
+ * no two. */
 double sb_between_of_s(const struct sb_model *model);
 /* The line that most of it was sampled at; NULL: none. */
 const struct sb_line *sb_between_line(const struct sb_model *model);

@@ -16,7 +16,8 @@ enum sb_doing {
 	SB_DOES_SLEEP
 };
 enum sb_doing sb_hot_doing(const struct sb_line *line);
-/* For input, another thread or a socket, also inside a function of Python's own (Thread.join). */
+/* True if the line waits for input, another thread or a socket, also inside a function of Python's own
+ * (Thread.join). */
 bool sb_hot_waits(const struct sb_line *line);
 
 /* Lines of one function that match, added up. */

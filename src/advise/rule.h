@@ -19,10 +19,10 @@ struct sb_advisor {
  * it. */
 struct sb_advice *sb_advisor_find(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);
-/* Says what does it and how sure that is; of a finding that may be NULL. */
+/* Sets the cause and how sure it is; the finding may be NULL. */
 void sb_finding_cause(
 	struct sb_advice *f, const char *cause, enum sb_gain_basis basis, enum sb_confidence confidence);
-/* The line of the program that does it. */
+/* Sets the line of the program that causes it. */
 void sb_finding_line(struct sb_advice *f, const char *file, uint32_t line);
 /* printf into the model's memory. */
 #define sb_say(a, ...) sb_model_printf((a)->model, __VA_ARGS__)

@@ -1,5 +1,5 @@
-/* Strategies by stage: what kind of stage it is, which knob it carries, what turning that saves and trades.
- * docs/advice.md has the same table in words. */
+/* Strategies by stage: what kind of stage it is, which knob it has, what changing the knob saves and
+ * costs. docs/advice.md has the same table in words. */
 #ifndef SB_ADVISE_STRATEGIES_H
 #define SB_ADVISE_STRATEGIES_H
 

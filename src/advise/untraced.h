@@ -1,10 +1,11 @@
-/* What rules about kernels can say without a GPU trace: by torch's switches and what the models were asked to be. */
+/* What rules about kernels can say without a GPU trace: from torch's switches and what the program asked
+ * of its models. */
 #ifndef SB_ADVISE_UNTRACED_H
 #define SB_ADVISE_UNTRACED_H
 
 #include "advise/rule.h"
 
-/* Each adds its findings where no trace is; what they cost is not known, and no saving is stated. */
+/* Each adds its findings if there is no trace. Their cost is not known, so no saving is stated. */
 void sb_untraced_attention(struct sb_advisor *a);
 void sb_untraced_convolutions(struct sb_advisor *a);
 void sb_untraced_precision(struct sb_advisor *a);

@@ -13,7 +13,7 @@ bool sb_weigh_leaves_first_out(const struct sb_model *model);
 double sb_weigh_warm_share(const struct sb_model *model);
 /* What that time is, in words: "the generations", "the run", "the time after the start-up". */
 const char *sb_weigh_words(const struct sb_model *model);
-/* Seconds in percent of that time; 100 at the most, also where several threads spend more together. */
+/* Seconds in percent of that time; at most 100, even if several threads together spend more. */
 double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */
 double sb_weigh_traced_steps(const struct sb_model *model);
@@ -35,11 +35,12 @@ double sb_weigh_idle_s(const struct sb_model *model);
 double sb_weigh_utilization(const struct sb_model *model);
 /* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
 double sb_weigh_behind_s(const struct sb_model *model);
-/* Time of the warm generations outside of the innermost stages' work on the GPU, by its own events: what a wait between
- * them can cost. INFINITY: not known, or the GPU was not behind in a step, where such a wait delays the launches. */
+/* Time of the warm generations in which no innermost stage had work on the GPU, by the GPU's own events:
+ * the most that waits between stages can cost. INFINITY: not known, or the GPU was not behind in a step,
+ * where such a wait delays the launches. */
 double sb_weigh_uncovered_s(const struct sb_model *model);
-/* How often the stage's traced kernels ran in all: some steps are traced, and of every other stage of a generation the
- * first call or a few, with what they call. */
+/* How many calls of the stage each traced call stands for. A trace holds some steps, and of every other
+ * stage of a generation the first call or a few. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);
 /* The GPU's time of its calls, by its own events; where it was not taken, the CPU's. */
 double sb_weigh_gpu_s(const struct sb_stage *s);

@@ -5,7 +5,7 @@
 
 #include "analyze/model.h"
 
-/* Fills the summary's judged_s and what was sampled in that time. After startup_end_s. */
+/* Fills the summary's judged_s and what was sampled in that time. Needs startup_end_s. */
 void sb_judged_fill(struct sb_model *model);
 
 #endif

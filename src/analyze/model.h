@@ -41,7 +41,7 @@ struct sb_session_panel {
 	const char *command;
 	const char *commit; /* hex, of the git tree; NULL: not known */
 	const char *host;
-	const char *clock; /* host and boot: what has the same clock says the same; NULL: not known */
+	const char *clock; /* host and boot: runs with the same text have the same clock; NULL: not known */
 	const char *job; /* its tag `job`, else the launcher's id; NULL: not known */
 	int64_t attempt; /* which start of the job, from 1; -1: not known */
 	const char *state; /* "complete", "live", "ended without a stop" */
@@ -50,7 +50,7 @@ struct sb_session_panel {
 	const char *duration; /* for people: "131.40 s"; "no times" */
 	double digit_s; /* what the last digit of imported times stands for; NAN: they were measured */
 	const char *import_note; /* what was doubtful when it was imported; NULL: nothing */
-	bool file_date; /* what was imported has no date: start_real_ns is reckoned from its file's */
+	bool file_date; /* what was imported has no date: start_real_ns is that of its file */
 	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t previous_rank, next_rank; /* with a folder beside this one's; -1: none */

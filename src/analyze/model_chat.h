@@ -1,4 +1,5 @@
-/* The report model, on models that write tokens: how soon the first one is there, how fast the others follow. */
+/* The report model, on models that write tokens: how soon the first token comes, how fast the others
+ * follow. */
 #ifndef SB_ANALYZE_MODEL_CHAT_H
 #define SB_ANALYZE_MODEL_CHAT_H
 

@@ -51,7 +51,7 @@ struct sb_path_counters {
 };
 
 void sb_counter_sums_add(struct sb_counter_sums *to, const struct sb_counter_sums *more);
-/* Samples speak where they saw at least half as much as the readings that are always on. */
+/* Prefers samples if they cover at least half as much time as the readings that are always on. */
 enum sb_counter_source sb_counter_source_better(const struct sb_counter_sums sums[SB_COUNTER_SOURCES]);
 
 void sb_gpu_counters_from_sums(

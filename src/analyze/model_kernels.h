@@ -17,7 +17,7 @@ struct sb_kernel_share {
 	double ratio; /* of the kernels' time of the stage or the run */
 };
 
-/* What a path of zones launched, with the zones inside it: entries at[path] to at[path + 1]. */
+/* What a path of zones and the zones inside it launched: entries at[path] to at[path + 1]. */
 struct sb_path_kernels {
 	struct sb_path_kernel {
 		uint32_t share; /* index of the run's shares, whose order this is */

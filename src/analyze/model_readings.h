@@ -1,4 +1,5 @@
-/* The report model, what its numbers mean in a sentence each: good news too. Findings say what to do. */
+/* The report model, what its numbers mean, in a sentence each, good news included. Findings say what to
+ * do. */
 #ifndef SB_ANALYZE_MODEL_READINGS_H
 #define SB_ANALYZE_MODEL_READINGS_H
 

@@ -90,7 +90,7 @@ struct sb_stage {
 	size_t attribute_count;
 	double digit_s; /* what the last digit of its imported time stands for; NAN: it was measured */
 	double per_frame_s, per_step_s, per_iteration_s; /* NAN: no such count, or calls without an end */
-	/* grouped names: who is inside; also threads of a pool */
+	/* grouped names: the single names; also threads of a pool */
 	struct sb_stage_member {
 		const char *name;
 		int64_t count;

@@ -1,4 +1,5 @@
-/* The report model, what could be turned: known stages, their knobs, what turning one saves and costs. */
+/* The report model, settings worth changing: known stages, their knobs, what changing one saves and
+ * costs. */
 #ifndef SB_ANALYZE_MODEL_STRATEGIES_H
 #define SB_ANALYZE_MODEL_STRATEGIES_H
 

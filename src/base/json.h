@@ -41,8 +41,9 @@ void sb_json_quote(struct sb_buf *out, const char *text, size_t size);
 
 /* Bytes of the valid UTF-8 character at text, 0 if there is none. */
 size_t sb_utf8_length(const char *text, size_t size);
-/* Is the character at text, of so many bytes, one that moves a terminal's cursor, ends a line or turns the direction of writing?
- * U+0000 to U+001F, U+007F to U+009F (among them CSI), U+200E, U+200F, U+2028 to U+202E, U+2060 to U+206F. */
+/* True if the character of length bytes at text moves a terminal's cursor, ends a line or changes the
+ * direction of writing: U+0000 to U+001F, U+007F to U+009F (among them CSI), U+200E, U+200F, U+2028 to
+ * U+202E, U+2060 to U+206F. */
 bool sb_utf8_is_control(const char *text, size_t length);
 
 #endif

@@ -1,12 +1,12 @@
-/* The shapes that most members of an object have, found in the window without the grammar's states: a plain
- * key with its colon, a plain string, a number of few digits. What looks otherwise is left as it was, for
- * jsonin.c; the NUL after the window looks otherwise, too. For the reader's own files only. */
+/* The shapes that most members of an object have, found in the window without the grammar's states: a
+ * plain key with its colon, a plain string, a number of few digits. Anything else, the NUL after the window
+ * included, is left unread for jsonin.c. For the reader's own files only. */
 #ifndef SB_BASE_JSONIN_QUICK_H
 #define SB_BASE_JSONIN_QUICK_H
 
 #include "base/jsonin_string.h"
 
-/* Past a space or a line's end and the spaces that the next line is set in by; longer runs are not quick. */
+/* Skips one space, or a line end and the indent of the next line. Longer runs are left to jsonin.c. */
 SB_JSONIN_INLINE char *sb_jsonin_quick_space(char *s)
 {
 	if ((unsigned char)*s > ' ')
@@ -82,7 +82,7 @@ SB_JSONIN_INLINE unsigned sb_jsonin_quick_digits(const char *s, uint64_t *out_di
 	return other ? (unsigned)__builtin_ctzll(other) >> 3 : 8;
 }
 
-/* Up to 15 digits, up to 7 after the point, 18 in all, and an end that cannot go on. */
+/* Up to 15 digits, up to 7 after the point, 18 in all, followed by a byte that no number contains. */
 SB_JSONIN_INLINE bool sb_jsonin_quick_number(struct sb_jsonin *p, char *s)
 {
 	static const uint64_t power[8] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };

@@ -1,6 +1,6 @@
 /*
- * Orders records by the leading bits of their keys, in a few passes that compare nothing. What is equal
- * in those bits stays in its order: a merge sort behind it finds long ascents.
+ * Orders records by the leading bits of their keys, in a few passes that compare nothing. Records that are
+ * equal in those bits keep their order, so that a merge sort afterwards finds long sorted runs.
  */
 #ifndef SB_BASE_PREFIXSORT_H
 #define SB_BASE_PREFIXSORT_H

@@ -59,11 +59,11 @@ enum strobe_kind sb_role_kind(enum strobe_role role);
 /* What a zone's time counts as: by its role, else by words in its name; STAGE: nothing
  * known. A step counts as DENOISE. */
 enum strobe_role sb_role_work(const char *name, uint32_t role);
-/* Not an import and nothing that strobe itself does: those use no GPU of their own. */
+/* False for imports and for what strobe itself does: they use no GPU of their own. */
 bool sb_role_uses_gpu(const char *name, uint32_t role);
 
-/* The stages in which the Python package records what a generation does around its steps, beside all other stages:
- * its own loop, not a part of it. */
+/* What a generation does around its steps, in its own loop. The Python package records these stages in
+ * addition to all others. */
 #define SB_PHASES(X) X(before_steps) X(between_steps) X(after_steps)
 #define SB_PHASE_COUNT_(name) +1
 enum { SB_PHASE_COUNT = 0 SB_PHASES(SB_PHASE_COUNT_) };

@@ -8,7 +8,7 @@
 
 /* i of an int or bool, f of a float, s of a string. */
 double sb_setting_value(enum strobe_type type, int64_t i, double f, const char *s);
-/* One of a list as the recorder writes it: "name=value;name=value". list may be NULL. */
+/* The value of a name in a list that the recorder wrote: "name=value;name=value". list may be NULL. */
 double sb_setting_listed(const char *list, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* A file without a name, for what does not fit into memory: it is gone with its descriptor. */
+/* A file without a name, for what does not fit into memory. It is gone when its descriptor is closed. */
 #ifndef SB_BASE_TEMPFILE_H
 #define SB_BASE_TEMPFILE_H
 

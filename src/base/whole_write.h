@@ -1,4 +1,5 @@
-/* Writing all of some bytes to a descriptor, however many calls that takes. false: not all were written, errno says why. */
+/* Writes all bytes to a descriptor, in as many calls as it takes. False: not all were written; errno
+ * says why. */
 #ifndef SB_BASE_WHOLE_WRITE_H
 #define SB_BASE_WHOLE_WRITE_H
 

@@ -14,7 +14,7 @@ struct sb_across_ranks {
 	bool adds; /* the sum says something: see SB_METRICS */
 };
 
-/* By what the work of ranks is compared, all of a job by the same. */
+/* How the work of ranks is measured, the same way for all ranks of a job. */
 enum sb_work_measure {
 	SB_WORK_IN_STAGES, /* wall time less waiting at collectives, imports, and outside every stage */
 	SB_WORK_IN_RUN, /* the same with the time outside, where stages tell nothing */
@@ -29,7 +29,7 @@ struct sb_aggregate_rank {
 	char *label, *host, *id, *job; /* job: NULL or "" unknown */
 	char *name; /* the session's */
 	const char *gpu; /* uuid; NULL: none */
-	const char *clock; /* what has one clock says the same; "" unknown */
+	const char *clock; /* ranks with the same text have the same clock; "" unknown */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	bool page; /* there is one of its own, in its folder */
 	int64_t world_size; /* -1: none */
@@ -47,7 +47,7 @@ struct sb_aggregate_rank {
 	double late_wait_s, transfer_s,
 		hidden_s; /* at its collectives: until the last came; after; overlapped */
 	bool straggler;
-	bool works_more; /* behind_s is more than nothing as it is shown: sb_shows_more_work */
+	bool works_more; /* behind_s is large enough to be shown: sb_shows_more_work */
 	char *slow_stage; /* where most of it is; NULL */
 	double slow_stage_s, slow_stage_median_s;
 	struct sb_fact_collective *collectives;
@@ -215,8 +215,8 @@ int sb_facts_of_job(const struct sb_aggregate *a, const char *label, struct sb_f
 /* What a job's value of a metric is, of its ranks'; NaN: none of them has it. */
 double sb_job_value(enum sb_metric metric, const double *values, size_t count);
 
-/* For those who add ranks up elsewhere: a text kept as long as it; a stage with each rank's times, in the order of
- * sb_aggregate_add(), its calls added up, its keys kept; a setting of the first rank. */
+/* For callers that add ranks up themselves. Keep a text as long as the aggregate; add a stage with each
+ * rank's times, in the order of sb_aggregate_add(); add a setting of the first rank. */
 const char *sb_aggregate_keep(struct sb_aggregate *a, const char *text);
 int sb_aggregate_add_pair(
 	struct sb_aggregate *a, enum sb_fact_scope scope, const char *key, const char *value);
@@ -227,7 +227,7 @@ int sb_aggregate_add_stage(
  * sizes were given, the report is on the largest; the others scale. */
 int sb_aggregate_finish(struct sb_aggregate *a);
 
-/* The heat map and the lanes. Finishing draws them; again for those who change ranks afterwards. */
+/* Draws the heat map and the lanes. Finishing calls it; call it again after changing ranks. */
 int sb_aggregate_draw(struct sb_aggregate *a);
 
 /* strobe aggregate --format json: every key. */

@@ -17,7 +17,7 @@ enum { SB_ALIGN_KNOTS = 16 };
 struct sb_align_rank {
 	int64_t rank; /* its number in groups with a root */
 	const char *host;
-	const char *clock; /* what has one clock has one of these; NULL: the host's name */
+	const char *clock; /* ranks with the same text share a clock; NULL: the host's name */
 	uint64_t start_real_ns;
 	const struct sb_fact_collective *collectives;
 	size_t collective_count;

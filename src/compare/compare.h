@@ -67,7 +67,7 @@ struct sb_setting_change {
 	const char *stage; /* where; NULL: the run */
 };
 
-/* Which run this is, in the words that find it again. */
+/* A run as the report names it, so that it can be found again. */
 struct sb_compared_run {
 	const char *side; /* "base", "new" */
 	const char *label, *id, *name, *host, *command, *commit; /* borrowed; NULL: unknown */
@@ -160,12 +160,13 @@ int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */
 double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
 void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *judgement);
-/* Whether it is a generation or inside of one: where a run made one only, the share is 1 for all. */
+/* True for a generation and the stages inside one. If a run made only one, the share is 1 for all. */
 bool sb_compare_is_inside(const struct sb_facts *run, const struct sb_fact_stage *s);
 /* 1 for the whole run, 1 / generations for a stage inside of them where the comparison is of one. */
 double sb_compare_share_of_run(
 	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s);
-/* Of one generation, its own time is what no stage inside it has: the unattributed time already. */
+/* True for a generation where the comparison is of one generation: its self time is the unattributed
+ * time already. */
 bool sb_compare_is_unattributed(const struct sb_comparison *c, const struct sb_fact_stage *s);
 int sb_compare_stages(struct sb_comparison *c);
 int sb_compare_jobs(struct sb_comparison *c);

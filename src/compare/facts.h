@@ -125,13 +125,14 @@ struct sb_fact_rank {
 	const char *slow_stage; /* NULL: none */
 };
 
-/* What a rank's work is compared with: of two ranks the other one, whose median would be halfway between them. */
+/* What a rank's work is compared with: the median rank; of two ranks the other one. */
 static inline const char *sb_rank_compared(size_t rank_count)
 {
 	return rank_count == 2 ? "the other rank" : "the median rank";
 }
 
-/* A rank can hold the others up without working more: it only comes later. Less than is shown is none. */
+/* True if a rank works more than the others by enough to be shown. A rank that only comes later holds
+ * them up, too, without working more. */
 static inline bool sb_shows_more_work(double behind_s)
 {
 	return behind_s >= 0.005;
@@ -156,7 +157,7 @@ struct sb_fact_collective {
 	double apart_s; /* since the one before it: loading code, and what strobe itself did */
 	enum sb_meet_kind kind;
 	int32_t root; /* of those that have one */
-	bool late_end; /* it may have been over long before end_s: no one waited for it */
+	bool late_end; /* it may have been over long before end_s: no rank waited for it */
 };
 
 enum sb_fact_scope { SB_FACT_TAG, SB_FACT_SETTING, SB_FACT_SYSTEM, SB_FACT_COMMAND };
@@ -173,7 +174,7 @@ struct sb_facts {
 	const char *name;
 	const char *host;
 	const char *job; /* "" unknown */
-	const char *clock; /* what has the same clock says the same; "" unknown */
+	const char *clock; /* runs with the same text have the same clock; "" unknown */
 	const char *gpu; /* uuid of its first GPU; NULL: none */
 	int64_t rank, local_rank, world_size; /* -1: none */
 	uint64_t start_real_ns;
@@ -218,7 +219,7 @@ enum sb_meet_kind sb_meet_kind_of(const char *name);
 int sb_facts_of_model(const struct sb_model *model, const char *label, struct sb_facts **out_facts);
 void sb_facts_free(struct sb_facts *facts); /* takes NULL */
 
-/* For those who fill facts from elsewhere: everything absent; texts are copied. */
+/* For callers that fill facts from elsewhere: everything is absent at first; texts are copied. */
 struct sb_facts *sb_facts_new(const char *label); /* NULL: no memory */
 const char *sb_facts_text(struct sb_facts *facts, const char *text); /* NULL stays NULL */
 int sb_facts_add_pair(struct sb_facts *facts, enum sb_fact_scope scope, const char *key, const char *value);

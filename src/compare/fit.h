@@ -1,5 +1,5 @@
-/* Whether a size fits: peak memory and time as functions of what generations are asked for, over runs of the same
- * model on the same device. Nothing is said where the runs do not tell. */
+/* Whether a size fits: peak memory and time as functions of what generations are asked for, over runs of
+ * the same model on the same device. Predicts nothing if the runs do not suffice. */
 #ifndef SB_COMPARE_FIT_H
 #define SB_COMPARE_FIT_H
 
@@ -11,7 +11,7 @@ struct sb_fit_request {
 	size_t count;
 	double capacity_bytes; /* NAN: the run's own device has it */
 	const char *capacity_of; /* "RTX 4090"; NULL: the run's own device */
-	bool of_gpu; /* it is a GPU's: the host's memory says nothing of that */
+	bool of_gpu; /* it is a GPU's, which the host's memory says nothing about */
 };
 
 enum sb_fit_verdict { SB_FIT_UNKNOWN, SB_FIT_FITS, SB_FIT_TIGHT, SB_FIT_TOO_LARGE };

@@ -1,4 +1,5 @@
-/* Which times a function is fitted to, and what a process's first generation takes more. For fit.c. */
+/* Which times a function is fitted to, and how much longer a process's first generation takes. For
+ * fit.c. */
 #ifndef SB_COMPARE_FIT_TIMES_H
 #define SB_COMPARE_FIT_TIMES_H
 
@@ -11,8 +12,9 @@ struct sb_fit_axes {
 	unsigned repeats;
 };
 
-/* Sets `used_s` of the points. Warm times alone where there are enough; else also those of first generations, less what
- * these take more; without any warm one, those as they are. Returns "warm", "first"; NULL: there are too few. */
+/* Sets `used_s` of the points. Uses warm times alone if there are enough; else also first generations,
+ * less their extra time; if there is no warm one, first generations as they are. Returns "warm", "first";
+ * NULL: there are too few. */
 const char *sb_fit_times_choose(struct sb_fit_points *p, const struct sb_fit_axes *axes, size_t least);
 /* What the first ones took beyond what a warm one of their size takes; warm_s: predicted for each point. */
 struct sb_fit_first sb_fit_times_first(const struct sb_fit_points *p, const double *warm_s);

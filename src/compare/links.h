@@ -14,10 +14,10 @@ void sb_links_free(struct sb_links *l); /* takes NULL */
  * outlive the rows. */
 struct sb_communication *sb_links_row(
 	struct sb_links *l, const struct sb_meet_part *p, size_t count, const char *group, const char *name);
-/* It took that long after the last rank had come. */
+/* Adds the time that an exchange took after the last rank had come. */
 void sb_links_moved(struct sb_links *l, struct sb_communication *row, const struct sb_meet_part *p,
 	size_t count, double exchange_s);
-/* That rank came last, for certain. */
+/* Notes that this rank certainly came last. */
 void sb_links_last(struct sb_links *l, struct sb_communication *row, uint32_t rank);
 /* Fills a->communication. */
 int sb_links_finish(struct sb_links *l, struct sb_aggregate *a);

@@ -23,7 +23,7 @@ struct sb_output_change {
 int sb_output_compare(const struct sb_output *base, const struct sb_output *now, bool pictures,
 	struct sb_strings *strings, struct sb_output_change *out_change);
 void sb_output_change_done(struct sb_output_change *change);
-/* The output can be seen to differ from the other run's. */
+/* True if the output visibly differs from the other run's. */
 bool sb_output_changed(const struct sb_output_change *change);
 
 extern const struct sb_fields sb_output_change_fields;

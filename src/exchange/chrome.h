@@ -40,8 +40,8 @@ struct sb_chrome {
 	uint32_t total_room;
 };
 
-/* What a launch call and what it launched have in common: where and when. A number that every JSON reader keeps
- * exact. */
+/* The number that links a launch call to what it launched, made from place and time. Small enough for
+ * every JSON reader to keep exact. */
 static inline uint64_t sb_chrome_correlation(uint32_t track, int64_t launch_ns)
 {
 	return (((uint64_t)launch_ns + ((uint64_t)1 << 44)) & (((uint64_t)1 << 46) - 1)) << 7 | (track & 127);

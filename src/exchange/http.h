@@ -17,9 +17,9 @@ struct sb_http_request {
 	size_t body_size;
 };
 
-/* Returns 0 with the status and the body of the answer, whatever the status;
- * STROBE_EIO when there was no whole answer, STROBE_EINVAL when a TLS server answered. Takes at most timeout_s in all, and
- * a second more for every 64 KiB that move; only the name's lookup is not counted. */
+/* Returns 0 with the status and the body of the answer, whatever the status; STROBE_EIO if no whole
+ * answer came, STROBE_EINVAL if a TLS server answered. Takes at most timeout_s, plus a second for every 64
+ * KiB that move; looking up the name is not counted. */
 int sb_http_post(
 	const struct sb_http_request *request, double timeout_s, int *out_status, struct sb_buf *out_body);
 

@@ -43,10 +43,10 @@ bool sb_import_is_candidate(const char *path);
  * once it is open. */
 int sb_import_on_the_fly(const char *path, const struct sb_import_options *opts, char *out_path, size_t size);
 
-/* When a recording of that length began that does not say it: it ended when its file
- * was written, or now where it came through a pipe. Nanoseconds of real time. */
+/* The start of a recording that does not say when it began, in ns of real time: it ended when its file
+ * was written, or now if it came through a pipe. */
 uint64_t sb_import_start_real_ns(const char *path, int64_t whole_ns);
-/* Says so in the recording. */
+/* Notes in the recording that its start is that of a file. */
 void sb_import_note_file_date(struct sb_builder *builder);
 
 /* ---- one per format, for import.c ---- */

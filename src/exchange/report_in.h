@@ -5,8 +5,8 @@
 
 #include "compare/facts.h"
 
-/* Is it a report, and not the raw series that may be next to it? Reads the file;
- * false for anything that is not JSON. */
+/* True if the file is a report, and not the raw series that may be next to it. Reads the file; false for
+ * anything that is not JSON. */
 bool sb_report_in_is_report(const char *path);
 
 /* STROBE_EFORMAT when it is no report. */

@@ -35,7 +35,8 @@ int sb_share_write(struct sb_run *run, const char *path, struct sb_share_summary
 /* The same for the runs of a job, one after the other with the same hashes: */
 struct sb_share;
 int sb_share_begin(struct sb_share *s);
-/* Notes the host names of a RUN, which texts of every run may hold: of all runs before the first is added. */
+/* Notes the host names of a RUN, which may stand in the texts of every run. Call it for all runs before
+ * the first sb_share_add(). */
 int sb_share_note_hosts(struct sb_share *s, const char *path);
 /* Writes each recording of the run into a folder that exists, under its name: a run's folder again. */
 int sb_share_add(struct sb_share *s, struct sb_run *run, const char *folder);
@@ -46,8 +47,8 @@ int sb_share_copy(struct sb_reader *reader, int fd);
 
 /* ---- share_records.c ---- */
 struct sb_record;
-/* Changes the texts of a record of that process of the run, in place. A record type has its case here:
- * what is in a record of another type is cleared. */
+/* Changes the texts of a record of that process of the run, in place. Every record type has its case
+ * here; a record of an unknown type is cleared. */
 void sb_share_clean_record(
 	struct sb_share *s, const struct sb_run *run, uint32_t process, const struct sb_record *r);
 
@@ -60,11 +61,12 @@ int sb_share_pack(const struct sb_run *run, const char *path);
 /* Makes one gathered file of them, at strobe_path, which exists. path: what messages name; most: bytes unpacked. */
 int sb_share_unpack(const char *packed, const char *strobe_path, const char *path, uint64_t most);
 
-/* A recording packed, behind its size, to where a file stands. path: what messages name; part: a name for a while. */
+/* Writes the size of a packed recording and the recording at the position of a file. path: for messages;
+ * part: a temporary name. */
 int sb_share_pack_one(struct sb_reader *reader, int to, const char *path, const char *part);
-/* A file behind its size, to where another stands. */
+/* Writes the size of a file and the file at the position of another. */
 int sb_share_put_file(const char *from, int to, const char *path);
-/* Passes size bytes from where one file stands to where another does. */
+/* Copies size bytes from the position of one file to that of another. */
 bool sb_share_pass(int from, int to, uint64_t size);
 
 /* ---- share_job.c ---- */
@@ -92,9 +94,9 @@ struct sb_share {
 /* Each changes size bytes of text in place; what is left over is filled with zeros. */
 void sb_share_remove(struct sb_share *s, enum sb_share_rule rule, char *text, size_t size);
 void sb_share_hash(struct sb_share *s, enum sb_share_rule rule, char *text, size_t size);
-/* A text that stays: the folders of paths and the host names in it do not. */
+/* Keeps a text, but hashes the folders of paths and the host names in it. */
 void sb_share_clean(struct sb_share *s, char *text, size_t size);
-/* A text attached under a key: kept where it is a single word of a key that strobe knows. */
+/* Hashes a text that is attached under a key, unless strobe knows the key and the text is a single word. */
 void sb_share_attached(struct sb_share *s, const char *key, char *text, size_t size);
 
 #endif

@@ -1,7 +1,8 @@
-/* A snapshot of torch's CUDA allocator, taken apart: lines of the program that hold memory, the
- * history of each device, its peak. Bounded, whatever the file's size. For the files of this import alone:
- * snapshot_in.c reads, snapshot_history.c counts, snapshot_write.c makes the recording. Where the stages of a run are known,
- * the file is read once more, with the stage in which a block was allocated in the place of its line. */
+/* A snapshot of torch's CUDA allocator, taken apart: lines of the program that hold memory, the history
+ * of each device, its peak. Bounded, whatever the file's size. For the files of this import alone:
+ * snapshot_in.c reads, snapshot_history.c counts, snapshot_write.c makes the recording. If the stages of a
+ * run are known, the file is read a second time: then a block counts for the stage in which it was
+ * allocated instead of for its line. */
 #ifndef SB_EXCHANGE_SNAPSHOT_H
 #define SB_EXCHANGE_SNAPSHOT_H
 

@@ -211,8 +211,8 @@ struct sb_textlog {
 	uint32_t cell_count;
 };
 
-/* One form of text. A heading opens its passage; the rows after it are offered to
- * it before anyone else. A form without rows takes single lines. */
+/* One form of text. A heading opens its passage; it is the first that sees the rows after it. A form
+ * without rows takes single lines. */
 struct sb_textform {
 	const char *name;
 	bool (*opens)(struct sb_textlog *log, const char *line);
@@ -265,9 +265,9 @@ bool sb_stagelog_is_pending(const struct sb_textlog *log, uint32_t node); /* no 
 uint32_t sb_stagelog_first_pending(const struct sb_textlog *log, uint32_t before);
 /* The time of a stage that a START or a heading opened. */
 void sb_stagelog_close(struct sb_textlog *log, uint32_t open, const struct sb_stagelog_line *line);
-/* Puts what a total sums up below it; everything: all that stands before it. */
+/* Puts the stages that a total sums up below it. everything: all that stand before it. */
 void sb_stagelog_adopt(struct sb_textlog *log, uint32_t group, bool everything);
-/* A total of what is known already: a stage of that name has it, or the same total stands above. */
+/* True for a total that is known already: a stage of that name has it, or the same total stands above. */
 bool sb_stagelog_says_again(struct sb_textlog *log, const struct sb_stagelog_line *line);
 
 int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note);

@@ -22,7 +22,7 @@ struct sb_warehouse {
 	double retry_s; /* how long a server may be away or silent, tries included */
 };
 
-/* Is it ours to open? */
+/* True for a URL that sb_warehouse_open() takes. */
 bool sb_warehouse_is_url(const char *text);
 
 /* clickhouse://HOST[:8123]/DATABASE[?job=ID][&cluster=NAME], or https://HOST[:8443]/... through TLS: there the
@@ -53,7 +53,7 @@ int sb_warehouse_add(
 /* Sends the rest and frees; out_load NULL: throws the rest away. Takes NULL. */
 int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *out_load);
 
-/* The ranks of w->job. The engine adds up over calls and ranks; what follows from it is concluded as from files. */
+/* Reads the ranks of w->job. The engine adds up over calls and ranks; the rest is computed as for files. */
 int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **out_aggregate);
 
 struct sb_warehouse_point {

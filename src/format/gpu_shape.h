@@ -1,5 +1,6 @@
-/* How a kernel was launched: its grid, its blocks, what each of them takes. Two words; programs launch
- * the same few shapes again and again: a recorded kernel has a name that holds them, an imported one the words. */
+/* How a kernel was launched: its grid, its blocks, what each of them takes. It takes two words. Programs
+ * launch the same few shapes again and again, so a recorded kernel has the id of a name that holds them; an
+ * imported one has the words themselves. */
 #ifndef SB_FORMAT_GPU_SHAPE_H
 #define SB_FORMAT_GPU_SHAPE_H
 

@@ -16,8 +16,7 @@
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
 
 #define SB_RUN_IMPORTED_FROM "imported_from" /* string: the file, as it was named */
-#define SB_RUN_FILE_DATE \
-	"file_date" /* int 1: what was imported has no date; the start is reckoned from its file's */
+#define SB_RUN_FILE_DATE "file_date" /* int 1: what was imported has no date; the start is that of its file */
 #define SB_RUN_NO_TIMES \
 	"no_times" /* int 1: what was imported has no times; those of the recording are made up */
 #define SB_RUN_TIME_DIGIT_S "time_digit_s" /* float: what the last digit of imported times stands for */

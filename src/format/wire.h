@@ -254,8 +254,8 @@ enum {
 #define SB_GPU_TILED_BYTES 49152
 enum { /* the aux of a STACK */
 	SB_STACK_NATIVE = 1, /* a thread without Python */
-	/* while the sampler had the GIL, this thread waited for it, or ran; both: it had no need of it, or the main thread
-	 * had the GIL when it was to look; none: not known */
+	/* what this thread did while the sampler held the GIL: waited for it, or ran; both bits: the
+	 * sampler did not need the GIL, or the main thread held it; none: not known */
 	SB_STACK_STOOD = 2,
 	SB_STACK_RAN = 4
 };

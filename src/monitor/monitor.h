@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Set by `strobe run` for what it starts: ranks of a launcher sample themselves; "RANK/WORLD" of
- * the tool itself, "-1/0" where it is none. */
+/* Set by `strobe run` for what it starts: "RANK/WORLD" of the tool itself, "-1/0" if it is no rank. A
+ * process with another rank samples itself. */
 #define SB_MONITOR_RANKS "STROBE_MONITOR_RANKS"
 /* Set by `strobe run` for what it starts: the file to which a program appends "SECONDS<tab>LABEL" and a newline when its
  * configuration asks for the live display; the tool shows it. */

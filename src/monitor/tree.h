@@ -1,7 +1,7 @@
-/* The process tree being watched: who belongs to it, and what it has used so
- * far. CPU time and disk bytes of children that ended are kept by the kernel in
- * the parent that waited for them; those that we wait for ourselves are added
- * by sb_tree_reaping(). So the totals never lose a short-lived child. */
+/* The process tree being watched: which processes belong to it, and what they have used so far. CPU time
+ * and disk bytes of children that ended are kept by the kernel in the parent that waited for them; those
+ * that we wait for ourselves are added by sb_tree_reaping(). So the totals never lose a short-lived child.
+ * */
 #ifndef SB_MONITOR_TREE_H
 #define SB_MONITOR_TREE_H
 
@@ -18,7 +18,7 @@ struct sb_tree_totals {
 	uint64_t read_bytes; /* from disks */
 	uint64_t write_bytes;
 	bool io_known;
-	bool io_refused; /* a process that ran kept its disk bytes from us */
+	bool io_refused; /* the disk bytes of a running process could not be read */
 };
 
 /* Begins to watch. outside: not root itself, only what is below it. */

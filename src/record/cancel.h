@@ -1,4 +1,4 @@
-/* While strobe holds a lock, its thread cannot be cancelled: the lock would stay held for ever. */
+/* Keeps a thread from being cancelled while strobe holds a lock: the lock would stay held for ever. */
 #ifndef SB_RECORD_CANCEL_H
 #define SB_RECORD_CANCEL_H
 

@@ -1,5 +1,4 @@
-/* The process that started this rank: it tells two starts of a job apart where the
- * launcher gives no id. */
+/* The process that started this rank: it distinguishes two starts of a job if the launcher gives no id. */
 #ifndef SB_RECORD_LAUNCHER_H
 #define SB_RECORD_LAUNCHER_H
 

@@ -10,8 +10,9 @@ struct sb_rank {
 	int local_rank; /* on its machine; -1: not known */
 	int world_size; /* 0: not known */
 	char job[64]; /* same for all ranks of a job, fit for a file name; "" unknown */
-	char launch[160]; /* same for all ranks of one start of the job; differs between two as far as told */
-	bool launch_told; /* by an id; else the launching process tells two starts apart (launcher.h) */
+	char launch
+		[160]; /* same for all ranks of one start of the job; another start has another, as far as the launcher says */
+	bool launch_told; /* launch is an id of the launcher; else the launching process distinguishes two starts (launcher.h) */
 	char entry[48]; /* of the environment that says the rank: "RANK=3" */
 	const char *launcher; /* "torchrun", "openmpi", "slurm", "pmi"; "" none */
 };

@@ -116,7 +116,7 @@ struct sb_recorder {
 	_Atomic uint32_t settler; /* after a fork: the thread that makes the recorder the child's own */
 	_Atomic uint64_t lost_early[SB_LOST_REASONS]; /* before there was a header to count in */
 	pthread_mutex_t control; /* start and stop, never taken by recording calls */
-	struct sb_extent extent; /* for those who have entered, see sb_writer_enter() */
+	struct sb_extent extent; /* only between sb_writer_enter() and sb_writer_leave() */
 	struct sb_file_header *_Atomic header; /* the open session's, or the last one's */
 	struct sb_writer *_Atomic writers[SB_WRITERS_MAX];
 	_Atomic uint32_t writer_count;
@@ -211,7 +211,7 @@ void sb_names_write_all(void); /* into the session that was just opened */
 void sb_name_text(uint32_t id, char *out_name, size_t name_size, char *out_code, size_t code_size);
 
 /* ---- helper_thread.c: the helper thread ---- */
-void sb_helper_start(void); /* once; where no thread can be had, errands run where they are asked */
+void sb_helper_start(void); /* once; if no thread can be started, errands run on the calling thread */
 void sb_helper_stop(void); /* returns when the thread has ended */
 void sb_helper_beat(bool on); /* whether it grows the file from now on; returns when nothing is under way */
 void sb_helper_wake(void); /* ends its sleep */

@@ -8,11 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes <output_dir>/<name>-<YYYYmmdd-HHMMSS>-<pid>/ (mode 0700), never an old
- * one; with several ranks, a new rank_<N>/ inside the job's folder (jobdir.h).
- * Points <output_dir>/last at it. out_path is as long-lived as output_dir is
- * absolute; out_folder proves later that it is still the same folder. out_attempt: which
- * start of its job this is, from 1; 0: no job. */
+/* Makes <output_dir>/<name>-<YYYYmmdd-HHMMSS>-<pid>/ (mode 0700), never an old one; with several ranks,
+ * a new rank_<N>/ inside the job's folder (jobdir.h). Points <output_dir>/last at it. out_path is absolute
+ * only if output_dir is; out_folder proves later that it is still the same folder. out_attempt: which start
+ * of its job this is, from 1; 0: no job. */
 int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t size,
 	struct sb_folder *out_folder, int *out_attempt);
 

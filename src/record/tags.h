@@ -7,7 +7,7 @@
 /* Writes the job, the tags of the settings and every setting into the session that was just opened. */
 void sb_tags_write(const struct sb_settings *settings);
 
-/* The id that the tag "session_id" gives what runs now, as compat's sessions do; "": none. For any thread. */
+/* The present value of the tag "session_id", which compat's sessions set; "": none. For any thread. */
 const char *sb_tags_session_id(void);
 
 #endif

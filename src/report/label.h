@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Bytes of the character at text (1 where it is none), and whether it may be printed: whole UTF-8, no control
- * character, no change of direction. */
+/* The size in bytes of the character at text (1 if it is invalid), and whether it may be printed: valid
+ * UTF-8, no control character, no change of direction. */
 size_t sb_label_character(const char *text, bool *out_harmless);
 /* Adds that character, n bytes: one that may not be printed is a '?', the end of a line and a tab are a blank. */
 void sb_label_add(struct sb_buf *out, const char *text, size_t n, bool harmless);

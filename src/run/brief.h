@@ -1,5 +1,5 @@
-/* A run in brief: whose it is, when it began and how it ended, from the headers of its
- * recordings alone. */
+/* A run in brief: its name and host, when it began and how it ended, from the headers of its recordings
+ * alone. */
 #ifndef SB_RUN_BRIEF_H
 #define SB_RUN_BRIEF_H
 

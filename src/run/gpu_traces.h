@@ -13,16 +13,16 @@ struct sb_gpu_trace {
 	bool kept; /* of a trace that ran all the time: its begin and end took no time */
 };
 
-/* Adds struct sb_gpu_trace to out, of each process in order; those that were kept are put together where they
- * overlap. */
+/* Adds the traces (struct sb_gpu_trace) of each process to out, in order. Kept ones that overlap become
+ * one. */
 int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
 
-/* Whether a trace of the process begins or ends in [begin, end]: that takes the
- * program's time, and is strobe's own. UINT32_MAX: of any process. */
+/* True if a trace of the process begins or ends in [begin, end]: that takes time, which is strobe's and
+ * not the program's. UINT32_MAX: of any process. */
 bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
 
-/* Whether another trace than the process's first begins in (begin, end]: what lies
- * between two traces was not seen. */
+/* True if a trace other than the process's first begins in (begin, end]: what lies between two traces
+ * was not seen. */
 bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
 
 #endif

@@ -66,8 +66,8 @@ static inline uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint3
 	return recent->key == ((uint64_t)parent << 32 | name) + 1 ? recent->path
 								  : sb_run_path_of_any(run, parent, name);
 }
-/* The same where the role is not the ancestor's of that name (a section "denoise" around steps "denoise"): no
- * recursion, but a stage inside another one. */
+/* The same for a zone whose role is not that of its ancestor of the same name (a section "denoise"
+ * around steps "denoise"): a stage inside another one, not a recursion. */
 uint32_t sb_run_path_of_role(struct sb_run *run, uint32_t parent, uint32_t name);
 const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t process, uint32_t schema);
 

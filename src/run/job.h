@@ -22,11 +22,11 @@ struct sb_job {
 	size_t attempt_count;
 };
 
-/* path: a job's folder (rank_<N> in it), or a run's folder whose recordings are of several
- * ranks. FOLDER, FOLDER.2, FOLDER.3 are attempts of one job: FOLDER means the last one that
- * is complete, FOLDER.2 and FOLDER/. that attempt alone; of a run's folder FOLDER.1, FOLDER.2, which are no folders. Also a folder with the runs of several
- * nodes (nodes.h), or one of these runs: RUN means the job on all nodes, RUN/. that node alone.
- * Anything else: no ranks. */
+/* path: a job's folder (rank_<N> in it), or a run's folder whose recordings are of several ranks.
+ * FOLDER, FOLDER.2, FOLDER.3 are attempts of one job: FOLDER means the last one that is complete, FOLDER.2
+ * and FOLDER/. that attempt alone. FOLDER.1 and FOLDER.2 also name attempts that lie together in one run's
+ * folder. Also a folder with the runs of several nodes (nodes.h), or one of these runs: RUN means the job
+ * on all nodes, RUN/. that node alone. Anything else: no ranks. */
 int sb_job_find(const char *path, struct sb_job *out_job);
 /* The same without other nodes' runs. */
 int sb_job_find_itself(const char *path, struct sb_job *out_job);
@@ -47,17 +47,20 @@ enum sb_job_end sb_job_end_of(const char *folder);
 /* True: FOLDER.2 of a job whose first attempt is FOLDER; out_first gets that. */
 bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
 
-/* FOLDER.2 of a run whose recordings are of several attempts, where no such folder is: true, with FOLDER and 2. */
+/* True, with FOLDER and 2, for FOLDER.2 if there is no such folder and the recordings of the run FOLDER
+ * are of several attempts. */
 bool sb_job_attempt_inside(const char *path, char *out_folder, size_t size, uint32_t *out_attempt);
-/* job: found at path. True where its attempt is one of several whose recordings lie together: FOLDER as well as FOLDER.2. */
+/* True if the job found at path is one of several attempts whose recordings lie together: FOLDER as well
+ * as FOLDER.2. */
 bool sb_job_is_attempt_inside(const char *path, const struct sb_job *job);
-/* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. Attempt: of
- * FOLDER.2/rank_<N> 2, else 0, the one that counts. */
+/* True, with FOLDER and N, for FOLDER/rank_<N> if the recordings of the run FOLDER are of several ranks.
+ * The attempt is 2 for FOLDER.2/rank_<N>; else 0, the one that counts. */
 bool sb_job_rank_inside(
 	const char *path, char *out_folder, size_t size, int32_t *out_rank, uint32_t *out_attempt);
 
-/* JOB/rank_3 of a job whose rank_<N> are such folders: true, with where that rank lies (JOB/rank_1/rank_3). The node's
- * own folder is JOB/rank_1/. then. The same for FOLDER/rank_3 where the job has no folder (nodes.h). */
+/* True, with where the rank lies (JOB/rank_1/rank_3), for JOB/rank_3 if the rank_<N> of the job are such
+ * folders, one per node. The node's own folder is then JOB/rank_1/. . The same for FOLDER/rank_3 where the
+ * job has no folder (nodes.h). */
 bool sb_job_rank_in_node(const char *path, char *out_path, size_t size);
 
 #endif

@@ -30,8 +30,8 @@ bool sb_member_is_tool(const char *path);
 
 /* Fills what is out; false: no memory. */
 bool sb_members_settle(struct sb_member *all, size_t count);
-/* The attempt that counts: the last one whose ranks all ended in order, else the last.
- * 0: there are no ranks to tell apart, the folder is one run. */
+/* The attempt that counts: the last one whose ranks all ended in order, else the last. 0: the folder is
+ * one run, without several ranks. */
 uint32_t sb_members_attempt(const struct sb_member *all, size_t count);
 
 /* The members of a folder with recordings, settled. The caller frees them. */

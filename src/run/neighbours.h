@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* The nearest lower and the nearest higher rank; -1: there is none, or folder is not called rank_<N>. Looks at names only. */
+/* Finds the nearest lower and the nearest higher rank, by names only. -1: there is none, or folder is
+ * not called rank_<N>. */
 void sb_rank_neighbours(const char *folder, int64_t *out_previous, int64_t *out_next);
 
 #endif

@@ -8,8 +8,8 @@
  * NULL. */
 extern const char *const sb_run_roots[];
 
-/* A folder of runs stands for its newest run. Any other folder is left as it is, and one whose newest runs are one job's,
- * of several nodes. */
+/* A folder of runs becomes its newest run. Any other folder stays as it is, and so does one whose newest
+ * runs are the nodes of one job. */
 void sb_newest_take(const char *folder, char *out_path, size_t size);
 
 /* last~<back>. */

@@ -17,7 +17,7 @@ struct sb_open_stages {
 };
 
 void sb_open_stages_done(struct sb_open_stages *s); /* s may be zeroed */
-/* What strobe does itself inside the program is no stage of it. */
+/* Leaves out what strobe itself does inside the program. */
 void sb_open_stages_add(struct sb_open_stages *s, const struct sb_zone *z);
 
 /* The innermost stage open at each of the times, NULL: none. Times ascend. */

@@ -135,14 +135,15 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size);
 typedef int sb_run_importer(const char *path, char *out_path, size_t size);
 void sb_run_set_importer(sb_run_importer *importer);
 
-/* Makes a folder of ranks of a page that holds a job, for the life of the program: 1, with the folder. 0: it is no
- * such page. Negative: it is one that cannot be read. Called by several threads. */
+/* Unpacks a page that holds a job into a folder of ranks, which lasts as long as the program. Returns 1
+ * with the folder; 0 if path is no such page; negative if the page cannot be read. Called by several
+ * threads. */
 typedef int sb_run_job_opener(const char *path, char *out_folder, size_t size);
 void sb_run_set_job_opener(sb_run_job_opener *opener);
-/* Whether spec is such a page or a rank in it: its folder is no place for reports. */
+/* True if spec is such a page or a rank in it: reports are not written beside it. */
 bool sb_run_is_in_page(const char *spec);
 
-/* A recording that was not closed and whose process still runs on this machine. */
+/* True for a recording that was not closed and whose process still runs on this machine. */
 bool sb_run_is_running(const struct sb_file_header *head);
 int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t ticks);
 const struct sb_run_meta *sb_run_meta_find(

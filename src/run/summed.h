@@ -1,5 +1,5 @@
-/* A zone that a foreign summary made of several calls: it has their count and sum,
- * perhaps their extremes, never the single ones. */
+/* A zone that a foreign summary made of several calls: it has their count and sum, perhaps their
+ * extremes, never the single calls. */
 #ifndef SB_RUN_SUMMED_H
 #define SB_RUN_SUMMED_H
 

@@ -23,7 +23,7 @@ bool sb_coverage_add(
 /* Adds `total_ns` of calls between two times when it is not known where exactly. */
 bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
 	int64_t end_ns, int64_t total_ns);
-/* Adds `more` to it. */
+/* Adds the calls of `from`. False: no memory. */
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from);
 /* The time in which at least one call ran: exact if calls are longer than a bin or never overlap, else an
  * upper bound. */

@@ -1,4 +1,4 @@
-/* Does it grow? A slope that outliers do not move, and how sure its sign is. */
+/* Whether values grow: a slope that outliers do not move, and how sure its sign is. */
 #ifndef SB_STATS_TREND_H
 #define SB_STATS_TREND_H
 

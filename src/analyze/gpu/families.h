@@ -10,7 +10,8 @@ struct sb_gpu_families;
 int sb_gpu_families_new(struct sb_run *run, struct sb_gpu_families **out_families);
 void sb_gpu_families_free(struct sb_gpu_families *f); /* takes NULL */
 
-/* A kernel that path launched; flags: SB_GPU_TILED and SB_GPU_FLAT speak where its name does not. */
+/* Adds a kernel that path launched. flags: SB_GPU_TILED and SB_GPU_FLAT, used if its name does not say
+ * what it is. */
 int sb_gpu_families_add(
 	struct sb_gpu_families *f, uint32_t path, uint32_t name, uint32_t flags, int64_t duration_ns);
 /* The number of a kernel's class: family, kind and precision. */

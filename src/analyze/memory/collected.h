@@ -48,7 +48,8 @@ void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model
 /* What lines of the program held at the peak, from snapshots of an allocator. */
 void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, const struct sb_event *e);
 void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model);
-/* The same lines over time. The rows of a snapshot that counts, as they were written, and which it is: set, process, device. */
+/* The same lines over time. Names the snapshot that counts: set, process, device, and its rows as they
+ * were written. */
 struct sb_memory_snapshot_of {
 	int64_t set, device; /* set -1: the recording has one of it */
 	uint32_t process;
@@ -60,7 +61,8 @@ void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model
 /* Blocks of the allocator's segments. */
 void sb_memory_segments_see(struct sb_memory_collected *m, const struct sb_event *e);
 void sb_memory_segments_fill(struct sb_memory_collected *m, struct sb_model *model);
-/* When an event's attribute says something was, on the run's axis: nanoseconds of it, or microseconds of the time of day. */
+/* The time in an event's attribute, in ns since the run's start. The attribute has that, or microseconds
+ * of the time of day. */
 int64_t sb_memory_event_device(const struct sb_event *e); /* -1: the host */
 bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, const char *ns_key,
 	const char *unix_us_key, int64_t *out_ns);

@@ -36,7 +36,7 @@ bool sb_growth_points_of(const struct sb_growth_readings *readings, const struct
 	const struct sb_growth_kind *kind, struct sb_growth_points *out);
 void sb_growth_points_done(struct sb_growth_points *p);
 
-/* What generations take with every step and no generation keeps. */
+/* True if every step takes more and the generation gives it back at its end. */
 bool sb_growth_is_given_back(const struct sb_growth_points *p, const struct sb_model *model);
 
 #endif

@@ -1,9 +1,6 @@
-/* Memory: snapshots of allocators, alloc and free events, what each stage
- * peaked at and kept, and VRAM, RAM, swap and page cache side by side.
- *
- * memory.c collects and lists snapshots, stages.c puts peaks down to
- * stages, timeline.c sets VRAM and RAM side by side; open_stages.c knows
- * which stage was open when. */
+/* Memory: snapshots of allocators, alloc and free events, what each stage peaked at and kept, and VRAM,
+ * RAM, swap and page cache side by side. memory.c collects and lists snapshots, stages.c assigns peaks to
+ * stages, timeline.c puts VRAM and RAM side by side; open_stages.c knows which stage was open when. */
 #ifndef SB_ANALYZE_MEMORY_MEMORY_H
 #define SB_ANALYZE_MEMORY_MEMORY_H
 

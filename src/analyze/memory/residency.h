@@ -39,12 +39,13 @@ struct sb_residency_collected {
 
 /* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
-/* In one call of the stage: what lies between two of them is another stage's. */
+/* True if the moment is inside a call of the stage, not between two calls. */
 bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s);
 /* The reading of a device that is nearest to a moment; NULL: none. */
 const struct sb_device_reading *sb_residency_reading_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s);
-/* The next cache of a device that held something at a moment, from *at on, which moves behind it; NULL: no more. */
+/* The next cache of a device that held something at a moment, from *at on; *at moves past it. NULL: no
+ * more. */
 const struct sb_weights *sb_residency_cache_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
 /* The picture of a device (-1: of the host, from its series) by stage; *out_any: there is one. False: no memory. */
@@ -59,8 +60,8 @@ void sb_residency_host_sort(struct sb_residency_collected *c); /* by time: befor
 struct sb_host_values {
 	double total, anonymous, mapped, shared; /* NAN: not known */
 };
-/* What the host's memory held at a moment: of a reading where that is nearer than a sample of the series. most: what was
- * resident in all, where that is known better; else NAN. */
+/* What the host's memory held at a moment: from the nearer of a reading and a sample of the series.
+ * most: the resident size, if it is known more exactly; else NAN. */
 struct sb_host_values sb_residency_host_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s, double most);
 /* The peak of a stage: *peak_s has that of the samples, or NAN, and is changed where readings or the kernel saw more. */

@@ -26,11 +26,12 @@ void sb_size_peaks_see(struct sb_size_peaks *p, enum sb_size_memory memory, cons
 void sb_size_peaks_sort(struct sb_size_peaks *p);
 void sb_size_peaks_done(struct sb_size_peaks *p);
 
-/* The maximum of a span: known where it rose from the readings before to the first one after. */
+/* The maximum of a span. It is known if the maximum rose between the last reading before the span and
+ * the first one after it. */
 double sb_size_risen_peak(const struct sb_size_peaks *p, enum sb_size_memory memory,
 	const struct sb_size_span *span, double *out_reserved);
 
-/* A stage's: where the maximum rose inside it, else the highest reading in it. */
+/* The maximum of a stage if it rose inside the stage, else the highest reading in it. */
 double sb_size_stage_peak(const struct sb_size_peaks *p, enum sb_size_memory memory,
 	const struct sb_size_span *span, const struct sb_open_stage *stage);
 bool sb_size_is_stage_of(const struct sb_size_span *span, const struct sb_open_stage *stage);

@@ -1,4 +1,5 @@
-/* Stack samples, each at the function of the program it was in, and the functions that some of them were in most. */
+/* Stack samples, each assigned to the function of the program it was taken in, and lists of the most
+ * frequent functions. */
 #ifndef SB_ANALYZE_PYTHON_PLACE_SAMPLES_H
 #define SB_ANALYZE_PYTHON_PLACE_SAMPLES_H
 
@@ -34,15 +35,15 @@ struct sb_place_samples {
 void sb_places_begin(
 	struct sb_place_samples *p, struct sb_run *run, struct sb_model *model, struct sb_visitor *v);
 void sb_places_see(struct sb_place_samples *p, const struct sb_event *e);
-/* Sorts the samples, and none is covered. */
+/* Sorts the samples; none is covered afterwards. */
 void sb_places_sort(struct sb_place_samples *p, int (*order)(const void *, const void *));
-/* Samples from i on that are not covered yet: covers them as long as `is_inside` says so. */
+/* Covers the samples from i on that are not covered yet, as long as `is_inside` is true. */
 void sb_places_cover(struct sb_place_samples *p, uint32_t i, int which,
 	bool (*is_inside)(const struct sb_place_sample *s, const void *of), const void *of);
 
 typedef bool (*sb_place_wanted)(const struct sb_place_samples *p, const struct sb_place_sample *s, int which);
-/* The functions of the wanted samples; their estimates share out `seconds`. Threads that neither are the main one nor
- * generate are left out: a pool's thread that waits says nothing. */
+/* The functions of the wanted samples; their estimates share out `seconds`. Leaves out threads that are
+ * not the main one and make no generation: a waiting thread of a pool says nothing. */
 void sb_places_list(struct sb_place_samples *p, sb_place_wanted wanted, int which, double seconds,
 	struct sb_place_list *to);
 void sb_places_done(struct sb_place_samples *p);

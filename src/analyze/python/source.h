@@ -4,9 +4,10 @@
 
 #include "analyze/model.h"
 
-/* Of torch, numpy, the standard library, strobe itself, or of no file: not the program's own code. */
+/* True for code that is not the program's own: torch, numpy, the standard library, strobe itself, or no
+ * file. */
 bool sb_source_is_library(const char *file);
-/* Something was done to the file here after that moment: its lines may not be those that ran. */
+/* True if the file was changed after that moment: its lines may not be those that ran. */
 bool sb_source_changed(const char *file, uint64_t since_real_ns);
 /* The line without its indent; NULL: there is no such file here, or it is not Python. */
 const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line);

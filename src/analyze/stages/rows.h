@@ -1,5 +1,5 @@
-/* One row of the stages from the sums of its paths. Which paths make a row, and
- * where it is in the tree, is tree.c's business. */
+/* One row of the stages from the sums of its paths. tree.c decides which paths make a row and where it
+ * is in the tree. */
 #ifndef SB_ANALYZE_STAGES_ROWS_H
 #define SB_ANALYZE_STAGES_ROWS_H
 
@@ -15,7 +15,7 @@ struct sb_stage_paths {
 
 /* grouped: names that differ in a number, which the row then lists. */
 int sb_stage_row_fill(const struct sb_stage_paths *paths, bool grouped, struct sb_stage *row);
-/* Calls inside another call of the row: their own work is the row's, their time is in it already. */
+/* Calls inside another call of the row: they count as work of the row, but their time is in it already. */
 struct sb_stage_inner {
 	int64_t total_ns, self_ns, count;
 };

@@ -65,13 +65,13 @@ struct sb_stage_sums {
 	bool no_memory;
 };
 
-/* A path's sum; that of nothing where there is none. */
+/* A path's sum; an empty one if it has none. */
 const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path);
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
 /* Fills the parts of the wall time, from rows that are ranked. */
 void sb_stages_part(struct sb_model *model);
 
-/* Tells set-up from pipeline, and the main thread's stages from others. */
+/* Marks which stages are set-up, and which ran on the main thread. */
 void sb_stages_tell_kinds(struct sb_model *model);
 /* After that: which rows are start-up, and until when. from_s: where the selected part begins. */
 void sb_stages_find_startup(struct sb_model *model, double from_s);

@@ -17,8 +17,8 @@ double sb_generations_covered_s(struct sb_video *v);
 double sb_steps_covered_s(struct sb_video *v);
 /* Steps and blocks that were handed in with their durations. */
 double sb_measured_s(struct sb_video *v);
-/* The largest sum of such durations on one track, inside generations. Longer than the generations: they were measured
- * elsewhere, and this run's wall time is not theirs. */
+/* The largest sum of such durations on one track, inside generations. If it is longer than the
+ * generations, they were measured elsewhere and this run's wall time is not theirs. */
 double sb_measured_track_s(struct sb_video *v);
 
 #endif

@@ -1,5 +1,5 @@
-/* The built page (web/, embedded) with data inside: one HTML file that needs
- * nothing else. What the data is, others decide. */
+/* The built page (web/, embedded) with data inside: one HTML file that needs nothing else. The caller
+ * chooses the data. */
 #ifndef SB_REPORT_PAGE_PAGE_H
 #define SB_REPORT_PAGE_PAGE_H
 

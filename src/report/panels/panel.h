@@ -24,7 +24,7 @@ struct sb_panel {
 
 extern const struct sb_panel *const sb_panels[]; /* NULL-terminated */
 
-/* Is it one of sb_text_options.sort's words? */
+/* True if it is one of the words of sb_text_options.sort. */
 bool sb_text_sort_known(const char *sort);
 
 /* ---- words and numbers every panel prints alike ---- */

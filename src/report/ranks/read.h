@@ -21,8 +21,8 @@ int sb_ranks_read(
 struct sb_job_attempt;
 int sb_ranks_add_attempts(struct sb_aggregate *a, const struct sb_job_attempt *attempts, size_t count);
 
-/* Whether a path is a job's, and its ranks read, other attempts listed: for what serves runs. Out is NULL where it is one
- * run. */
+/* Reads the ranks of a job, and lists its other attempts. *out_aggregate is NULL if the path is one run.
+ * For what serves runs. */
 int sb_job_read(const char *path, struct sb_aggregate **out_aggregate);
 
 /* The facts of a run, as the loaders of commands and of the server take them. */

@@ -55,8 +55,8 @@ void sb_timeline_rows_finish(struct sb_timeline_rows *rs);
 void sb_timeline_row_write(
 	const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out);
 
-/* Who launched each entry of one piece of work: 0 not known, 1 a thread without a lane, lane + 2;
- * where it is known, how long before its start. lane_of: track -> lane, UINT32_MAX: none. */
+/* What launched each entry of one piece of work: 0 not known, 1 a thread without a lane, lane + 2; and,
+ * if known, how long before its start. lane_of: track -> lane, UINT32_MAX: none. */
 void sb_timeline_row_write_launches(
 	const struct sb_timeline_row *row, const uint32_t *lane_of, struct sb_buf *out);
 
