@@ -1,4 +1,5 @@
-/* Word between a `strobe run` and those inside its command: a run of its own each, named in the outer one's folder. */
+/* Links a `strobe run` with those inside its command: each is a run of its own, named in the outer run's
+ * folder. */
 #include "run_outer.h"
 
 #include "command.h"

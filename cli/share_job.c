@@ -1,4 +1,5 @@
-/* The ranks are copied without what is private into a folder for a while; page and bytes are made from that alone. */
+/* Copies the ranks, without private data, into a temporary folder; page and data are made from that copy
+ * alone. */
 #include "share_job.h"
 
 #include "job_arg.h"

@@ -1,6 +1,6 @@
-/* A pending call that another thread adds is noticed by CPython 3.9 to 3.12 only when the main
- * thread takes the GIL again: where it gives the GIL away, which is what a sampler must not
- * prefer. The flag that its loop looks at between instructions is found by watching it, once. */
+/* CPython 3.9 to 3.12 notice a pending call that another thread adds only when the main thread takes the
+ * GIL again, that is, where it gave the GIL away. A sampler must not prefer those places. So the flag that
+ * the interpreter checks between instructions is found, once, by watching it. */
 #include "sampler.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-"""The flags every pipeline's command line wants, and what they leave behind."""
+"""Profiling flags for a pipeline's command line, and the files that a run with them writes."""
 import os
 import warnings
 
@@ -10,7 +10,7 @@ warmed_count = 0  # warm-up iterations so far
 
 
 def warming():
-    """Inside a warm-up of profiled_iterations(): what is timed now is in no summary."""
+    """True inside a warm-up of profiled_iterations(): summaries leave out what is timed now."""
     return _warming
 
 
@@ -114,7 +114,7 @@ def _leave_results(run):
 
 
 def _leave_memory_log(report, path, run):
-    """The run's own, or the snapshots of its report where that one is still being written."""
+    """Copies the run's own, or takes the snapshots from its report if the run's is not written yet."""
     import json
     from . import _file
     written = os.path.join(run, "memory_log.json")

@@ -26,7 +26,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def check(settings, where="config", lines=None):
-    """The settings as they are, or ConfigError."""
+    """Returns the settings unchanged, or raises ConfigError."""
     lines = lines or {}
     if not isinstance(settings, dict):
         raise ConfigError("%s: 'profiling' must hold keys, not %r" % (where, settings))

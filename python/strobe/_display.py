@@ -11,7 +11,7 @@ def wanted(settings):
 
 
 def ask(interval_s, label):
-    """A display that cannot be shown is no fault: the program runs on."""
+    """Asks the tool for the display. Where that fails the program runs on without it."""
     global _asked
     path = os.environ.get("STROBE_DISPLAY_ASKED")
     if not path:

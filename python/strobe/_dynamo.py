@@ -76,7 +76,7 @@ def _nothing():
 
 
 def on_dynamo(dynamo):
-    """When the program has imported torch._dynamo."""
+    """Called when the program has imported torch._dynamo."""
     global _comptime, _is_compiling
     torch = sys.modules["torch"]
     compiler = getattr(torch, "compiler", None)
@@ -122,8 +122,8 @@ def _substitute_all(substitute):
 # ---- before torch 2.5: strobe.section looks by itself whether dynamo traces ----
 
 def _look_first():
-    """Puts functions that ask first in the place of the extension's, wherever the
-    package has them. Costs each section a Python call, so only where it must."""
+    """Replaces the extension's functions, throughout the package, by ones that first
+    ask whether dynamo compiles. Each section then costs a Python call: only where needed."""
     from ._native import native
     package = __name__.rpartition(".")[0]
     instead = {id(native.section): looking_section, id(native.event): looking_event,

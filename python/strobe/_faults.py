@@ -1,5 +1,5 @@
-"""Faults of strobe itself, and of functions it was given: counted and kept quiet, said
-once at the session's end ("not recorded"), at once when STROBE_DEBUG=1 asks."""
+"""Faults of strobe itself, and of functions it was given: counted, and
+reported once at the session's end ("not recorded"); STROBE_DEBUG=1 prints them at once."""
 import os
 import sys
 

@@ -3,7 +3,7 @@ import os
 
 
 def replace(path, write):
-    """write(file) fills a new file beside path; it is on the disk before it has its name."""
+    """Calls write(file) with a new file beside path, flushes it to the disk, then renames it to path."""
     path = os.fspath(path)
     partial = "%s.%d.partial" % (path, os.getpid())
     try:

@@ -1,5 +1,5 @@
 """Python 3.12 and later warn of a fork in a process that has threads, and count strobe's among them. strobe's own
-are safe to fork beside, so a program without threads of its own is not warned; one that has some is, as ever."""
+are safe to fork beside, so a program without threads of its own gets no warning; one with threads gets it as before."""
 import os
 import sys
 
@@ -15,7 +15,7 @@ def _name(thread):
 
 
 class _OnlyStrobes:
-    """In the place of a filter's pattern."""
+    """Stands in for the pattern of a warning filter."""
 
     @staticmethod
     def match(text):
@@ -31,7 +31,7 @@ _FILTER = ("ignore", _OnlyStrobes(), DeprecationWarning, None, 0)
 
 
 def _before_fork():
-    """First of the filters, whatever the program has put there meanwhile."""
+    """Makes this filter the first again, whatever the program has added since."""
     try:
         import warnings
         if not warnings.filters or warnings.filters[0] is not _FILTER:

@@ -248,7 +248,7 @@ def _take_the_name_of(module):
 
 
 def install():
-    """As a built-in name, unless something else has it."""
+    """Makes `profile` a built-in name, unless something else has that name."""
     import builtins
     if not hasattr(builtins, "profile"):
         from . import _imports

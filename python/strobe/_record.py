@@ -1,4 +1,4 @@
-"""The recording calls whose keywords and defaults are Python's business."""
+"""The recording calls that have keywords and defaults in Python."""
 import math
 import os
 import sys
@@ -51,7 +51,7 @@ class generation:
         return result
 
     def set(self, **attributes):
-        """Facts that are known only later: the prompt, the number of frames."""
+        """Adds facts that are known only later: the prompt, the number of frames."""
         self._zone.set(**attributes)
 
 

@@ -13,7 +13,7 @@ _forked = False  # this process was forked and has no sampler yet
 
 
 def start():
-    """Samples as long as a session records that wants it; nothing happens where one runs already."""
+    """Samples while a session records that asks for it. Does nothing if a sampler runs already."""
     global _forked
     _forked = False
     if loaded and native.main_interpreter and native.sampler_claim():
@@ -59,7 +59,7 @@ def from_environment():
 
 
 def _is_helper():
-    """A process that multiprocessing starts for itself; its workers record what they have."""
+    """True in a process that multiprocessing starts for itself. Its workers are sampled."""
     return any(word.startswith("from multiprocessing") for word in getattr(sys, "orig_argv", ()))
 
 
@@ -70,7 +70,7 @@ def ensure():
 
 
 def generation_begins():
-    """What the process held most so far is read: what rises from here on is the generation's own peak."""
+    """Reads the peak of the process so far: what rises above it is the generation's own peak."""
     ensure()
     if loaded:
         native.readings_host()

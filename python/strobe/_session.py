@@ -156,7 +156,7 @@ def _apply_stage_log(settings, config):
 
 
 def _ask_for_display(settings, config, name):
-    """Of the `strobe run` above, where the session that was joined is its."""
+    """Asks the `strobe run` above for the live display, if the session that was joined is its."""
     if "STROBE_DISPLAY_ASKED" not in os.environ:
         return
     if config is not None:

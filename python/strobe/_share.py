@@ -1,5 +1,5 @@
-"""Work of strobe's own that may take a small part of the program's time and no more: after it, nothing of its kind is
-done until that much time has passed."""
+"""Limits work of strobe's own to a small part of the program's time: after it, no more of its kind is done
+until enough time has passed."""
 import time
 
 

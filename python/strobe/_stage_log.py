@@ -92,7 +92,7 @@ def _notes(attributes):
 
 
 def _seconds(seconds):
-    """Two digits behind the point; below a tenth, two that say something."""
+    """Two decimals; below a tenth, two significant digits."""
     digits, scaled = 2, seconds
     while 0 < scaled < .0995 and digits < 9:
         digits, scaled = digits + 1, scaled * 10

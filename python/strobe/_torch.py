@@ -80,8 +80,8 @@ def _loaded_driver():
 
 
 def _yield_to_profiler(profiler, yield_to):
-    """CUPTI serves one: a GPU trace of ours ends where torch.profiler starts. Were it
-    refused once, it would see no kernel for the rest of the process."""
+    """Ends strobe's GPU trace when torch.profiler starts: CUPTI serves one profiler. If it refused torch.profiler
+    once, that would see no kernel for the rest of the process."""
     import functools
     prepare = getattr(profiler, "_prepare_profiler", None)
     if prepare is None or hasattr(prepare, "__wrapped__"):

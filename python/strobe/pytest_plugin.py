@@ -82,7 +82,7 @@ def machine_kind(report):
 
 
 def file_name(node_id):
-    """Readable; where a parameter ("[1.3b/480p]") loses characters or the id is long, with a sum that tells it apart."""
+    """Readable; where a parameter ("[1.3b/480p]") loses characters or the id is long, with a checksum that makes it unique."""
     plain = re.compile(r"[^A-Za-z0-9_.\[\]=-]+")
     name = plain.sub("-", node_id).strip("-")
     if plain.search(node_id.partition("[")[2]) or len(name) > 180:

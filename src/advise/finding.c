@@ -1,5 +1,5 @@
-/* A finding as a rule makes it, with the words for what it says. Which rules are asked, and in which order findings stand,
- * is advise.c's business. */
+/* A finding as a rule makes it, with the words for what it says. advise.c decides which rules are asked
+ * and in which order findings stand. */
 #include "advise/advise.h"
 #include "advise/rule.h"
 

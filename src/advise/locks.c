@@ -1,5 +1,5 @@
-/* Who has the lock that a line waits for: `with lock:` without CPU time, while a line of another thread is in the body of a
- * `with` of the same name. */
+/* Which line holds the lock that another line waits for: `with lock:` without CPU time, while a line of
+ * another thread is in the body of a `with` of the same name. */
 #include "advise/locks.h"
 
 #include "base/python_block.h"

@@ -1,5 +1,5 @@
-/* The offset is where the intervals of most collectives lie over each other (Marzullo's way), window
- * by window once the drift is taken out. A few collectives may be wrong: they are outvoted. */
+/* The offset is where the intervals of most collectives lie over each other (Marzullo's algorithm),
+ * window by window once the drift is taken out. A few collectives may be wrong: they are outvoted. */
 #include "compare/clock_link.h"
 
 #include "stats/statistics.h"

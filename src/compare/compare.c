@@ -1,5 +1,5 @@
-/* Setting two sides beside each other: metrics here, stages in stage_changes.c, settings in
- * setting_changes.c. Why they differ is in explain.c, whether that fails a check in gate.c. */
+/* Compares two sides: metrics here, stages in stage_changes.c, settings in setting_changes.c. Why they
+ * differ is in explain.c, whether that fails a check in gate.c. */
 #include "compare/compare.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Who comes last where ranks meet, and what that costs the others: waiting for the last one is
+/* Which rank comes last where ranks meet, and what that costs the others: waiting for the last one is
  * kept apart from what the collective itself takes. Blame is given only where the clocks can tell. */
 #include "compare/aggregate.h"
 

@@ -1,5 +1,5 @@
-/* The history of an allocator: sums, the peak, and who held what then. In one pass: a line's bytes at the
- * peak are put aside when they change for the first time after it. */
+/* The history of an allocator: sums, the peak, and which lines held memory then. In one pass: a line's
+ * bytes at the peak are put aside when they change for the first time after it. */
 #include "exchange/snapshot.h"
 
 #include <stdlib.h>

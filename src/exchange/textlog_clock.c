@@ -1,4 +1,4 @@
-/* The file that the stages go to, and how one stage begins in it. When is decided by the writers. */
+/* The file that the stages go to, and how one stage begins in it. The writers decide when. */
 #include "exchange/textlog_clock.h"
 
 #include "base/error.h"

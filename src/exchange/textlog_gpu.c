@@ -1,5 +1,5 @@
-/* Kernels and copies that a table sums up, as if they had run one after the other. When each ran, and who launched it,
- * a table does not say. */
+/* Kernels and copies that a table sums up, as if they had run one after the other. A table does not say
+ * when each ran and what launched it. */
 #include "exchange/textlog_clock.h"
 
 #include <stdio.h>

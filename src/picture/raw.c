@@ -1,4 +1,5 @@
-/* Samples without a head, as `ffmpeg -f rawvideo` and tensor.tofile() leave them: who names the output says its size. */
+/* Samples without a head, as `ffmpeg -f rawvideo` and tensor.tofile() leave them: the program that names
+ * the output gives its size. */
 #include "picture/frames.h"
 
 #include "base/error.h"

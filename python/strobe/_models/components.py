@@ -7,9 +7,9 @@ _closed = {}  # the same of models whose parts are not in it yet: most are never
 
 
 def uncompiled(module):
-    """What torch.compile was given; a module that is not compiled is that itself. Read from its table of parts: asked
-    for an attribute that it has not, a module words an error first, on every call. The table of a scripted module is
-    no dictionary: that is never compiled."""
+    """The module that torch.compile was given; a module that is not compiled itself. Looked up in the table of its parts:
+    asking a module for an attribute that it lacks builds an error message on every call. A scripted module, whose table
+    is no dictionary, is never compiled."""
     parts = vars(module).get("_modules")
     return parts.get("_orig_mod", module) if isinstance(parts, dict) else module
 

@@ -189,7 +189,7 @@ def _quantised(blocks):
 
 
 def _sees_compiling():
-    """Whether a compilation would have been recorded (from torch 2.3 on): else nothing can be said of one that is missing."""
+    """True if a compilation would have been recorded (from torch 2.3 on); else a missing one says nothing."""
     return hasattr(sys.modules.get("torch._dynamo.callback"), "on_compile_start")
 
 
@@ -208,8 +208,8 @@ ON_THE_WAY = (os.sep + "contextlib.py", os.path.join("torch", "nn", "attention",
 
 
 def attention_is_held_to(backends, before, name_of_model):
-    """torch sets backends in place of those before, where sdpa_kernel() begins and where it ends. Told as it ends, with the line
-    that asks for it, and only of the innermost: what attention inside it was held to."""
+    """Called where sdpa_kernel() begins and ends: torch then replaces the attention backends. Records at the end of the
+    innermost one what attention in it was limited to, with the line that asks for it."""
     backends, before = set(backends), set(before)
     if _inside and backends == _inside[-1][1]:
         held, _, has_inner = _inside.pop()
@@ -224,7 +224,7 @@ def attention_is_held_to(backends, before, name_of_model):
 
 
 def _tell_held(backends, name_of_model):
-    """The 1st, 4th, 16th… time. name_of_model(frame): of a frame that calls a model."""
+    """Records it the 1st, 4th, 16th… time. name_of_model(frame): of a frame that calls a model."""
     names = " ".join(sorted(getattr(backend, "name", str(backend)).lower() for backend in backends))
     count = _held_to[names] = _held_to.get(names, 0) + 1
     if count & (count - 1) or not count & 0x5555555555555555:

@@ -106,7 +106,7 @@ def _tensor_facts(value):
 
 
 def _facts(module, name, args, kwargs):
-    """What tells this call from all others, on every rank alike."""
+    """What identifies this call, the same on every rank."""
     facts = _tensor_facts(args[0] if args else kwargs.get("tensor"))
     group = _group_name(module, _group_of(module, args, kwargs))
     if name in PAIRED:

@@ -1,4 +1,4 @@
-"""Collectives that no Python call starts, DDP's reducer's first of all. They go through torch's dispatcher: a kernel
+"""Collectives that no Python call starts, above all those of DDP's reducer. They go through torch's dispatcher: a kernel
 above autograd, where c10d has none, sees each and hands it on unchanged."""
 import functools
 import sys

@@ -9,7 +9,7 @@ _traced = set()
 
 
 def wants(name):
-    """Whether this call of the stage shall be traced. Costs a lookup where it has been."""
+    """True if this call of the stage is to be traced. Every later call costs a lookup."""
     if name in _traced:
         return False
     state = native.gpu_trace_steps_state()

@@ -138,7 +138,7 @@ def _record_call(call, module, args, kwargs):
 
 
 def _tell_first(name, module):
-    """What a framework knows, its pipeline tells."""
+    """Records what was asked of a module at its first call. For the modules of a framework its pipeline does this."""
     if len(_called) >= CALLED_MOST:
         return
     _called.add(id(module))

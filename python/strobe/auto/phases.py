@@ -1,5 +1,5 @@
 """What a generation does around its steps and beside its other stages: zones before_steps, between_steps and after_steps,
-so that this time has a place. What runs there the sampler tells. Their names are known to the reports (src/base/role.c)."""
+so that this time has a place. The sampler says what runs there. Their names are known to the reports (src/base/role.c)."""
 from .._native import ROLE_STEP, native, section
 
 BEFORE, BETWEEN, AFTER = "before_steps", "between_steps", "after_steps"
@@ -11,7 +11,7 @@ class Phases:
     phase_zone = None  # None: none is open
 
     def open_phase(self, name):
-        """No GPU time is asked for: there the host prepares, or waits for what the steps have launched."""
+        """Takes no GPU time: in a phase the host prepares, or waits for what the steps have launched."""
         if not native.role_recorded(ROLE_STEP):
             return
         self.phase, self.phase_zone = name, section(name, gpu=False)

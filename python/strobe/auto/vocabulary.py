@@ -95,7 +95,7 @@ class Generation:
 
 
 def step(name, index, **facts):
-    """One step; None where the settings leave steps out. What counts steps counts it all the same."""
+    """One step; None where the settings leave steps out. A trace of so many steps counts it all the same."""
     if not native.role_recorded(ROLE_STEP):
         native.step_passes()
         return None

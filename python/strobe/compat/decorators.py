@@ -22,7 +22,7 @@ def _profiler_of(args):
 
 
 def _takes_self(function, args=()):
-    """By the name of its first argument; whatever that is called, where the call gives an object that has the function."""
+    """True if its first argument is called self or cls, or if the call passes an object that has the function."""
     try:
         first = next(iter(inspect.signature(function).parameters), None)
     except (TypeError, ValueError):
@@ -34,7 +34,7 @@ def _takes_self(function, args=()):
 
 
 def _extract(what, extractor, *args, **kwargs):
-    """The extractor's dict; {} where it fails, counted as what it would have said."""
+    """The extractor's dict; {} where it fails, which is counted under `what`."""
     if extractor is None:
         return {}
     try:

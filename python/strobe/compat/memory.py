@@ -17,7 +17,7 @@ trackers = weakref.WeakSet()
 
 
 def _torch_with_gpu():
-    """torch, where it has a GPU to speak of. Never initialises CUDA."""
+    """torch, if it can use a GPU. Never initialises CUDA."""
     torch = sys.modules.get("torch")
     if torch is None or getattr(torch.version, "cuda", None) is None:
         return None

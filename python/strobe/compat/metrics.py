@@ -1,5 +1,4 @@
-"""GPU and CPU at this moment, for get_current_metrics(). The series are strobe's
-own monitors' business."""
+"""GPU and CPU at this moment, for get_current_metrics(). Series over time come from strobe's monitors."""
 import os
 import sys
 import time

@@ -76,7 +76,7 @@ class Session:
 
     @property
     def wall_s(self):
-        """From the first thing seen, which may be a stage before the session's start; a profiler that waits for its first is no part."""
+        """Since the first record, which may be a stage before the session's start. The wait for that record does not count."""
         return (self.end if self.end is not None else time.perf_counter()) - (self.first or self.begin or self.created)
 
     @property

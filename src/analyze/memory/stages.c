@@ -1,4 +1,4 @@
-/* Memory by stage: who made the peaks, where it rose, and what stayed. */
+/* Memory by stage: which stages made the peaks, where memory rose, and what stayed. */
 #include "analyze/memory/collected.h"
 #include "base/inorder.h"
 

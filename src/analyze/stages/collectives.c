@@ -1,6 +1,5 @@
-/* Where ranks meet: when this one came and went on, for setting clocks beside each other and for
- * telling who comes last. Of any number of collectives so many are kept, by a rule that keeps the
- * same ones on every rank. */
+/* Where ranks meet: when this rank came and went on, to align clocks and to find the rank that comes
+ * last. A bounded number is kept, by a rule that keeps the same ones on every rank. */
 #include "analyze/analysis.h"
 #include "base/error.h"
 #include "base/map.h"

@@ -1,5 +1,5 @@
-/* From sums by path to the rows of the report: indexed names grouped, siblings
- * in order. What stands in a row is rows.c's business. */
+/* From sums by path to the rows of the report: indexed names grouped, siblings in order. rows.c fills
+ * the rows. */
 #include "analyze/stages/rows.h"
 #include "analyze/stages/split.h"
 

@@ -1,5 +1,5 @@
-/* The time denoising and decoding took, as a clock on the wall saw it: every moment once,
- * however many generations, steps or blocks were at it. */
+/* The wall time of denoising and decoding: every moment counts once, however many generations, steps or
+ * blocks ran in it. */
 #include "analyze/video/walls.h"
 
 #include <stdlib.h>

@@ -354,7 +354,7 @@ def _held(loaded):
 
 
 def _has_nothing_to_do(loaded):
-    """A sampler asks for its model each time: most times it is there, as it shall be."""
+    """True if the model is already where it should be: a sampler asks for its model each time."""
     patcher = loaded.model
     held = _held(loaded)
     if held is None or held < int(loaded.model_memory()):
