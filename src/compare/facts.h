@@ -32,8 +32,7 @@ enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6, false)    \
 	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",                \
 		SB_LOWER_IS_BETTER, 16e6, false)                                                            \
-	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6,     \
-		false)                                                                                      \
+	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "Total GPU memory", "bytes", SB_NEUTRAL, 16e6, false) \
 	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM of the machine", "bytes", SB_NEUTRAL, 16e6, false)          \
 	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6, true)       \
 	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap of the machine", "bytes", SB_NEUTRAL, 16e6, false)       \

@@ -1759,7 +1759,7 @@ export type AggregateMetrics = {
   gpu_memory_peak_bytes?: Extent; // Peak GPU memory
   gpu_memory_mean_bytes?: Extent; // Mean GPU memory
   gpu_reserved_peak_bytes?: Extent; // Peak GPU memory reserved
-  gpu_memory_total_bytes?: Extent; // GPU memory there is
+  gpu_memory_total_bytes?: Extent; // Total GPU memory
   ram_peak_bytes?: Extent; // Peak RAM of the machine
   rss_peak_bytes?: Extent; // Peak process memory
   swap_peak_bytes?: Extent; // Peak swap of the machine
@@ -1860,10 +1860,10 @@ export type AggregatedMetrics = {
   gpu_reserved_peak_bytes_max?: number; // Peak GPU memory reserved, most
   gpu_reserved_peak_bytes_avg?: number; // Peak GPU memory reserved, mean
   gpu_reserved_peak_bytes_sum?: number; // Peak GPU memory reserved, added up
-  gpu_memory_total_bytes_min?: number; // GPU memory there is, least
-  gpu_memory_total_bytes_max?: number; // GPU memory there is, most
-  gpu_memory_total_bytes_avg?: number; // GPU memory there is, mean
-  gpu_memory_total_bytes_sum?: number; // GPU memory there is, added up
+  gpu_memory_total_bytes_min?: number; // Total GPU memory, least
+  gpu_memory_total_bytes_max?: number; // Total GPU memory, most
+  gpu_memory_total_bytes_avg?: number; // Total GPU memory, mean
+  gpu_memory_total_bytes_sum?: number; // Total GPU memory, added up
   ram_peak_bytes_min?: number; // Peak RAM of the machine, least
   ram_peak_bytes_max?: number; // Peak RAM of the machine, most
   ram_peak_bytes_avg?: number; // Peak RAM of the machine, mean
@@ -1999,7 +1999,7 @@ export type RankMetrics = {
   gpu_memory_peak_bytes?: number; // Peak GPU memory
   gpu_memory_mean_bytes?: number; // Mean GPU memory
   gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
-  gpu_memory_total_bytes?: number; // GPU memory there is
+  gpu_memory_total_bytes?: number; // Total GPU memory
   ram_peak_bytes?: number; // Peak RAM of the machine
   rss_peak_bytes?: number; // Peak process memory
   swap_peak_bytes?: number; // Peak swap of the machine
@@ -2406,7 +2406,7 @@ export type HistoryMetrics = {
   gpu_memory_peak_bytes?: number; // Peak GPU memory
   gpu_memory_mean_bytes?: number; // Mean GPU memory
   gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
-  gpu_memory_total_bytes?: number; // GPU memory there is
+  gpu_memory_total_bytes?: number; // Total GPU memory
   ram_peak_bytes?: number; // Peak RAM of the machine
   rss_peak_bytes?: number; // Peak process memory
   swap_peak_bytes?: number; // Peak swap of the machine
