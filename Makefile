@@ -59,6 +59,7 @@ accept: setup-test configure
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'
 
 peers: all
+	@tools/setup real
 	@env=$$(tools/real-env bench/peers) && cd $(BUILD) && STROBE_BENCH_ROWS=$(abspath $(BUILD))/peers.rows \
 		$(PYTHON) $(CURDIR)/bench/peers/peers.py $(abspath $(BUILD)) $$env $$($(CURDIR)/tools/real-env --find || true)
 
