@@ -43,7 +43,7 @@ class Run:
 
 def strobe_run(folder, *command, options=(), check=True, **more):
     done = subprocess.run([TOOL, "run", "-o", "runs", *options, "--", *map(str, command)], cwd=folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=500, env=environment(STROBE_DEBUG="1", **more))
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900, env=environment(STROBE_DEBUG="1", **more))
     assert not check or done.returncode == 0, done.stderr[-4000:]
     assert "strobe: fault" not in done.stderr, done.stderr[-4000:]
     return Run(folder, done)
@@ -53,7 +53,7 @@ def both_ways(folder, program, *arguments, options=(), python=None, **more):
     """(what the program found without strobe, with it, its Run)."""
     program, python = os.path.join(HERE, program), python or sys.executable
     alone = subprocess.run([python, program, "alone.json", *arguments], cwd=folder, text=True, env=environment(**more),
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=500)
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900)
     assert alone.returncode == 0, alone.stderr[-4000:]
     run = strobe_run(folder, python, program, "watched.json", *arguments, options=options, **more)
     found = [json.loads((folder / name).read_text()) for name in ("alone.json", "watched.json")]

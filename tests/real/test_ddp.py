@@ -17,7 +17,7 @@ TORCHRUN = [os.path.join(os.path.dirname(sys.executable), "torchrun"), "--nproc_
 
 
 def run(folder, out, mode, *before):
-    done = subprocess.run([*before, *TORCHRUN, PROGRAM, out, mode], cwd=folder, capture_output=True, text=True, timeout=600,
+    done = subprocess.run([*before, *TORCHRUN, PROGRAM, out, mode], cwd=folder, capture_output=True, text=True, timeout=900,
                           env=environment(STROBE_HISTORY="off", STROBE_DEBUG="1"))
     assert done.returncode == 0, done.stderr[-4000:]
     assert "strobe: fault" not in done.stderr, done.stderr[-4000:]

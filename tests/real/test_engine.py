@@ -22,7 +22,7 @@ NAMES = ("even", "slow")  # in the second one rank 2 is slow
 
 
 def strobe(*words, **more):
-    return subprocess.run([TOOL, *map(str, words)], check=True, stdout=subprocess.PIPE, text=True, timeout=300,
+    return subprocess.run([TOOL, *map(str, words)], check=True, stdout=subprocess.PIPE, text=True, timeout=900,
                           env=environment(NO_COLOR="1", **more)).stdout
 
 
@@ -35,7 +35,7 @@ def jobs(tmp_path_factory):
     folders, urls = [], []
     for name in NAMES:
         done = subprocess.run([TOOL, "run", "-o", name, "--", *TORCHRUN, PROGRAM, name], cwd=top, capture_output=True, text=True,
-                              env=environment(STROBE_HISTORY="off"), timeout=600)
+                              env=environment(STROBE_HISTORY="off"), timeout=900)
         assert done.returncode == 0, done.stderr[-4000:]
         folders.append(os.path.realpath(top / name / "last"))
         urls.append(server.url("db?job=" + name))

@@ -1,10 +1,11 @@
 """Operations of real models' forwards, beside a count by hand."""
 import pathlib
+import subprocess
 import sys
 
 import pytest
 
-from conftest import both_ways, strobe_run
+from conftest import BUILD, both_ways, environment, strobe_run
 
 
 def wan(tokens, text, width, hidden, layers):
@@ -51,7 +52,8 @@ def test_a_forward_takes_what_is_counted_by_hand(found, name):
 
 PLAIN = """
 import atexit, sys
-atexit.register(lambda: print("compiler loaded:", "torch._dynamo" in sys.modules))
+slow = ("torch._dynamo", "sympy", "triton", "torch.fx.experimental.symbolic_shapes")
+atexit.register(lambda: print("loaded:", [name for name in slow if name in sys.modules]))
 import torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Conv1d(1, 1, 3))
 model(torch.randn(1, 64))
@@ -59,13 +61,57 @@ model(torch.randn(1, 64))
 """
 
 
-def test_counting_does_not_load_the_compiler(tmp_path):
-    """That takes seconds at the end of a program which never compiled anything."""
+def test_counting_loads_neither_the_compiler_nor_sympy(tmp_path):
+    """They take seconds at the end of a program which never compiled anything."""
     (tmp_path / "plain.py").write_text(PLAIN)
     watched = strobe_run(tmp_path, sys.executable, "plain.py")
-    assert "compiler loaded: False" in watched.stdout
+    assert "loaded: []" in watched.stdout
     [stage] = [stage for stage in watched.report()["stage_analysis"]["stages"] if stage["name"] == "Sequential"]
     assert stage["gpu_work"]["flop_count"] == 2 * (2 * 64 * 64 + 2 * 3 * 62)
+
+
+AFTERWARDS = """
+import sys, torch
+from strobe._models import flops, stand_ins
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)).eval()
+copy = flops._skeleton(torch, model, {}, lambda value: value)
+with stand_ins.InPlace():
+    flop_count, _ = flops._flops_of(torch, copy, (torch.empty(3, 64, device="meta"),), {}, (float("inf"), float("inf")))
+assert flop_count == 2 * 3 * 64 * 64, flop_count
+left = [name for name, module in sys.modules.items() if isinstance(module, stand_ins.StandIn)]
+assert not left and "sympy" not in sys.modules and "torch.utils.flop_counter" not in sys.modules, left
+exported = torch.export.export(model, (torch.randn(3, 64),), dynamic_shapes=({0: torch.export.Dim("rows", min=2, max=99)},))
+x = torch.randn(7, 64)
+assert torch.equal(exported.module()(x), model(x))
+print("all right")
+"""
+
+
+THREADS = """
+import sys, threading, torch
+from strobe._models import stand_ins
+go_on = threading.Event()
+other = threading.Thread(target=go_on.wait)
+other.start()
+with stand_ins.InPlace() as placed:
+    assert not placed.made
+go_on.set()
+other.join()
+with stand_ins.InPlace() as placed:
+    assert placed.made
+    from sympy import Integer  # which only the real one has
+    assert type(sys.modules["sympy"]).__name__ == "module"
+print("all right")
+"""
+
+
+@pytest.mark.parametrize("program", (AFTERWARDS, THREADS))
+def test_the_program_finds_torch_as_it_was(tmp_path, program):
+    """Sizes that are symbols, after sizes were counted on that were none; threads that go on."""
+    (tmp_path / "program.py").write_text(program)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=dict(environment(), PYTHONPATH=f"{BUILD}/python"))
+    assert "all right" in done.stdout, done.stderr
 
 
 def test_models_that_are_gone_at_the_end_are_counted_from_their_outlines(tmp_path):

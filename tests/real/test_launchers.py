@@ -19,7 +19,7 @@ LIKE_DEEPSPEED = [sys.executable, PROGRAM, "--ranks", str(RANKS), PROGRAM]
                                                   (LIKE_DEEPSPEED, "environment", "Sequential")], ids=["accelerate", "like_deepspeed"])
 def test_every_rank_of_a_launcher_is_recorded(tmp_path, launcher, how, model):
     done = subprocess.run([TOOL, "run", "-q", "-o", "runs", "--", *launcher, "watched", how], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=500, env=environment(STROBE_HISTORY="off", STROBE_FLOPS="0", STROBE_DEBUG="1"))
+                          timeout=900, env=environment(STROBE_HISTORY="off", STROBE_FLOPS="0", STROBE_DEBUG="1"))
     assert done.returncode == 0, done.stderr[-4000:]
     assert "strobe: fault" not in done.stderr, done.stderr[-4000:]
     found = [json.loads((tmp_path / ("watched.%d" % rank)).read_text()) for rank in range(RANKS)]

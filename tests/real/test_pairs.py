@@ -15,7 +15,7 @@ sys.exit(max(r.wait() for r in ranks))"""
 
 def test_send_and_receive_are_one_row_with_their_bytes(tmp_path):
     subprocess.run([TOOL, "run", "-q", "-o", "runs", "--", sys.executable, "-c", LAUNCHER, PROGRAM, str(tmp_path)], cwd=tmp_path,
-                   check=True, timeout=500, env=environment(STROBE_HISTORY="off", STROBE_FLOPS="0"))
+                   check=True, timeout=900, env=environment(STROBE_HISTORY="off", STROBE_FLOPS="0"))
     job = json.loads(subprocess.run([TOOL, "report", "runs/last", "--format", "json"], cwd=tmp_path, check=True,
                                     stdout=subprocess.PIPE, env=environment()).stdout)
     rows = {row["operation"]: row for row in job["communication"]}

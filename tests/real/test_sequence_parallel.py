@@ -19,7 +19,7 @@ def planted(tmp_path_factory):
     for name in ("slow", "late", "frames"):
         folder = tmp_path_factory.mktemp(name)
         done = subprocess.run([TOOL, "run", "-o", "runs", "--", *TORCHRUN, PROGRAM, name], cwd=folder, capture_output=True, text=True,
-                              env=environment(STROBE_HISTORY="off"), timeout=600)
+                              env=environment(STROBE_HISTORY="off"), timeout=900)
         assert done.returncode == 0, done.stderr
         assert "4 ranks on 1 host" in done.stderr, done.stderr
         reports[name] = json.loads(subprocess.run([TOOL, "report", "runs/last", "--format", "json"], cwd=folder, check=True,

@@ -54,7 +54,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
 
 
 def strobe(*words, **more):
-    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=900,
                           env={**os.environ, "NO_COLOR": "1", "STROBE_HISTORY": "off", **more})
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -5,7 +5,6 @@ Of a model that is gone by then an outline is there, made at its first call: its
 import atexit
 import collections
 import contextlib
-import importlib
 import os
 import sys
 import time
@@ -13,7 +12,7 @@ import types
 
 from .. import _faults
 from .._native import native, own_section
-from . import components, kinds
+from . import components, kinds, stand_ins
 from .components import uncompiled
 from .computed import Computed
 
@@ -192,12 +191,12 @@ def say():
     forget()
     try:
         begin_s, before = time.monotonic(), _highest_bytes()
-        with own_section("counting FLOPs"), unseen():
+        with own_section("counting FLOPs"), unseen(), stand_ins.InPlace() as instead:
             by_clock = _clock() + (_seconds or CLOCK_MOST * most)
             _load(sys.modules["torch"])
             until = _now() + most, by_clock
             for shape in shapes:
-                _count(shape, until)
+                _count(shape, until, instead)
         native.event("strobe.own_memory", before_bytes=before, after_bytes=_highest_bytes(), duration_s=time.monotonic() - begin_s)
     except Exception:
         _faults.count("counting FLOPs")
@@ -210,7 +209,7 @@ def _highest_bytes():
 
 
 def _load(torch):
-    """torch loads what it needs with the first tensor without memory: about a second."""
+    """torch loads what it needs with the first tensor without memory."""
     try:
         _flops_of(torch, torch.nn.Linear(2, 2, device="meta"), (torch.empty(1, 2, device="meta"),), {}, (float("inf"), float("inf")))
     except Exception:
@@ -220,7 +219,7 @@ def _load(torch):
 def _flops_of(torch, copy, args, kwargs, until):
     from torch.utils.flop_counter import FlopCounterMode
     counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
-    with torch.no_grad(), _without_the_compiler(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
+    with torch.no_grad(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
         copy.forward(*args, **kwargs)
     return float(counter.get_total_flops()), computed
 
@@ -229,7 +228,7 @@ def _is_up(until):
     return _now() > until[0] or _clock() > until[1]
 
 
-def _count(shape, until):
+def _count(shape, until, instead):
     if _is_up(until):
         return _record(shape, None, "no time was left for it", None)
     torch = sys.modules["torch"]
@@ -247,52 +246,12 @@ def _count(shape, until):
     except _NoTime:
         return _record(shape, None, "no time was left for it", precision)
     except Exception as error:
+        if instead.give_way():
+            return _count(shape, until, instead)
         words = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100])
         return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline " + words, precision)
     _record(shape, flops, None, precision)
     computed.tell(shape.component)
-
-
-class _NoCompiler(types.ModuleType):
-    """Stands for torch._dynamo: functions of torch that load it to be kept out of it are called as they are. A caller that
-    wants something else of it gets the real one."""
-    def __init__(self):
-        super().__init__("torch._dynamo")
-        self.__path__, self.kept_out = [], []
-
-    def disable(self, function, *how, **more):
-        self.kept_out.append(function)
-        return function
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        _take_away(self)
-        return getattr(importlib.import_module("torch._dynamo"), name)
-
-
-def _take_away(stand_in):
-    torch = sys.modules["torch"]
-    if sys.modules.get("torch._dynamo") is stand_in:
-        del sys.modules["torch._dynamo"]
-    if vars(torch).get("_dynamo") is stand_in:
-        del torch._dynamo
-    for function in stand_in.kept_out:  # torch has noted there what to call
-        vars(function).pop("__dynamo_disable", None)
-
-
-@contextlib.contextmanager
-def _without_the_compiler():
-    """Loading torch's compiler takes seconds; a program that has not done so shall not wait for it at its end."""
-    if "torch._dynamo" in sys.modules:
-        yield
-        return
-    stand_in = _NoCompiler()
-    sys.modules["torch._dynamo"] = sys.modules["torch"]._dynamo = stand_in
-    try:
-        yield
-    finally:
-        _take_away(stand_in)
 
 
 def _whole_numbers(torch, until, computed):
