@@ -72,6 +72,9 @@ def ensure():
 def generation_begins():
     """Reads the peak of the process so far: what rises above it is the generation's own peak."""
     ensure()
+    residency = sys.modules.get(__package__ + "._memory.residency")
+    if residency is not None:
+        residency.generation_begins()
     if loaded:
         native.readings_host()
 

@@ -266,6 +266,7 @@ def _say_missing():
         history = sys.modules.get(__package__ + "." + name)
         if history is not None:
             history.finish()
+    _say_no_history()
     flops = sys.modules.get(__package__ + "._models.flops")
     if flops is not None:
         flops.say()
@@ -274,6 +275,17 @@ def _say_missing():
             say(native)
         except Exception:
             pass
+
+
+def _say_no_history():
+    """Where CUDA never came up, nothing has looked at what was asked for."""
+    if os.environ.get("STROBE_MEMORY_HISTORY", "0") == "0" or __package__ + "._memory.history" in sys.modules:
+        return
+    try:
+        from ._memory import history
+        history.say_why_not()
+    except Exception:
+        pass
 
 
 def _look_at_the_last_error():

@@ -34,7 +34,7 @@ static const struct sb_field sb_growth_fields_rows[] = {
 	SB_FIELD(sb_growth, high, "per_unit_high_count", SB_KNOWN, "to", .range = SB_SIGNED, .decimals = 3,
 		.when = is_files),
 	SB_FIELD(sb_growth, p, "p_value_ratio", SB_ALWAYS, "the chance of such an order without growth",
-		.range = SB_SHARE, .decimals = 6),
+		.range = SB_SHARE),
 };
 SB_FIELDS(sb_growth_fields, sb_growth, "MemoryGrowth",
 	"How memory and open files grow with generations, steps and calls.");

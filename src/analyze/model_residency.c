@@ -6,7 +6,8 @@ SB_FIELD_WHEN(is_there, sb_residency_panel, it->count > 0)
 static const char *const moments[] = { "begin", "peak", "end", SB_NAMES_END };
 
 static const struct sb_field row_rows[] = {
-	SB_FIELD(sb_residency, stage, "stage", SB_ALWAYS, "directly inside the generation"),
+	SB_FIELD(sb_residency, stage, "stage", SB_ALWAYS,
+		"directly inside the generation; without one an outermost stage"),
 	SB_FIELD_NAMED(sb_residency, at, "at", SB_ALWAYS, moments, "which moment of it"),
 	SB_FIELD(sb_residency, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD(sb_residency, t_s, "t_s", SB_ALWAYS, "since the run's start", .range = SB_SIGNED),
@@ -25,7 +26,8 @@ static const struct sb_field row_rows[] = {
 static SB_FIELDS(row, sb_residency, "ResidencyMoment", "What memory held at one moment of a stage.");
 
 static const struct sb_field sb_residency_fields_rows[] = {
-	SB_FIELD(sb_residency_panel, generation, "generation_index", SB_ALWAYS, "from 1: the last whole one"),
+	SB_FIELD(sb_residency_panel, generation, "generation_index", SB_ALWAYS,
+		"from 1: the last whole one; 0: the program has none"),
 	SB_FIELD_LIST(sb_residency_panel, all, count, "moments", SB_ALWAYS, row,
 		"begin, peak and end of each stage"),
 };
@@ -33,7 +35,8 @@ SB_FIELDS(sb_residency_fields, sb_residency_panel, "Residency",
 	"What memory held at the begin, the peak and the end of each stage.", .present = is_there);
 
 static const struct sb_field sb_resident_at_fields_rows[] = {
-	SB_FIELD(sb_resident_at, stage, "stage", SB_ALWAYS, "directly inside the last whole generation"),
+	SB_FIELD(sb_resident_at, stage, "stage", SB_ALWAYS,
+		"directly inside the last whole generation; without one an outermost stage"),
 	SB_FIELD_NAMED(sb_resident_at, at, "at", SB_ALWAYS, moments, "which moment of it"),
 	SB_FIELD(sb_resident_at, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD(sb_resident_at, component, "component", SB_ALWAYS, "what held it; \"unnamed\": the rest"),

@@ -66,6 +66,27 @@ def test_a_torch_that_cannot_leave_out_requests_to_free_records_all(torch, monke
     assert torch.asked == (None, 1000)
 
 
+@pytest.mark.parametrize("program, why", [
+    ("import types, sys; sys.modules['torch'] = types.ModuleType('torch')", "the program used no GPU"), ("pass", "did not load it")])
+def test_a_history_that_was_asked_for_and_is_not_there_says_why(tmp_path, program, why):
+    (tmp_path / "program.py").write_text("import strobe\n%s\nwith strobe.section('work'):\n    pass\n" % program)
+    done = subprocess.run([_tool.path(), "run", "-o", "runs", "--memory-history", "--", sys.executable, "program.py"], cwd=tmp_path,
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stderr.split())  # whose lines are folded
+    assert "who held memory at the peak" in said and why in said and "--memory-history=host" in said
+
+
+def test_a_gpu_without_generations_has_no_snapshot(torch, monkeypatch):
+    said = []
+    monkeypatch.setattr(history, "_on", True)
+    monkeypatch.setattr(history, "_wanted", 100)
+    monkeypatch.setattr(history, "_has_others", lambda: False)
+    monkeypatch.setattr(history, "native", type("Native", (), {"missing": staticmethod(lambda *words: said.append(words))}))
+    history.finish()
+    assert [words[0] for words in said] == ["who held memory at the peak"] and "after a generation, and there was none" in said[0][1]
+
+
 def test_nobody_asked(torch, monkeypatch):
     monkeypatch.delenv("STROBE_MEMORY_HISTORY", raising=False)
     history.on_cuda(torch)

@@ -105,6 +105,33 @@ def test_a_module_that_cannot_be_read_is_no_fault_of_the_program(told, monkeypat
     del broken
 
 
+@pytest.mark.parametrize("on_gpu", (False, True))
+def test_a_program_without_generations_lists_after_calls_of_its_models(told, monkeypatch, on_gpu):
+    monkeypatch.setattr(sys.modules["torch"], "cuda", types.SimpleNamespace(is_initialized=lambda: on_gpu), raising=False)
+    model = Transformer(Tensor(GB, "cpu"))
+    residency.after_call()
+    assert [f["component"] for f in told] == ([] if on_gpu else ["weights of Transformer"])
+    del model
+
+
+def test_a_program_with_generations_lists_after_them_alone(told, monkeypatch):
+    monkeypatch.setattr(sys.modules["torch"], "cuda", types.SimpleNamespace(is_initialized=lambda: False), raising=False)
+    model = Transformer(Tensor(GB, "cpu"))
+    residency.generation_begins()
+    residency.after_call()
+    assert told == []
+    residency.after_generation()
+    assert len(told) == 1
+    del model
+
+
+def test_an_outline_without_weights_is_no_second_model(told):
+    model, outline = Transformer(Tensor(GB, "cpu")), Transformer(Tensor(GB, "meta"))
+    residency.after_generation()
+    assert [f["component"] for f in told] == ["weights of Transformer"]
+    del model, outline
+
+
 def two_listings(told):
     """Apart from the test: what asserts asks for its own variables, and such a function is left alone."""
     first, second = Encoder(Tensor(3 * GB)), Encoder(Tensor(2 * GB))

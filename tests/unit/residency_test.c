@@ -97,6 +97,45 @@ static void the_parts_add_up_to_the_devices_number(void **state)
 	synthetic_done(&s);
 }
 
+/* Without a generation the outermost stages of the run, where the program has listed its models. */
+static struct sb_model *script(struct synthetic *s, bool lists)
+{
+	static const char *const process[] = { "rss_mb", "anon_mb", "file_mb", "shared_mb", "pinned_mb" };
+	uint32_t of_process;
+
+	synthetic_open(s);
+	of_process = sb_builder_schema(s->b, "process", -1, process, 5);
+	synthetic_stage(s, 2 * SECOND, 5 * SECOND, "encoder", 0);
+	synthetic_stage(s, 6 * SECOND, 9 * SECOND, "decoder", 0);
+	for (uint64_t i = 1; i <= 10; i++)
+		sb_builder_sample(s->b, of_process, i * SECOND,
+			(double[]){ 8000 + 100 * (double)i, 6000 + 100 * (double)i, 2000, 0, 0 }, 5);
+	if (lists)
+		weights(s, 5 * SECOND + 1, "weights of encoder", 4000, -1);
+	return synthetic_model(s, 11 * SECOND);
+}
+
+static void a_program_without_generations_has_its_outermost_stages(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = script(&s, true);
+	const struct sb_residency *r = moment(m, "decoder", "peak", -1);
+
+	assert_non_null(r);
+	assert_int_equal(m->residency.generation, 0);
+	assert_near(r->t_s, 9, 1e-6);
+	assert_near(r->total_bytes / MIB, 8900, 1);
+	assert_near(part(r, "weights of encoder"), 4000, 1);
+	assert_near(part(r, "other anonymous memory"), 2900, 1);
+	assert_near(part(r, "mapped files"), 2000, 1);
+	assert_non_null(moment(m, "encoder", "begin", -1));
+	assert_non_null(moment(m, "encoder", "end", -1));
+	synthetic_done(&s);
+	m = script(&s, false); /* no program with models */
+	assert_int_equal(m->residency.count, 0);
+	synthetic_done(&s);
+}
+
 /* Chunk by chunk: denoising, decoding, denoising. The highest moment lies in the decoding. */
 static void a_peak_between_two_calls_is_not_theirs(void **state)
 {
@@ -322,6 +361,7 @@ int main(void)
 		cmocka_unit_test(layers_by_stage_are_what_came_in_it_and_is_still_there),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
+		cmocka_unit_test(a_program_without_generations_has_its_outermost_stages),
 		cmocka_unit_test(a_peak_between_two_calls_is_not_theirs),
 		cmocka_unit_test(a_cache_is_a_part_as_long_as_it_is_there),
 		cmocka_unit_test(the_host_has_its_own_parts),

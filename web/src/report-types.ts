@@ -746,7 +746,7 @@ export type Allocator = {
 
 // What a part of memory held at one moment.
 export type ResidentAt = {
-  stage: string; // directly inside the last whole generation
+  stage: string; // directly inside the last whole generation; without one an outermost stage
   at: "begin" | "peak" | "end"; // which moment of it
   device_index?: number; // which GPU; absent: the host
   component: string; // what held it; "unnamed": the rest
@@ -873,13 +873,13 @@ export type WouldFit = {
 
 // What memory held at the begin, the peak and the end of each stage.
 export type Residency = {
-  generation_index: number; // from 1: the last whole one
+  generation_index: number; // from 1: the last whole one; 0: the program has none
   moments: ResidencyMoment[]; // begin, peak and end of each stage
 };
 
 // What memory held at one moment of a stage.
 export type ResidencyMoment = {
-  stage: string; // directly inside the generation
+  stage: string; // directly inside the generation; without one an outermost stage
   at: "begin" | "peak" | "end"; // which moment of it
   device_index?: number; // which GPU; absent: the host
   t_s: number; // since the run's start

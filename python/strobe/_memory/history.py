@@ -168,6 +168,7 @@ def finish():
     global _path, _best
     path, _path, _best = _path, None, 0
     if path is None:
+        say_why_not()
         return
     try:
         for name, facts in _found(path):
@@ -179,6 +180,26 @@ def finish():
     finally:
         if os.path.exists(path):
             os.unlink(path)
+
+
+def _has_others():
+    """Recordings of other processes, beside that of `strobe run` itself: one of them may have what this one has not."""
+    return sum(name.startswith("run.") and name.endswith(".strobe") and name != "run.strobe"
+               for _, _, names in os.walk(native.run_dir()) for name in names) > 1
+
+
+def say_why_not():
+    """It was asked for, and no snapshot was taken. Never raises."""
+    asked = os.environ.get("STROBE_MEMORY_HISTORY", "")
+    if not _wanted and not (asked.isdigit() and int(asked)) or _has_others():
+        return
+    if _on:
+        why = "a snapshot is taken after a generation, and there was none: put strobe.generation() around what is one"
+    elif "torch" in sys.modules:
+        why = "torch keeps a history of a GPU's memory, and the program used no GPU: --memory-history=host is about the host's"
+    else:
+        why = "torch keeps the history, and the program did not load it: --memory-history=host is about the host's memory"
+    native.missing("who held memory at the peak", why, "")
 
 
 def _found(path):

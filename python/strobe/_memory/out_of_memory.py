@@ -209,12 +209,17 @@ def _address(tensor):
         return id(tensor)
 
 
+def _has_memory(module):
+    """An outline that FLOPs will be counted on has none: it is no second model of that name."""
+    return any(tensor.device.type != "meta" for tensors in (module.parameters, module.buffers) for tensor in tensors())
+
+
 def module_weights(torch):
     """(component, bytes, dtype, device), the largest first, of modules that lie in no other; a parameter that two of them
     share is counted once. device None: the host."""
     modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
-    whole = [one for one in modules if id(one) not in inner]
+    whole = [one for one in modules if id(one) not in inner and _has_memory(one)]
     names, seen_already, rows = module_names.names(whole), set(), []
     for module in whole:
         sizes = {}

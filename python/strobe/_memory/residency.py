@@ -1,6 +1,7 @@
 """Weights of the program's modules by device and dtype, listed after a generation, outside of its timed part: with them
-the report says what memory held. Listed again only where that costs less than half a percent of the time, and recorded
-only where something changed."""
+the report says what memory held. A program without generations and without a GPU has them after calls of
+its models. Listed again only where that costs less than half a percent of the time, and recorded only where something
+changed."""
 import os
 import sys
 
@@ -13,10 +14,30 @@ ROWS_MOST = 64
 _last = None
 _share = Share(200)
 _set = 0
+_by_generations = False
+
+
+def generation_begins():
+    global _by_generations
+    _by_generations = True
+
+
+def after_call():
+    """A model's, that lies in no other's. Never raises."""
+    if _by_generations or not _share.allows():
+        return
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and not cuda.is_initialized():
+        _list()
 
 
 def after_generation():
     """Never raises."""
+    generation_begins()
+    _list()
+
+
+def _list():
     global _last, _set
     torch = sys.modules.get("torch")
     if not hasattr(torch, "nn") or not native.recording() or not _share.allows():
@@ -41,8 +62,8 @@ def _rows(torch):
 
 def forget():
     """A new session, or a forked child."""
-    global _last
-    _last = None
+    global _last, _by_generations
+    _last, _by_generations = None, False
     _share.forget()
 
 

@@ -3,7 +3,7 @@ called while no other one is being called. Such classes are found when the progr
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
 from .._models import components, flops
-from .._memory import caches
+from .._memory import caches, residency
 from .._native import native
 from . import asked, wrapping
 from .vocabulary import here, hiding_modules, stage
@@ -135,6 +135,8 @@ def _record_call(call, module, args, kwargs):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
+        if here.activity is None:
+            residency.after_call()
 
 
 def _tell_first(name, module):

@@ -1,4 +1,5 @@
-/* residency: what memory held at the begin, the peak and the end of each stage of the last whole generation.
+/* residency: what memory held at the begin, the peak and the end of each stage of the last whole generation; where there is
+ * none, but the program has listed its models, of each outermost stage of the run.
  *
  * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
  * allocator, and the monitors' samples. Nothing is traced. */
@@ -17,6 +18,11 @@
 #define STAGES_MOST 16u
 #define PARTS_MOST 40u
 #define DEVICES_MOST 8
+
+struct span { /* what lies in it, at this depth, are the stages */
+	int64_t begin_ns, end_ns;
+	uint32_t track, depth;
+};
 
 struct stage {
 	const char *name;
@@ -137,6 +143,20 @@ static const struct sb_open_stage *last_generation(const struct sb_residency_col
 	return last;
 }
 
+/* In place of a generation, for a program that has none and lists its models: all of the track with the longest stage. */
+static bool whole_run(const struct sb_residency_collected *c, struct span *out_span)
+{
+	const struct sb_open_stage *all = c->stages.all.items, *longest = NULL;
+
+	for (size_t i = 0; c->weights.count && i < c->stages.all.count; i++)
+		if (!all[i].depth &&
+			(!longest || all[i].end_ns - all[i].begin_ns > longest->end_ns - longest->begin_ns))
+			longest = &all[i];
+	if (longest)
+		*out_span = (struct span){ c->run->from_ns, c->run->to_ns, longest->track, 0 };
+	return longest;
+}
+
 static int by_begin(const void *a, const void *b)
 {
 	const struct stage *x = a, *y = b;
@@ -145,8 +165,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* Calls of one name are one stage, from the first one's begin to the last one's end. */
-static size_t list_stages(
-	const struct sb_residency_collected *c, const struct sb_open_stage *g, struct stage *out)
+static size_t list_stages(const struct sb_residency_collected *c, const struct span *in, struct stage *out)
 {
 	const struct sb_open_stage *all = c->stages.all.items;
 	size_t count = 0;
@@ -156,8 +175,8 @@ static size_t list_stages(
 		double begin_s = (double)all[i].begin_ns / 1e9, end_s = (double)all[i].end_ns / 1e9;
 		size_t at = 0;
 
-		if (all[i].track != g->track || all[i].depth != g->depth + 1 ||
-			all[i].begin_ns < g->begin_ns || all[i].end_ns > g->end_ns)
+		if (all[i].track != in->track || all[i].depth != in->depth ||
+			all[i].begin_ns < in->begin_ns || all[i].end_ns > in->end_ns)
 			continue;
 		while (at < count && strcmp(out[at].name, name))
 			at++;
@@ -431,6 +450,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sb_residency_collected *c = self;
 	struct stage stages[STAGES_MOST];
 	const struct sb_open_stage *g = last_generation(c);
+	struct span in;
 	size_t count;
 
 	(void)run;
@@ -439,12 +459,14 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	sb_residency_host_sort(c);
 	if (!sb_residency_over_time(c))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
-	if (!g)
+	if (g)
+		in = (struct span){ g->begin_ns, g->end_ns, g->track, g->depth + 1 };
+	else if (!whole_run(c, &in))
 		return 0;
-	count = list_stages(c, g, stages);
+	count = list_stages(c, &in, stages);
 	if (!count)
 		return 0;
-	for (size_t i = 0; i < model->generations.count; i++)
+	for (size_t i = 0; g && i < model->generations.count; i++)
 		if (fabs(model->generations.all[i].begin_s - (double)g->begin_ns / 1e9) < 1e-6)
 			model->residency.generation = (int64_t)i + 1;
 	return fill(c, stages, count) && list_residents(model)

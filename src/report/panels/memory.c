@@ -49,6 +49,8 @@ static void snapshots_text(const struct sb_memory_panel *m, bool no_times, struc
 
 static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 {
+	bool unchecked = false;
+
 	if (!m->stage_count)
 		return;
 	sb_buf_printf(out, "  %-30s %8s %11s %11s  %s\n", "Stage", "calls", "peak MB", "kept MB", "freed?");
@@ -66,7 +68,10 @@ static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 			: s->freed  ? "yes"
 			: s->holds  ? "no (weights)"
 				    : "NO");
+		unchecked |= !s->checked;
 	}
+	if (unchecked)
+		sb_buf_puts(out, "  (n/a: memory was not read between that stage and its neighbours)\n");
 }
 
 /* "model.py:12 forward"; what is not of the program in words. */
