@@ -1,8 +1,10 @@
 // What the reader sees, kept behind the '#' of the address: reload, Back and a copied link give it again.
 // A selection or another generation is a step that Back undoes; moving about is not.
-import { arrangement, dark, generation, search, select, selection, setTheme, show, themeChosen, USUAL, view, whole, type Selection } from './state';
+import { arrangement, dark, generation, kept, search, select, selection, setTheme, show, themeChosen, USUAL, view, whole, type Selection } from './state';
 import { hasVideos, videoRange } from './video';
 
+const MORE = '.'; // before the key of what is not named here
+const STEPS = ['video', 'step']; // choices that Back undoes
 const whole_ = (v: number) => String(Math.round(v));
 const list = (numbers: number[]) => numbers.join('.');
 const unlist = (text: string | null) => (text ? text.split('.').map(Number).filter((n) => Number.isInteger(n) && n >= 0) : []);
@@ -27,12 +29,12 @@ function getSelection(p: URLSearchParams): Selection | null {
   const at = range(p.get('at'));
   if (!at) return null;
   const label = p.get('label') ?? '';
-  const [lane, row, start] = unlist(p.get('entry'));
+  const [lane, row, start] = (p.get('entry') ?? '').split('.').map(Number);
   const number = (key: string) => (p.has(key) && Number.isInteger(Number(p.get(key))) ? Number(p.get(key)) : undefined);
   return {
     ...at,
     label,
-    entry: start === undefined ? undefined : { lane, row, start },
+    entry: Number.isInteger(start) ? { lane, row, start } : undefined,
     name: p.has('named') ? label : (p.get('name') ?? undefined),
     stage: number('stage'),
     unattributed: number('gap'),
@@ -54,17 +56,17 @@ export function written(): string {
   if (a.filter) p.set('lanes', a.filter);
   if (a.families) p.set('families', '');
   if (themeChosen()) p.set('theme', dark.get() ? 'dark' : 'light');
+  for (const [key, v] of Object.entries(kept.get())) p.set(MORE + key, v);
   return p.toString();
 }
 
-// An address without our words is a place on the page, or nothing.
-const isOurs = (p: URLSearchParams) => ['view', 'at', 'search', 'order', 'pinned', 'folded', 'open', 'lanes', 'families', 'theme', 'generation'].some((key) => p.has(key));
-
 let reading = false;
 
-function read(): void {
+// What the address says is shown; one without our words is a place on the page, or nothing.
+export function read(): void {
   const p = new URLSearchParams(location.hash.slice(1));
   reading = true;
+  kept.set(Object.fromEntries([...p].flatMap(([key, v]) => (key.startsWith(MORE) ? [[key.slice(1), v]] : []))));
   const theme = p.get('theme');
   if (theme) setTheme(theme === 'dark');
   const g = Number(p.get('generation'));
@@ -79,10 +81,11 @@ function read(): void {
 
 const SETTLED_MS = 200;
 
-// Called once, when the timeline is there.
+// Called once, when the axis of time is known.
 export function startAddress(): void {
   let timer = 0;
   let step = false;
+  let before = kept.get();
   const write = () => {
     const text = written();
     if (text === location.hash.slice(1)) return;
@@ -99,8 +102,14 @@ export function startAddress(): void {
     clearTimeout(timer);
     timer = window.setTimeout(write, ms);
   };
-  if (isOurs(new URLSearchParams(location.hash.slice(1)))) read();
   for (const store of [view, search, arrangement, dark] as const) (store as typeof search).watch(() => soon(step ? 0 : SETTLED_MS, false));
   for (const store of [selection, generation] as const) (store as typeof selection).watch(() => soon(0, true));
+  kept.watch((now) => {
+    const other = STEPS.some((key) => now[key] !== before[key]);
+    before = now;
+    soon(other ? 0 : SETTLED_MS, other);
+  });
   addEventListener('popstate', read);
+  if (location.hash.includes('=')) read();
+  else if (!hasVideos() && written().includes('view')) soon(0, false); // Back finds the first view again
 }

@@ -8,6 +8,7 @@ import { Videos } from './panels/videos';
 import { NoStages, STARTUP, StageTable, StageTree, type Base } from './panels/stages';
 import { Detail } from './panels/detail';
 import { Dock, MergeNote, RangeStatistics } from './panels/explore';
+import { eventsBody } from './panels/events';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
 import { hardwareBody } from './panels/hardware';
@@ -18,6 +19,7 @@ import { garbageBody } from './panels/garbage';
 import { Next } from './panels/next';
 import { RankLinks } from './panels/ranks';
 import { Readings } from './panels/readings';
+import { missingBody, recordingBody, systemBody } from './panels/system';
 import { unattributedBody } from './panels/unattributed';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
@@ -106,10 +108,10 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
     { id: 'lines', title: 'Lines', body: r.line_profile ? details.linesBody(r) : null },
     { id: 'garbage', title: 'Garbage collection', body: garbageBody(r) },
-    { id: 'events', title: 'Events', body: details.eventsBody(r) },
-    { id: 'system', title: 'System and configuration', body: details.systemBody(r) },
-    { id: 'recording', title: 'Recording', body: details.recordingBody(r) },
-    { id: 'missing', title: 'Not recorded', body: details.missingBody(r) },
+    { id: 'events', title: 'Events', body: eventsBody(r) },
+    { id: 'system', title: 'System and configuration', body: systemBody(r) },
+    { id: 'recording', title: 'Recording', body: recordingBody(r) },
+    { id: 'missing', title: 'Not recorded', body: missingBody(r) },
   ].filter((s) => s.body !== null);
 }
 

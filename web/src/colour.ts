@@ -58,6 +58,8 @@ function lightness(h: number): number {
   return Math.round(low * 5 + high * 5) / 10;
 }
 
+export const UNATTRIBUTED = '(unattributed)';
+
 function placeOf(name: string): number {
   let at = known.get(name.replace(/^\d+ smaller/, 'smaller'));
   if (at === undefined) known.set(name, (at = LIGHT.length + (hashOf(name) % 60) * 6));
@@ -65,6 +67,7 @@ function placeOf(name: string): number {
 }
 
 function shadeOf(name: string): Shade {
+  if (name === UNATTRIBUTED) return dark.get() ? [217, 8, 32] : [217, 14, 81];
   const at = placeOf(name);
   const hue = at - LIGHT.length;
   return hue < 0 ? (dark.get() ? DARK : LIGHT)[at] : [hue, 45, lightness(hue)];
@@ -75,16 +78,15 @@ const css = ([h, s, l]: Shade) => `hsl(${h} ${s}% ${l}%)`;
 // White or black, whichever is read more easily on it.
 const inkOn = (shade: Shade) => (luminance(shade) > 0.179 ? '#000' : '#fff');
 
-export const UNATTRIBUTED = '(unattributed)';
+export const solid = (name: string): string => css(shadeOf(name));
 
-export const solid = (name: string): string => (name === UNATTRIBUTED ? (dark.get() ? '#4a4f57' : '#c9ced6') : css(shadeOf(name)));
-
-export const inkOf = (name: string): string => (name === UNATTRIBUTED ? 'var(--text)' : inkOn(shadeOf(name)));
+// What has no stage is pale, so it has an edge.
+export const fillOf = (name: string) => ({ background: solid(name), color: inkOn(shadeOf(name)), boxShadow: name === UNATTRIBUTED ? 'inset 0 0 0 1px var(--faint)' : undefined });
 
 // The colours of a list that has nothing to do with stages, and what is read on them.
 export function nth(i: number): { background: string; color: string } {
   const [h, s, l] = (dark.get() ? DARK : LIGHT)[i % LIGHT.length];
-  const shade: Shade = [h, s, i < LIGHT.length ? l : dark.get() ? l * 0.7 : l + (100 - l) * 0.35];
+  const shade: Shade = [h, s, i < LIGHT.length ? l : dark.get() ? l + (100 - l) * 0.35 : l * 0.7];
   return { background: css(shade), color: inkOn(shade) };
 }
 

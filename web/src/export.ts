@@ -7,7 +7,9 @@ const quoted = (v: string | number | undefined) => {
 
 export const csv = (rows: (string | number | undefined)[][]): string => rows.map((r) => r.map(quoted).join(',')).join('\r\n') + '\r\n';
 
-const fileName = (words: string, ending: string) => `${words.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'strobe'}.${ending}`;
+// Words as a part of an address or a file's name.
+export const slug = (words: string) => words.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60);
+const fileName = (words: string, ending: string) => `${slug(words) || 'strobe'}.${ending}`;
 
 function save(blob: Blob, name: string): void {
   const a = document.createElement('a');

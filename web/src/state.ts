@@ -109,7 +109,6 @@ export interface Selection extends Range {
   name?: string; // of a zone or stage: its occurrences stand out
   stage?: number; // the stage's index in the report
   unattributed?: number; // which of the gaps between stages, the longest first
-  detail?: [string, string][];
 }
 
 export const view = new Store<Range>({ from: 0, to: 1 });
@@ -132,6 +131,31 @@ export const USUAL: Arrangement = { order: [], pinned: [], folded: [], open: [],
 export const arrangement = new Store<Arrangement>(USUAL);
 export const dark = new Store<boolean>(false);
 export const generation = new Store<number | null>(null); // which video the page is about; null: the whole run
+
+// Whatever else the reader chose, by its key; what is not here is as at first.
+export const kept = new Store<Record<string, string>>({});
+
+export function useKept(key: string, usual = ''): [string, (v: string) => void] {
+  const [value, setValue] = useState(kept.get()[key] ?? usual);
+  useEffect(() => {
+    const take = () => setValue(kept.get()[key] ?? usual);
+    take();
+    return kept.watch(take);
+  }, [key, usual]);
+  return [
+    value,
+    (v) => {
+      const { [key]: _, ...others } = kept.get();
+      kept.set(v === usual ? others : { ...others, [key]: v });
+    },
+  ];
+}
+
+// The same for what is on or off.
+export function useSwitch(key: string): [boolean, (on: boolean) => void] {
+  const [value, set] = useKept(key);
+  return [value !== '', (on) => set(on ? 'on' : '')];
+}
 
 const LEAST_NS = 50;
 

@@ -1,10 +1,10 @@
 // A table that sorts by a click on its head; numbers are right-aligned.
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { copyText, saveCsv } from './export';
+import { copyText, saveCsv, slug } from './export';
 import { columnShow, keyed, type Show } from './format';
 import type { Fields } from './report';
-import { search, useStore } from './state';
+import { search, useKept, useStore, useSwitch } from './state';
 import { title } from './words';
 
 export interface Column<T> {
@@ -29,6 +29,7 @@ interface Props<T> {
   depth?: (row: T) => number; // rows are a tree, parents first: sorting keeps it
 }
 
+const UP = '.up'; // after the key of a column that is sorted from the smallest on
 const LONG = 32; // letters that one column holds
 const SHORT = 24; // letters: a text column that never has more stays on one line
 
@@ -62,18 +63,20 @@ function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
 }
 
 export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, picked, rowClass, depth }: Props<T>) {
-  const [by, setBy] = useState<{ key: string; up: boolean } | null>(sort ? { key: sort, up: false } : null);
-  const [all, setAll] = useState(false);
-  const column = by && columns.find((c) => c.key === by.key);
+  const place = slug(caption.split(/\d/)[0]); // numbers change with what is selected
+  const [sorted, setSorted] = useKept(`sort-${place}`, sort ?? '');
+  const [all, setAll] = useSwitch(`all-${place}`);
+  const by = { key: sorted.replace(UP, ''), up: sorted.endsWith(UP) };
+  const column = columns.find((c) => c.key === by.key);
   const [active, setActive] = useState(0);
-  const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by!.up ? 1 : -1);
+  const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by.up ? 1 : -1);
   const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
   const shows = columns.map((c) => columnShow(c.unit ?? c.key, rows.map(c.value)));
   const widths = columns.map((c) => (c.text ? Math.max(...rows.slice(0, 60).map((r) => String(c.value(r) ?? '').length)) : 0));
   const wanted = useStore(search).trim().toLowerCase();
   const found = (row: T) => wanted !== '' && columns.some((c) => c.text && String(c.value(row) ?? '').toLowerCase().includes(wanted));
   const shown = all ? ordered : ordered.slice(0, most);
-  const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
+  const press = (c: Column<T>) => setSorted(c.key + ((by.key === c.key ? !by.up : c.text) ? UP : ''));
   return (
     <div class="scroll">
       <table>
@@ -84,10 +87,10 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
         <thead>
           <tr>
             {columns.map((c) => (
-              <th key={c.key} class={c.text ? 'text' : ''} scope="col" aria-sort={by?.key === c.key ? (by.up ? 'ascending' : 'descending') : undefined}>
-                <button title={c.help} onClick={() => press(c.key)}>
+              <th key={c.key} class={c.text ? 'text' : ''} scope="col" aria-sort={by.key === c.key ? (by.up ? 'ascending' : 'descending') : undefined}>
+                <button title={c.help} onClick={() => press(c)}>
                   {c.head}
-                  {by?.key === c.key ? (by.up ? ' ↑' : ' ↓') : ''}
+                  {by.key === c.key ? (by.up ? ' ↑' : ' ↓') : ''}
                 </button>
               </th>
             ))}

@@ -37,7 +37,7 @@ test('a diff lays both runs on one axis, by video and by step, and compares thei
     assert.ok(Math.abs(r.from - from * MS) < 3 * MS && Math.abs(r.to - to * MS) < 3 * MS, JSON.stringify(r));
   };
   await near(0, 84);
-  assert.match(plain(await page.locator('#timeline .tools').innerText()), /44\.0 ms before, 84\.0 ms now/);
+  assert.match(plain(await page.locator('#timeline .tools').first().innerText()), /44\.0 ms before, 84\.0 ms now/);
   const b = await page.locator('#timeline-first canvas').boundingBox();
   const under = async (share, y) => {
     await page.mouse.move(b.x + 132 + (b.width - 132) * share, b.y + y);

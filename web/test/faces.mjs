@@ -31,8 +31,8 @@ async function modules() {
   writeFileSync(
     entry,
     `export { Figures, TimeBar } from ${at('panels/overview.tsx')};
-export { StageTree, startupOpen } from ${at('panels/stages.tsx')};
-export { generation } from ${at('state.ts')};
+export { StageTree } from ${at('panels/stages.tsx')};
+export { generation, kept } from ${at('state.ts')};
 export { startVideos } from ${at('video.ts')};
 export * from ${at('timeline/data.ts')};
 export { h, Fragment } from 'preact';\n`,
@@ -240,7 +240,7 @@ async function check(page, seed) {
 }
 
 const page = await modules();
-page.startupOpen.set(true);
+page.kept.set({ startup: 'on' });
 for (let seed = 1; seed <= SEEDS; seed++) await check(page, seed);
 rmSync(folder, { recursive: true, force: true });
 for (const line of wrong.slice(0, 20)) console.error(line);

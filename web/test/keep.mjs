@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
 import { fixture } from './fixture.mjs';
+import { videosPage } from './kinds.mjs';
 
 const base = writePage('keep', fixture());
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
@@ -40,7 +41,6 @@ test('a reload and a copied link give the same view', async (browser) => {
   const link = page.url();
   await page.reload();
   await ready(page);
-  await page.locator('.dock button', { hasText: 'Lanes' }).click();
   assert.deepEqual(await seenIn(page), before);
   assert.deepEqual(seen.problems, []);
   await close();
@@ -48,7 +48,6 @@ test('a reload and a copied link give the same view', async (browser) => {
   await other.page.goto('about:blank');
   await other.page.goto(link);
   await ready(other.page);
-  await other.page.locator('.dock button', { hasText: 'Lanes' }).click();
   assert.deepEqual(await seenIn(other.page), before);
   await other.close();
 });
@@ -109,6 +108,9 @@ test('tables are copied as text and saved as CSV, pictures as PNG', async (brows
   await page.locator('.card.table tr', { hasText: 'load_model' }).click();
   await page.locator('.selection button', { hasText: 'Link' }).click();
   assert.match(await page.evaluate(() => window.copied), /#.*load_model/);
+  const details = await saved(() => page.locator('.selection button', { hasText: 'CSV' }).click());
+  assert.equal(details.name, 'load-model.csv');
+  assert.match(details.bytes.toString(), /^load_model,1 ×,21\.30 s\r$/m);
   assert.deepEqual(seen.problems, []);
   await close();
 });
@@ -283,6 +285,11 @@ test('every picture that is made of elements can be saved as PNG, too, and is no
   }
   const pictures = await page.locator('.icicle, .bar, .bins, svg').count();
   assert.equal(await page.locator('.picture > .png').count(), pictures, 'every picture has its button');
+  await page.goto(`file://${videosPage('keep-videos')}`);
+  await ready(page);
+  await page.locator('.strip').hover();
+  const [videos] = await Promise.all([page.waitForEvent('download'), page.locator('[aria-label="save videos as PNG"]').click()]);
+  assert.ok((await colours(readFileSync(await videos.path()))).colours > 5, 'the small multiples, too');
   assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -1,5 +1,5 @@
 // Memory over time: layers on each other, and what is resident at the moment that is clicked.
-import { assert, open, ready, test, writePage } from './harness.mjs';
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 
 const MS = 1e6;
@@ -82,10 +82,10 @@ const by = (how, all) => ({ ...picture(all), [how]: true });
 const lineLayers = [layer('other lines', () => 100), layer('vae.py:81 decode', (t) => (t > 0.6 ? 4096 : 0), { stack: 'vae.py:81 decode < pipeline.py:12 __call__ < main.py:3 <module>' })];
 const stageLayers = [layer('there at first', () => 100), layer('denoise', (t) => (t > 0.1 ? 2048 : 0)), layer('vae_decode', (t) => (t > 0.6 ? 8192 : 0))];
 
-async function threeWays(browser, name) {
+async function threeWays(browser, name, options) {
   const r = report(layers);
   r.memory_over_time = [picture(layers), by('by_stage', stageLayers), by('by_line', lineLayers)];
-  const opened = await open(browser, writePage(name, { report: r, timeline: timeline() }));
+  const opened = await open(browser, writePage(name, { report: r, timeline: timeline() }), options);
   return { ...opened, choose: (word) => opened.page.locator('#held .layers .switch button', { hasText: word }).click() };
 }
 
@@ -144,5 +144,20 @@ test('fragmentation is drawn as blocks, as wide as they are large', async (brows
   assert.deepEqual(filled, [100, 0, 50]);
   assert.equal(plain(await segment.getAttribute('aria-label')), '500.0 MB in use, 300.0 MB free, 200.0 MB of small blocks, 50 % in use');
   assert.match(plain(await page.locator('#held .picture tbody tr').innerText()), /1000\.0 MB 300\.0 MB 1 300\.0 MB$/);
+  await close();
+});
+
+test('on a phone the details leave the picture and what is alive in sight', async (browser) => {
+  const { page, close } = await threeWays(browser, 'layers-phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const canvas = page.locator('#held .layers canvas');
+  await canvas.evaluate((e) => scrollTo(0, e.getBoundingClientRect().top + scrollY - document.querySelector('.dock').offsetHeight - 60));
+  const box = await canvas.boundingBox();
+  await page.touchscreen.tap(box.x + box.width * 0.8, box.y + box.height / 2);
+  await page.waitForSelector('.selection');
+  await settled(page);
+  const [top, row] = await page.evaluate(() => [document.querySelector('.selection').getBoundingClientRect().top, document.querySelector('#held .layers tbody tr').getBoundingClientRect().bottom]);
+  assert.ok(row <= top, `the first row ends at ${row}, the details begin at ${top}`);
+  await page.locator('.selection button', { hasText: 'Clear' }).tap();
+  assert.equal(await page.locator('.selection').count(), 0);
   await close();
 });

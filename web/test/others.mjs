@@ -1,5 +1,6 @@
 // The pages of two runs and of many ranks.
 import { assert, open, test, writePage } from './harness.mjs';
+import { jobPage } from './kinds.mjs';
 
 test('a diff leads with the whole, then the stages by their share in the change', async (browser) => {
   const report = {
@@ -55,4 +56,20 @@ test('an aggregate shows ranks as lanes and stage by rank as a heat map', async 
   assert.equal(await timed.page.locator('#ranks canvas').count(), 0);
   assert.deepEqual(timed.seen.problems, []);
   await timed.close();
+});
+
+test('slower and faster ranks are told apart by their place, too', async (browser) => {
+  const few = await open(browser, jobPage('heat-few', 8));
+  const edges = await few.page.locator('.heat .row:not(.head) .cells i').evaluateAll((all) => all.filter((e) => e.textContent).map((e) => [e.textContent.startsWith('+'), !/ 0px -/.test(getComputedStyle(e).boxShadow)]));
+  assert.ok(edges.some(([slower]) => slower) && edges.some(([slower]) => !slower));
+  for (const [slower, above] of edges) assert.equal(above, slower);
+  await few.close();
+  const many = await open(browser, jobPage('heat-many', 40));
+  const halves = await many.page.locator('.heat canvas').evaluate((c) => {
+    const { data } = c.getContext('2d').getImageData(0, 0, c.width, 2);
+    return Array.from({ length: c.width }, (_, i) => [data[i * 4 + 3] > 0, data[(c.width + i) * 4 + 3] > 0]);
+  });
+  assert.deepEqual(halves.slice(0, 3), [[false, true], [false, false], [false, true]], 'faster, not there, faster');
+  assert.deepEqual(halves[6], [true, false], 'slower');
+  await many.close();
 });

@@ -34,7 +34,7 @@ test('print keeps the tables and drops the controls', async (browser) => {
   assert.equal(await page.locator('.contents').isVisible(), false);
   assert.equal(await page.locator('#stages table').isVisible(), true);
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
-  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()), '#2f6fd6');
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()), '#2762c4');
   const corner = () => page.locator('.timeline canvas').first().evaluate((c) => c.getContext('2d').getImageData(2, 2, 1, 1).data[0]);
   await page.waitForTimeout(300);
   assert.ok((await corner()) > 200, 'the timeline is drawn for paper');

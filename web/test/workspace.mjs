@@ -2,7 +2,7 @@
 // every row leads there, and what is selected says all it knows.
 import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
-import { fixture } from './fixture.mjs';
+import { fixture, small } from './fixture.mjs';
 
 const base = writePage('workspace', fixture());
 const gutter = 132;
@@ -348,5 +348,18 @@ test('a GPU that is 7 % busy is drawn as 7 %, whatever the zoom', async (browser
   const near = await covered();
   assert.ok(near.share > 0.03 && near.share < 0.13, `zoomed in: ${near.share}`);
   assert.ok(near.rows > 20, 'a kernel is as high as the lane');
+  await close();
+});
+
+test('arrows reach every row, also those that there is no room for', async (browser) => {
+  const deep = Array.from({ length: 40 }, (_, i) => [{ start: i * 1e6, end: (100 - i) * 1e6, name: i }]);
+  const timeline = encodeTimeline({ endNs: 100e6, names: deep.map((_, i) => `level ${i}`), lanes: [{ kind: 'thread', name: 'main', main: true, rows: deep }] });
+  const { page, close } = await opened(browser, writePage('deep', { ...small(), timeline }));
+  await page.locator('#timeline-full canvas').focus();
+  for (let i = 0; i < 40; i++) await page.keyboard.press('ArrowDown');
+  assert.equal(await page.locator('.selection header b').innerText(), 'level 39');
+  await settled(page);
+  const { scroll, room } = await page.locator('#timeline-full canvas').evaluate((c) => ({ scroll: Number(c.dataset.scroll), room: c.clientHeight }));
+  assert.ok(39 * 18 >= scroll && 40 * 18 <= scroll + room, `row 39 at ${39 * 18} px, ${scroll} to ${scroll + room} are shown`);
   await close();
 });

@@ -1,7 +1,7 @@
 // Many ranks: strobe aggregate --format html. Lanes of ranks, and a heat map of
 // stage by rank that shows who is slow where.
 import { useEffect, useRef } from 'preact/hooks';
-import { dark, toggleTheme, useStore } from '../state';
+import { dark, useStore } from '../state';
 import { clip, columnShow, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
 import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
@@ -115,7 +115,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
         </>
       ))}
       {ranks.length > LANES_MOST && <p class="quiet">{count(ranks.length - LANES_MOST)} more ranks are in the tables.</p>}
-      <p class="quiet">Full colour: working; faint: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red and marked: a straggler, which the others wait for.</p>
+      <p class="quiet">Filled: working; outlined: the rest of its time. {d.rank_lanes ? 'When each waited for the others stands below, on one clock.' : 'The inputs do not say when they ran: all begin at the left.'} Red and marked: a straggler, which the others wait for.</p>
     </div>
   );
 }
@@ -128,24 +128,24 @@ function HeatCells({ values, middle, words, isDark }: { values: (number | null)[
     const pen = e.getContext('2d')!;
     const style = getComputedStyle(document.documentElement);
     const of = (name: string) => style.getPropertyValue(name).trim();
-    pen.clearRect(0, 0, values.length, 1);
+    pen.clearRect(0, 0, values.length, 2);
     values.forEach((v, i) => {
       if (v === null) return;
       pen.globalAlpha = 0.08 + 0.92 * Math.min(1, Math.abs(v / middle - 1) / 0.25);
       pen.fillStyle = of(v > middle ? '--c4' : '--c1');
-      pen.fillRect(i, 0, 1, 1);
+      pen.fillRect(i, v > middle ? 0 : 1, 1, 1);
     });
   }, [values, isDark]);
   const say = (e: MouseEvent) => {
     const at = Math.min(values.length - 1, Math.max(0, Math.floor((e.offsetX / canvas.current!.clientWidth) * values.length)));
     canvas.current!.title = words(at);
   };
-  return <canvas ref={canvas} width={values.length} height={1} onMouseMove={say} />;
+  return <canvas ref={canvas} width={values.length} height={2} onMouseMove={say} />;
 }
 
-const CELLS_MOST = 64;
+const CELLS_MOST = 16; // with their numbers
 
-// Darker means slower than the median of its stage.
+// How far each rank is from the median of its stage.
 function HeatMap({ d }: { d: AggregateReport }) {
   const heat = d.heat_map;
   const isDark = useStore(dark);
@@ -172,7 +172,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
             <div class="cells" style={grid}>
               {s.total_s.map((v, i) => (
                 <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={cellWords(s.name, heat.ranks[i], v, middle)}>
-                  {v !== null && columns <= 16 ? deviation(v / middle) : ''}
+                  {v !== null && deviation(v / middle)}
                 </i>
               ))}
             </div>
@@ -180,7 +180,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
           </div>
         );
       })}
-      <p class="quiet">Blue is faster than the stage's median rank, red is slower; full colour from 25 % on.</p>
+      <p class="quiet">Red, above: slower than the stage's median rank; blue, below: faster; full colour from 25 % on.</p>
     </div>
   );
 }
@@ -194,7 +194,8 @@ function deviation(ratio: number): string {
 
 function shade(ratio: number) {
   const strength = Math.min(1, Math.abs(ratio - 1) / 0.25);
-  return { background: `color-mix(in srgb, ${ratio > 1 ? 'var(--c4)' : 'var(--c1)'} ${Math.round(8 + strength * 92)}%, var(--grid))` };
+  const [colour, edge] = ratio > 1 ? ['var(--c4)', 3] : ['var(--c1)', -3];
+  return { background: `color-mix(in srgb, ${colour} ${Math.round(strength * 35)}%, var(--grid))`, boxShadow: `inset 0 ${edge * strength}px ${colour}` };
 }
 
 function Stages({ d }: { d: AggregateReport }) {
@@ -273,7 +274,7 @@ export function Aggregate({ d }: { d: AggregateReport }) {
   const left = d.left_out;
   const job = jobBody(d);
   return (
-    <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
+    <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate">
       <Stragglers d={d} />
       <Figures d={d} />
       {left.length > 0 && (

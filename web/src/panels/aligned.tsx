@@ -1,17 +1,18 @@
 // Two runs on one axis, aligned by a video and a step of it; and the kernels of both.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { read } from '../address';
 import { useKeys } from '../keys';
 import { nanos, percent } from '../format';
 import { kernelName } from '../words';
-import { select, show, whole, type Range } from '../state';
+import { select, show, useKept, whole, type Range } from '../state';
 import { Table } from '../table';
 import type { ComparedRun, Diff as DiffReport } from '../report';
 import type { Timeline } from '../timeline/data';
 import { momentsOf, pair } from '../timeline/pair';
 import type { Pair } from '../timeline/figures';
 import { compared, tracedShare } from '../timeline/statistics';
-import { TimelineView } from '../timeline/view';
 import { Detail } from './detail';
+import { Lanes } from './explore';
 
 const CHOICES = 200;
 
@@ -77,8 +78,10 @@ function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words
 export function Aligned({ d, base, now }: { d: DiffReport; base: Timeline; now: Timeline }) {
   const runOf = (side: string) => d.runs?.find((r) => r.side === side);
   const sides = useMemo(() => [sideOf('before:', base, runOf('base')), sideOf('now:', now, runOf('new'))], [base, now]);
-  const [video, setVideo] = useState(-1);
-  const [step, setStep] = useState(-1);
+  const [video_, setVideo] = useKept('video', '-1');
+  const [step_, setStep] = useKept('step', '-1');
+  const [video, step] = [Number(video_), Number(step_)];
+  const chosen = useRef(true); // here, not by the address
   useKeys();
   const ranges = sides.map((s) => s.videos[video < 0 ? s.median : video] ?? { from: s.data.startNs, to: s.data.endNs });
   const steps = sides.map((s, i) => momentsOf(s.data, 'step', ranges[i]));
@@ -90,30 +93,37 @@ export function Aligned({ d, base, now }: { d: DiffReport; base: Timeline; now: 
   const families = useMemo(() => compared([base, now], ranges, true), [base, now, video]);
   const traced = sides.map((s, i) => tracedShare(s.data, ranges[i]));
   useEffect(() => {
-    select(null);
     whole.set({ from: data.startNs, to: data.endNs });
+    if (!chosen.current) return read();
+    chosen.current = false;
+    select(null);
     const shown = ranges.map((r, i) => (step >= 0 && step < common ? { from: 0, to: 4 * (steps[i][step].to - steps[i][step].from) } : { from: 0, to: r.to - at[i] }));
     const to = Math.max(...shown.map((r) => r.to));
     show({ from: -0.02 * to, to: 1.02 * to });
   }, [data]);
+  const choose = (video: number, step: number) => {
+    chosen.current = true;
+    setVideo(String(video));
+    setStep(String(step));
+  };
   return (
     <>
       <section class="part" id="timeline">
         <h2>Both runs on one axis</h2>
         <div class="tools">
           {videos > 0 ? (
-            <Choice words="video" count={videos} value={video} onChange={(v) => { setVideo(v); setStep(-1); }} />
+            <Choice words="video" count={videos} value={video} onChange={(v) => choose(v, -1)} />
           ) : (
             <span class="quiet">aligned at the start of the runs: one of them has no videos</span>
           )}
-          {common > 0 && <Choice words="step" count={common} value={step} onChange={setStep} />}
+          {common > 0 && <Choice words="step" count={common} value={step} onChange={(v) => choose(video, v)} />}
           {videos > 0 && (
             <span class="quiet">
               0 is where it begins in both; it takes {nanos(ranges[0].to - ranges[0].from)} before, {nanos(ranges[1].to - ranges[1].from)} now
             </span>
           )}
         </div>
-        <TimelineView id="timeline-first" data={data} rowHeight={18} mostRows={8} maxHeight={Math.max(260, innerHeight * 0.6)} />
+        <Lanes id="timeline-first" data={data} rowHeight={18} mostRows={8} maxHeight={Math.max(260, innerHeight * 0.6)} />
       </section>
       {rows.length > 0 && (
         <section class="part" id="kernels">

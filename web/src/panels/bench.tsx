@@ -4,7 +4,7 @@ import { axisLabel, clip, count, keyed, plain, seconds } from '../format';
 import { Picture } from '../picture';
 import { Plot } from '../plot';
 import type { Bench as BenchReport, BenchRow } from '../report';
-import { dark, toggleTheme, useStore } from '../state';
+import { dark, useStore } from '../state';
 import { FieldTable } from '../table';
 import { ticks } from '../timeline/draw';
 import { KeyFigures, type Maybe } from './figures';
@@ -65,7 +65,7 @@ function Distributions({ d }: { d: BenchReport }) {
         </div>
         <span />
       </div>
-      <p class="quiet">A dot is a measurement, the stroke the median, the pale part its 95 % interval.</p>
+      <p class="quiet">A dot is a measurement, the stroke the median, the box its 95 % interval.</p>
     </div>
   );
 }
@@ -134,7 +134,7 @@ export function Bench({ d }: { d: BenchReport }) {
   const rate = rows.some((r) => r.frames_fps !== undefined) ? sweepOf(rows, (r) => r.frames_fps) : null;
   const ladder = rows.some((r) => r.step_speedup_ratio !== undefined);
   return (
-    <Shell title={clip(d.command, 80) || 'bench'} kind="bench" onTheme={toggleTheme}>
+    <Shell title={clip(d.command, 80) || 'bench'} kind="bench">
       <Figures d={d} />
       {time && (
         <section class="part" id="sweep">

@@ -1,11 +1,11 @@
 // What is selected, and what it has to do with: a zone, a kernel, a step, a gap, a sample, a range.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { interpolated, type Chart } from '../charts';
-import { copyText } from '../export';
+import { copyText, saveCsv } from '../export';
 import { clip, count, keyed, nanos, percent } from '../format';
 import type { Report } from '../report';
-import { focusSelection, select, selection, useStore, type Selection } from '../state';
+import { focusSelection, select, selection, useStore, useSwitch, type Selection } from '../state';
 import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, covering, describe, entryAt, launchOf, nameOf, parents, pick, rangeOf, rowOf, type Entry } from '../timeline/entry';
 import { busyWords } from '../timeline/canvas';
@@ -245,7 +245,7 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
   const { before, after } = neighbours(data, s);
   const gpus = data.lanes.filter((l) => l.kind === 'busy');
-  const facts: [string, ComponentChildren][] = [...(s.detail ?? [])];
+  const facts: [string, ComponentChildren][] = [];
   for (const g of gpus) facts.push([g.name, busyWords(g, s)]);
   for (const w of waitsIn(data, s)) facts.push(w);
   if (s.unattributed !== undefined) {
@@ -290,9 +290,12 @@ function body({ data, report, charts }: Props, s: Selection): ComponentChildren 
   return data ? <RangeDetail data={data} s={s} report={report} /> : null;
 }
 
+// What the details say, line by line.
+const rowsIn = (e: Element) => [...e.querySelectorAll<HTMLElement>('.detail :is(dt, tr)')].map((row) => (row instanceof HTMLTableRowElement ? [...row.cells] : [row, row.nextElementSibling as HTMLElement]).map((c) => c.innerText.replaceAll('\u00a0', ' ')));
+
 export function Detail(props: Props) {
   const s = useStore(selection);
-  const [folded, setFolded] = useState(false);
+  const [folded, setFolded] = useSwitch('nodetails');
   if (!s) return null;
   return (
     <aside class="selection" aria-label="what is selected">
@@ -315,6 +318,9 @@ export function Detail(props: Props) {
         </button>
         <button title="these details as text" onClick={(e) => void copyText((e.currentTarget.closest('.selection') as HTMLElement).querySelector<HTMLElement>('.detail')?.innerText ?? '')}>
           Copy
+        </button>
+        <button title="these details as a table" onClick={(e) => saveCsv(s.label, rowsIn(e.currentTarget.closest('.selection')!))}>
+          CSV
         </button>
         <button title="the address of this view" onClick={() => void copyText(location.href)}>
           Link

@@ -1,10 +1,9 @@
 // Everything below the first screen. A panel without data returns null and
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
-import { clip, count, keyed, memory, percent, seconds } from '../format';
-import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type GpuRow, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
+import { clip, count, memory, percent, seconds } from '../format';
+import { memoryPeak, num, text, whoseMemory, type Fields, type GpuRow, type MemorySnapshot, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, kernelName, title } from '../words';
@@ -85,7 +84,7 @@ const seconds_ = (v: unknown) => (typeof v === 'number' ? v : undefined);
 const timed = (rows: Fields[]) => rows.some((r) => typeof r.t_s === 'number');
 
 // Whatever else a panel brings: lists as tables, objects as fields; rows with a time lead there.
-function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
+export function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
   const parts: ComponentChildren[] = [];
   for (const [key, v] of Object.entries(of ?? {})) {
     if (skip.includes(key) || key === 'series') continue;
@@ -320,61 +319,6 @@ export function functionsBody(r: Report): ComponentChildren {
   );
 }
 
-export function eventsBody(r: Report): ComponentChildren {
-  const events = r.events ?? [];
-  const counters = r.counters ?? [];
-  if (!events.length && !counters.length) return null;
-  return (
-    <>
-      {events.length > 0 && <Events all={events} />}
-      {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
-    </>
-  );
-}
-
-// One name often drowns the others: a click on a name shows its own.
-function Events({ all }: { all: Event[] }) {
-  const [only, setOnly] = useState<string | null>(null);
-  const names = new Map<string, number>();
-  for (const e of all) names.set(e.name, (names.get(e.name) ?? 0) + 1);
-  const kinds = new Set(all.map((e) => text(e, 'kind')));
-  return (
-    <>
-      {names.size > 1 && (
-        <p class="tools" role="group" aria-label="events by name">
-          {[...names].sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name, n]) => (
-            <button key={name} aria-pressed={only === name} onClick={() => setOnly(only === name ? null : name)}>
-              {clip(name, 40)} <span class="quiet">{count(n)}</span>
-            </button>
-          ))}
-        </p>
-      )}
-      <Table
-        caption="Events"
-        rows={only === null ? all : all.filter((e) => e.name === only)}
-        most={25}
-        onPick={(e) => jumpTo(e.name, e.t_s, 0)}
-        columns={[
-          { key: 't_s', head: 'at', value: (e) => e.t_s },
-          { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
-          ...(kinds.size > 1 ? [{ key: 'kind', head: 'kind', text: true, value: (e: Event) => text(e, 'kind') }] : []),
-          { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
-        ]}
-      />
-    </>
-  );
-}
-
-function attributes(e: Event): string {
-  const a = e.attributes;
-  const words = a ? Object.entries(a).map(([k, v]) => `${title(k)} ${keyed(k, v)}`) : [];
-  if (text(e, 'reason')) words.unshift(text(e, 'reason')!);
-  return words.join(', ');
-}
-
-// The driver names a GPU once more than its monitor.
-const toldTwice = (key: string, facts: Fields) => (/^cuda_device_(\d+)_(name|uuid)$/.exec(key) ?? [])[2] !== undefined && facts[key.replace(/^cuda_device_(\d+)_/, 'gpu$1.')] === facts[key];
-
 export function chatBody(r: Report): ComponentChildren {
   return r.chat?.length ? <FieldTable rows={r.chat} caption="Models that write tokens" /> : null;
 }
@@ -400,69 +344,6 @@ export function paddingBody(r: Report): ComponentChildren {
 
 export function outputsBody(r: Report): ComponentChildren {
   return r.outputs?.length ? <FieldTable rows={r.outputs} caption="What the program wrote as its result" /> : null;
-}
-
-export function systemBody(r: Report): ComponentChildren {
-  const s = r.system;
-  const info = r.session_info;
-  return (
-    <>
-      {info.command && (
-        <p class="command">
-          <code>{info.command}</code>
-        </p>
-      )}
-      <FieldList fields={info} skip={['command', 'duration']} />
-      {s && <FieldList fields={s} skip={info.host === s.host ? ['host'] : []} />}
-      {Object.keys(s?.facts ?? {}).length > 0 && (
-        <div class="sub">
-          <h4>Machine</h4>
-          <FieldList fields={s!.facts} skip={Object.keys(s!.facts!).filter((k) => toldTwice(k, s!.facts!))} />
-        </div>
-      )}
-      {info.tags && Object.keys(info.tags).length > 0 && (
-        <div class="sub">
-          <h4>Tags</h4>
-          <FieldList fields={info.tags} />
-        </div>
-      )}
-      {Object.keys(s?.settings ?? {}).length > 0 && (
-        <div class="sub">
-          <h4>Configuration</h4>
-          <FieldList fields={s!.settings} literal />
-        </div>
-      )}
-      {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}
-    </>
-  );
-}
-
-export function recordingBody(r: Report): ComponentChildren {
-  const rec = r.recording;
-  if (!rec) return null;
-  const dropped = num(rec, 'dropped_count') ?? 0;
-  return (
-    <>
-      <p class={dropped ? 'bad' : ''}>
-        {dropped ? `${count(dropped)} events were lost; the totals below say why.` : 'Nothing was lost.'}
-        {rec.complete === false && ' The recording has no orderly end: zones still open were closed at the last known time.'}
-      </p>
-      <FieldList fields={rec} />
-      <SubTables of={rec} />
-    </>
-  );
-}
-
-export function missingBody(r: Report): ComponentChildren {
-  const rows = r.not_recorded ?? [];
-  if (!rows.length) return null;
-  return (
-    <Table
-      caption="What this run does not know, and how the next one can"
-      rows={rows}
-      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, text: true, value: (m: NotRecorded) => m[key] }))}
-    />
-  );
 }
 
 export function strategiesBody(r: Report): ComponentChildren {

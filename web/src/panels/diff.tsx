@@ -4,7 +4,7 @@ import { rankNames } from '../colour';
 import { clip, keyed, percent, plain, seconds } from '../format';
 import { num, text, type Diff as DiffReport, type MetricChange, type OutputChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
-import { dark, toggleTheme, useStore } from '../state';
+import { dark, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
 import { Aligned } from './aligned';
 import { KeyFigures } from './figures';
@@ -202,7 +202,7 @@ export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; n
   const configuration = d.configuration;
   useMemo(() => rankStages(d), [d]);
   return (
-    <Shell title={headingOf(d)} kind="diff" onTheme={toggleTheme}>
+    <Shell title={headingOf(d)} kind="diff">
       <Total d={d} />
       <Sides d={d} />
       <Sentences title="The gate fails" all={d.failures ?? []} bad />

@@ -1,8 +1,9 @@
 // The timeline that stays in view while the tables scroll: every lane, a search; and what fills a range.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
 import { savePng } from '../export';
 import { count, nanos } from '../format';
-import { arrangement, search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
+import { arrangement, search, selection, show, useSettled, useStore, useSwitch, view, whole, zoom } from '../state';
 import { Table } from '../table';
 import { derived, entriesOf, type Lane, type Timeline } from '../timeline/data';
 import { hasFamilies } from '../timeline/families';
@@ -58,20 +59,15 @@ function useRoom(tall: boolean): number {
   return Math.max(110, Math.round(room * (tall ? HIGH : LOW)));
 }
 
-export function Dock({ data }: { data: Timeline }) {
-  const host = useRef<HTMLDivElement>(null);
-  const [tall, setTall] = useState(false);
-  const [closed, setClosed] = useState(false);
-  const [lanes, setLanes] = useState(false);
+type LanesProps = Parameters<typeof TimelineView>[0] & { closed?: boolean; children?: ComponentChildren };
+
+// A timeline with a search, a list of its lanes, and buttons; children: more of these.
+export function Lanes({ closed, children, ...props }: LanesProps) {
+  const { data, id } = props;
+  const [lanes, setLanes] = useSwitch('lanes-list');
   const a = useStore(arrangement);
-  const room = useRoom(tall);
-  useEffect(() => {
-    const watcher = new ResizeObserver(() => document.documentElement.style.setProperty('--dock', `${host.current?.offsetHeight ?? 0}px`));
-    watcher.observe(host.current!);
-    return () => watcher.disconnect();
-  }, []);
   return (
-    <div class="dock" id="timeline" ref={host}>
+    <>
       <div class="tools">
         <Search data={data} />
         <span class="spring" />
@@ -89,21 +85,40 @@ export function Dock({ data }: { data: Timeline }) {
         <button class="zoom" onClick={() => zoom(2)} aria-label="zoom out">
           −
         </button>
-        <button class="zoom" title="the lanes as a picture" onClick={() => savePng('timeline', [...host.current!.querySelectorAll('canvas')])}>
+        <button class="zoom" title="the lanes as a picture" onClick={() => savePng('timeline', [...document.querySelectorAll<HTMLCanvasElement>(`#${id} canvas`)])}>
           PNG
         </button>
         <button onClick={() => show(whole.get())}>
           Whole run
         </button>
+        {children}
+      </div>
+      {lanes && <LaneList data={data} />}
+      {!closed && <TimelineView {...props} />}
+    </>
+  );
+}
+
+export function Dock({ data }: { data: Timeline }) {
+  const host = useRef<HTMLDivElement>(null);
+  const [tall, setTall] = useSwitch('tall');
+  const [closed, setClosed] = useSwitch('hidden');
+  const room = useRoom(tall);
+  useEffect(() => {
+    const watcher = new ResizeObserver(() => document.documentElement.style.setProperty('--dock', `${host.current?.offsetHeight ?? 0}px`));
+    watcher.observe(host.current!);
+    return () => watcher.disconnect();
+  }, []);
+  return (
+    <div class="dock" id="timeline" ref={host}>
+      <Lanes id="timeline-full" data={data} rowHeight={18} mostRows={12} maxHeight={room} closed={closed}>
         <button class="zoom" aria-pressed={tall} onClick={() => setTall(!tall)} disabled={closed} title="more or less room for the lanes">
           {tall ? 'Lower' : 'Taller'}
         </button>
         <button aria-expanded={!closed} onClick={() => setClosed(!closed)}>
           {closed ? 'Timeline' : 'Hide'}
         </button>
-      </div>
-      {lanes && <LaneList data={data} />}
-      {!closed && <TimelineView id="timeline-full" data={data} rowHeight={18} mostRows={12} maxHeight={room} />}
+      </Lanes>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // How well the GPU is used: what its kernels do per stage, how near stages come to its ceilings.
 import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
-import { inkOf, nth, solid, UNATTRIBUTED } from '../colour';
+import { fillOf, nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
 import type { Ceiling, GpuCounters, GpuWork, Report, SampledCounters, SampledFamily, Stage } from '../report';
 import { dark, useStore } from '../state';
@@ -11,7 +11,7 @@ const STAGES_MOST = 12;
 const SHARE_LEAST = 0.02; // of the kernels' time, to be worth a bar
 
 // Colours far apart, in the order in which the families take time; those not recognised are grey.
-const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? { background: solid(UNATTRIBUTED), color: inkOf(UNATTRIBUTED) } : nth(names.indexOf(name)));
+const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? fillOf(UNATTRIBUTED) : nth(names.indexOf(name)));
 
 // Kinds and precisions of one family lie side by side in its colour.
 function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {

@@ -1,9 +1,9 @@
 // The calls of the selected range as a picture: callers above what they call, as wide as they took.
 // A click takes a name apart: who calls it, what it calls.
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { solid, tint } from '../colour';
 import { clip, count, memory, nanos, percent } from '../format';
-import { dark, generation, search, selection, useSeen, useSettled, useStore, view, type Range } from '../state';
+import { dark, generation, search, selection, useKept, useSeen, useSettled, useStore, useSwitch, view, type Range } from '../state';
 import { Picture } from '../picture';
 import type { Stage } from '../report';
 import { Table } from '../table';
@@ -137,9 +137,11 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
   const chosen = useStore(selection);
   const shown = useSettled(view, 150);
   const wanted = useStore(search).trim().toLowerCase();
-  const [measure, setMeasure] = useState<Measure>('wall');
-  const [inTime, setInTime] = useState(false);
-  const [name, setName] = useState<string | null>(null);
+  const [by, setMeasure] = useKept('by', 'wall');
+  const [inTime, setInTime] = useSwitch('intime');
+  const [name, setName] = useKept('callsof');
+  const measures = useMemo(() => measuresOf(data), [data]);
+  const measure = measures.some(([one]) => one === by) ? (by as Measure) : 'wall';
   const host = useRef<HTMLDivElement>(null);
   const seen = useSeen(host);
   const last = useRef<Range | null>(null);
@@ -149,7 +151,6 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
   const exact = useMemo(() => range && callTree(data, range, measure), [data, range?.from, range?.to, measure]);
   const root = useMemo(() => exact ?? (range && measure === 'wall' ? stageTree(whole ? stages : stagesOfPart(data, stages, range)) : null), [exact, stages, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
-  const measures = useMemo(() => measuresOf(data), [data]);
   const height = `${heightOf(data, measure)}px`;
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
   return (
@@ -161,7 +162,7 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
         {measures.length > 1 && (
           <label>
             by{' '}
-            <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)} aria-label="what a width means">
+            <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value)} aria-label="what a width means">
               {measures.map(([value, words]) => (
                 <option value={value}>{words}</option>
               ))}
@@ -181,12 +182,12 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
         <p class="quiet" style={{ height }}>{range && wordsOf(EMPTY, measure)}</p>
       ) : (
         <Picture words="call tree">
-          <Boxes all={all} measure={measure} height={height} wanted={wanted} picked={name} onPick={setName} />
+          <Boxes all={all} measure={measure} height={height} wanted={wanted} picked={name || null} onPick={setName} />
         </Picture>
       )}
       {root && !exact && !whole && range && <p class="quiet">Zones of this time were merged: this is the tree of the stages, counted in bins of {nanos(statistics(data, range).resolutionNs)}; stages of one name share its time as in the whole run.</p>}
       {wordsOf(NOTES, measure) && <p class="quiet">{wordsOf(NOTES, measure)}</p>}
-      {root && name !== null && <Butterfly root={root} name={name} measure={measure} onPick={setName} />}
+      {root && name && <Butterfly root={root} name={name} measure={measure} onPick={setName} />}
     </div>
   );
 }

@@ -1,14 +1,14 @@
 // All ranks of a job on one clock, to zoom and move about in: in which stage each was and when it waited for the others.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { rankNames } from '../colour';
 import { seconds } from '../format';
 import { useKeys } from '../keys';
 import type { Aggregate } from '../report';
-import { select, show, whole } from '../state';
+import { select, show, useKept, whole } from '../state';
 import type { Lane, Timeline } from '../timeline/data';
 import { Row } from '../timeline/row';
-import { TimelineView } from '../timeline/view';
 import { Detail } from './detail';
+import { Lanes } from './explore';
 
 const LANES_MOST = 1024;
 const TENTHS = 'abcdefghijk';
@@ -48,7 +48,8 @@ function timelineOf(d: Aggregate, shown: Shown): Timeline {
 
 export function JobTimeline({ d }: { d: Aggregate }) {
   const staged = (d.rank_lanes!.stages ?? []).length > 0;
-  const [shown, setShown] = useState<Shown>(!staged ? 'waits' : d.reports_summary.length > BOTH_MOST ? 'stages' : 'both');
+  const [kept, setShown] = useKept('lanes', !staged ? 'waits' : d.reports_summary.length > BOTH_MOST ? 'stages' : 'both');
+  const shown = kept as Shown;
   const data = useMemo(() => {
     rankNames(d.rank_lanes!.stage_names ?? []);
     return timelineOf(d, shown);
@@ -73,7 +74,7 @@ export function JobTimeline({ d }: { d: Aggregate }) {
           ))}
         </p>
       )}
-      <TimelineView id="timeline-first" data={data} rowHeight={data.lanes.length > 64 ? 12 : 18} mostRows={2} maxHeight={Math.max(260, innerHeight * 0.55)} />
+      <Lanes id="timeline-first" data={data} rowHeight={data.lanes.length > 64 ? 12 : 18} mostRows={2} maxHeight={Math.max(260, innerHeight * 0.55)} />
       <Detail data={data} report={{} as never} charts={[]} />
     </section>
   );

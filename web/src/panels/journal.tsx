@@ -2,7 +2,7 @@
 import { clip, percent } from '../format';
 import { num, text, type Journal as JournalReport, type JournalStage, type JournalStep } from '../report';
 import { Table, type Column } from '../table';
-import { dark, toggleTheme, useStore } from '../state';
+import { dark, useStore } from '../state';
 import { Name, Shell } from './shell';
 
 // Enough decimals for four digits of the shortest total: one unit all the way down.
@@ -79,7 +79,7 @@ export function Journal({ d }: { d: JournalReport }) {
   const n = decimals(d.steps);
   const last = d.steps[d.steps.length - 1];
   return (
-    <Shell title={last ? `${d.steps[0]!.title} → ${last.title}` : 'An empty journal'} kind="journal" onTheme={toggleTheme}>
+    <Shell title={last ? `${d.steps[0]!.title} → ${last.title}` : 'An empty journal'} kind="journal">
       <section class="part">
         <Table rows={d.steps} columns={stepColumns(d, n)} caption="Steps, each against the one before and against the baseline" />
       </section>

@@ -1,10 +1,9 @@
 // What memory held over time: layers on each other, on the timeline's axis; a click says what is resident at that moment.
-import { useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
 import { count, memory, percent, seconds } from '../format';
 import { Picture } from '../picture';
 import type { MemoryLayer, MemoryPicture, MemorySegment } from '../report';
-import { selection, useStore } from '../state';
+import { selection, useKept, useStore } from '../state';
 import { Table } from '../table';
 
 const MB = 1048576;
@@ -76,15 +75,15 @@ function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
 
 // Pictures of one memory, of which one is shown.
 function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefined }) {
-  const [at, setAt] = useState(0);
-  const p = pictures[at] ?? pictures[0];
+  const [at, setAt] = useKept(`layers${placeOf(pictures[0])}`, '0');
+  const p = pictures[Number(at)] ?? pictures[0];
   return (
     <div class="layers">
       {pictures.length > 1 && (
         <p class="switch" role="group" aria-label={`${placeOf(p)}: layers are`}>
           Layers:{' '}
           {pictures.map((one, i) => (
-            <button key={i} title={helpOf(one)} aria-pressed={one === p} onClick={() => setAt(i)}>
+            <button key={i} title={helpOf(one)} aria-pressed={one === p} onClick={() => setAt(String(i))}>
               {kindOf(one)}
             </button>
           ))}

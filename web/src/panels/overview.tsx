@@ -1,9 +1,9 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { Picture } from '../picture';
-import { inkOf, rankNames, solid, UNATTRIBUTED } from '../colour';
+import { fillOf, rankNames, UNATTRIBUTED } from '../colour';
 import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
 import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
-import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { dark, focusSelection, generation, select, selection, show, toggleTheme, useSettled, useStore, view, whole, type Range } from '../state';
 import type { Part } from '../timeline/figures';
 import { partsOf } from '../timeline/statistics';
 import { chosenVideo, rangeOfVideo, videosOf } from '../video';
@@ -45,6 +45,10 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
   const tags = Object.entries(info.tags ?? {});
   const generations = videosOf(r);
   const chosen = useStore(generation);
+  const shown = useSettled(view, 150);
+  const all = whole.get();
+  const one = generations.length === 1 && (shown.from > all.from || shown.to < all.to); // of a single video the selector says what is seen
+  const seen = one ? (isVideo(generations[0], shown) ? 0 : PART) : (chosen ?? -1);
   return (
     <header class="top">
       <Mark />
@@ -65,8 +69,9 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>
-          <select value={String(chosen ?? -1)} onChange={(e) => pickGeneration(r, Number(e.currentTarget.value))}>
+          <select value={String(seen)} onChange={(e) => pickGeneration(r, Number(e.currentTarget.value))}>
             <option value="-1">whole run</option>
+            {seen === PART && <option value={PART}>part of the run</option>}
             {generations.slice(0, 500).map((g, i) => (
               <option key={i} value={i}>
                 {i + 1}: {clip(g.name, 30)}, {seconds(g.wall_s)}
@@ -98,6 +103,9 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
     </header>
   );
 }
+
+const PART = -2;
+const isVideo = (g: Generation, r: Range) => Math.abs(rangeOfVideo(g).from - r.from) + Math.abs(rangeOfVideo(g).to - r.to) < 4e3; // ns: the report's seconds are rounded
 
 // Of a single video only the time is shown: the report is about it as it is.
 function pickGeneration(r: Report, i: number): void {
@@ -263,8 +271,7 @@ const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   unattributed: () => 'unattributed',
 };
 const labelOf = (p: TimePart) => LABELS[p.kind](p);
-const colourName = (p: TimePart) => (p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
-const colourOf = (p: TimePart) => solid(colourName(p));
+const lookOf = (p: TimePart) => fillOf(p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
 
 // What is unattributed is the gaps between the main thread's zones: each click selects the next, the longest first.
 function selectGap(t: Timeline | null): void {
@@ -289,7 +296,7 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
   const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
-  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part), color: inkOf(colourName(part)) }, title: label, 'aria-label': label };
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, ...lookOf(part) }, title: label, 'aria-label': label };
   const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
     <button {...look} onClick={pick}>
@@ -319,7 +326,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
       <ul class="legend">
         {all.map((p) => (
           <li key={`${p.kind} ${p.stage_index}`}>
-            <i style={{ background: colourOf(p) }} />
+            <i style={lookOf(p)} />
             <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.part_s)}</b>
           </li>
         ))}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { clip, count, keyed, plain, seconds } from '../format';
 import { num, text, type RunList } from '../report';
 import { Table, type Column } from '../table';
-import { toggleTheme } from '../state';
+import { useKept } from '../state';
 import { Shell } from './shell';
 
 type Run = RunList['runs'][number];
@@ -32,7 +32,8 @@ function State({ r, lost }: { r: Run; lost: boolean }) {
 
 export function Runs({ first }: { first: RunList }) {
   const [data, setData] = useState(first);
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [pair, setPair] = useKept('pair'); // their ids never hold a line break
+  const chosen = pair.split('\n').filter(Boolean);
   const [lost, setLost] = useState(false); // the list on the screen stays, and is of the past
   useEffect(() => {
     const timer = setInterval(async () => {
@@ -46,12 +47,12 @@ export function Runs({ first }: { first: RunList }) {
     }, 5000);
     return () => clearInterval(timer);
   }, []);
-  const [filter, setFilter] = useState('');
+  const [filter, setFilter] = useKept('filter');
   const words = filter.trim().toLowerCase();
   const passes = (r: RunList['runs'][number]) => !words || [r.id, r.name, r.host, r.state, r.start_time, r.command, r.commit].some((v) => v?.toLowerCase().includes(words));
   const runs = data.runs.filter(passes).sort((a, b) => Number(b.live === true) - Number(a.live === true));
   const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
-  const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
+  const choose = (id: string) => setPair((chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2)).join('\n'));
   const columns: (Column<Run> & { where?: (r: Run) => boolean })[] = [ // where: shown if a run passes
     { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
     { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
@@ -70,7 +71,7 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'id', head: 'folder', text: true, value: (r) => text(r, 'id'), cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
   ];
   return (
-    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="the list is as it was when the server last answered">server lost</span>} onTheme={toggleTheme}>
+    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="the list is as it was when the server last answered">server lost</span>}>
       <section class="part">
         <p class="tools">
           <input type="search" class="search wide" placeholder="Filter by name, host, state, date, command, commit" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />

@@ -1,21 +1,23 @@
 // The frame of pages that are not one run's report.
+import { useEffect } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { solid } from '../colour';
 import { clip } from '../format';
 import { served } from '../load';
-import { dark, useStore } from '../state';
+import { startAddress } from '../address';
+import { dark, toggleTheme, useStore } from '../state';
 
 interface ShellProps {
   title: string;
   kind: string;
   home?: boolean; // the list of runs itself
   state?: ComponentChildren;
-  onTheme: () => void;
   children: ComponentChildren;
 }
 
-export function Shell({ title, kind, home, state, onTheme, children }: ShellProps) {
+export function Shell({ title, kind, home, state, children }: ShellProps) {
   const isDark = useStore(dark);
+  useEffect(startAddress, []); // after those of what is inside: the axis is known
   return (
     <main>
       <header class="top">
@@ -24,7 +26,7 @@ export function Shell({ title, kind, home, state, onTheme, children }: ShellProp
         <span class="when">{kind}</span>
         <span class="spring" />
         {state}
-        <button class="theme" onClick={onTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
+        <button class="theme" onClick={toggleTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
           {isDark ? '☀' : '☾'}
         </button>
       </header>

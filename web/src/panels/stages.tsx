@@ -1,9 +1,9 @@
 // Stages: the short table of the first screen and the full tree below.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, nanos, sameStage, printed, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
-import { dark, generation, select, selection, Store, useStore, type Range, type Selection } from '../state';
+import { dark, generation, select, selection, useKept, useStore, useSwitch, type Range, type Selection } from '../state';
 import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
@@ -31,7 +31,6 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
 
 // Imports, loading, compiling: what ended before the pipeline began is one row, that opens.
 export const STARTUP = -2;
-export const startupOpen = new Store(false);
 
 function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
   const end = num(r.summary, 'startup_end_s');
@@ -166,7 +165,7 @@ const MARKED = 0.2; // of a video: what is a bottleneck of the whole run may be 
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
   useStore(generation);
-  const open = useStore(startupOpen);
+  const [open, setOpen] = useSwitch('startup');
   const video = videoRange();
   const stages = report.stage_analysis?.stages ?? [];
   // The short table leaves out what is below half a percent.
@@ -180,7 +179,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => startupOpen.set(!open) : undefined} /> },
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
     { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s, show) => (s.total_s === undefined ? '' : show(s.total_s, s.time_digit_s)) },
     ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio }]),
@@ -198,22 +197,23 @@ export function NoStages({ report }: { report: Report }) {
 }
 
 export function StageTree({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
-  const [closed, setClosed] = useState<Set<number>>(new Set());
-  const [flat, setFlat] = useState(false);
+  const [folded, setFolded] = useKept('closed');
+  const closed = new Set(folded ? folded.split('.').map(Number) : []);
+  const [flat, setFlat] = useSwitch('combine');
   const chosen = useStore(selection);
   useStore(generation);
   const stages = report.stage_analysis?.stages ?? [];
   const tree = useMemo(() => stageRows(stages), [report]);
   const shared = report.stage_analysis?.same_name ?? [];
   const combined = useMemo(() => oneRowPerName(tree, shared), [report]);
-  const open = useStore(startupOpen);
+  const [open, setOpen] = useSwitch('startup');
   const rows = flat ? combined : withStartup(shownRows(tree, () => true, closed), report, open);
   const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
   const toggle = (s: StageRow) => {
-    if (s.index === STARTUP) return startupOpen.set(!open);
+    if (s.index === STARTUP) return setOpen(!open);
     const next = new Set(closed);
     if (!next.delete(s.index)) next.add(s.index);
-    setClosed(next);
+    setFolded([...next].join('.'));
   };
   const time = (k: keyof Stage & string, head: string, help?: string): Column<StageRow> => ({
     key: k,

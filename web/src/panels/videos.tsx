@@ -2,10 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, seconds } from '../format';
+import { Picture } from '../picture';
 import { num, type Generation, type Report } from '../report';
-import { dark, generation, select, show, useStore } from '../state';
+import { dark, generation, select, show, useStore, useSwitch } from '../state';
 import type { Timeline } from '../timeline/data';
-import { startupOpen } from './stages';
 import { partsOf, tracedShare } from '../timeline/statistics';
 import { rangeOfVideo, videosOf } from '../video';
 
@@ -38,6 +38,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   useStore(dark);
   const chosen = useStore(generation);
   const all = videosOf(report);
+  const [, openStartup] = useSwitch('startup');
   const [focus, setFocus] = useState(0);
   const pictures = useMemo(() => all.slice(0, PICTURED).map((g) => (timeline ? partsOf(report, timeline, g) : [])), [report, timeline]);
   const strip = useRef<HTMLDivElement>(null);
@@ -53,7 +54,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   };
   return (
     <section class="videos" aria-label="videos of this run">
-      <button class="startup" title="from the start to the first video" onClick={() => { pick(null); startupOpen.set(true); show({ from: 0, to: begin * 1e9 }); }}>
+      <button class="startup" title="from the start to the first video" onClick={() => { pick(null); openStartup(true); show({ from: 0, to: begin * 1e9 }); }}>
         start-up
         <b>{seconds(begin)}</b>
       </button>
@@ -61,6 +62,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
         whole run
         <b>{count(all.length)} videos</b>
       </button>
+      <Picture words="videos">
       <div class="strip" ref={strip} role="group" aria-label="choose a video">
         {all.slice(0, SHOWN).map((g, i) => {
           const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
@@ -76,6 +78,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
           );
         })}
       </div>
+      </Picture>
       {chosen !== null && all[chosen] && (
         <p class="quiet" dir="auto">
           Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.{' '}

@@ -35,7 +35,6 @@ export function selectionOf(t: Timeline, e: Entry): Selection {
     label: n > 1 ? `${count(n)} merged zones` : name,
     name: again || n > 1 ? undefined : name,
     entry: { lane: e.lane, row: e.row, start: row.start[e.index] },
-    detail: describe(t, e),
   };
 }
 

@@ -1,7 +1,7 @@
 // The timeline on the page: a window on the lanes that scrolls, the pointer, the wheel, the keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clip, count, nanos } from '../format';
-import { arrangement, cursor, dark, focusSelection, generation, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom } from '../state';
+import { arrangement, cursor, dark, focusSelection, generation, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom, type Selection } from '../state';
 import { busyWords, Canvas, RULER } from './canvas';
 import { describe, describeLane, nameOf, pick } from './entry';
 import { arrowKey } from './walk';
@@ -69,19 +69,27 @@ export function TimelineView(props: Props) {
   );
 }
 
+const followed = new WeakMap<Element, Selection>(); // by scrolling there
+
 // The canvas follows the view, the selection, the search and the pointer; returns how to stop.
 function run(made: Canvas, scroller: HTMLDivElement, layout: Canvas['layout'], cross: HTMLDivElement | null, setTip: (tip: Tip | null) => void): () => void {
   made.layout = layout;
   made.scroll = scroller.scrollTop;
   const pointers = new Pointers(made, scroller, setTip);
   const seen = whenSeen(made.element, () => made.draw());
+  const follow = () => {
+    const s = selection.get();
+    if (!s?.entry || followed.get(scroller) === s) return;
+    scroller.scrollTop = made.scrollTo(s.entry.lane, s.entry.row);
+    if (layout.rows.some((p) => p.laneIndex === s.entry!.lane && p.rowIndex === s.entry!.row)) followed.set(scroller, s);
+  };
   const stops = [
     view.watch(() => {
       setTip(null);
       seen.draw();
     }),
-    selection.watch((s) => {
-      if (s?.entry) scroller.scrollTop = made.scrollTo(s.entry.lane, s.entry.row);
+    selection.watch(() => {
+      follow();
       seen.draw();
     }),
     search.watch(seen.draw),
@@ -95,6 +103,7 @@ function run(made: Canvas, scroller: HTMLDivElement, layout: Canvas['layout'], c
   });
   watcher.observe(made.element);
   made.resize();
+  follow();
   return () => {
     stops.forEach((stop) => stop());
     watcher.disconnect();

@@ -1,0 +1,60 @@
+// What the program told at a moment, and what it counted.
+import type { ComponentChildren } from 'preact';
+import { clip, count, keyed } from '../format';
+import { jumpTo } from '../jump';
+import { text, type Event, type Report } from '../report';
+import { useKept } from '../state';
+import { FieldTable, Table } from '../table';
+import { title } from '../words';
+
+export function eventsBody(r: Report): ComponentChildren {
+  const events = r.events ?? [];
+  const counters = r.counters ?? [];
+  if (!events.length && !counters.length) return null;
+  return (
+    <>
+      {events.length > 0 && <Events all={events} />}
+      {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
+    </>
+  );
+}
+
+// One name often drowns the others: a click on a name shows its own.
+function Events({ all }: { all: Event[] }) {
+  const [only, setOnly] = useKept('events');
+  const names = new Map<string, number>();
+  for (const e of all) names.set(e.name, (names.get(e.name) ?? 0) + 1);
+  const kinds = new Set(all.map((e) => text(e, 'kind')));
+  return (
+    <>
+      {names.size > 1 && (
+        <p class="tools" role="group" aria-label="events by name">
+          {[...names].sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name, n]) => (
+            <button key={name} aria-pressed={only === name} onClick={() => setOnly(only === name ? '' : name)}>
+              {clip(name, 40)} <span class="quiet">{count(n)}</span>
+            </button>
+          ))}
+        </p>
+      )}
+      <Table
+        caption="Events"
+        rows={!only ? all : all.filter((e) => e.name === only)}
+        most={25}
+        onPick={(e) => jumpTo(e.name, e.t_s, 0)}
+        columns={[
+          { key: 't_s', head: 'at', value: (e) => e.t_s },
+          { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
+          ...(kinds.size > 1 ? [{ key: 'kind', head: 'kind', text: true, value: (e: Event) => text(e, 'kind') }] : []),
+          { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
+        ]}
+      />
+    </>
+  );
+}
+
+function attributes(e: Event): string {
+  const a = e.attributes;
+  const words = a ? Object.entries(a).map(([k, v]) => `${title(k)} ${keyed(k, v)}`) : [];
+  if (text(e, 'reason')) words.unshift(text(e, 'reason')!);
+  return words.join(', ');
+}
