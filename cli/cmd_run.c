@@ -339,6 +339,13 @@ static int run_unrecorded(const struct args *args)
 	return run_child_check(args->after_dashes[0]);
 }
 
+/* At the limit of processes (ulimit -u) there is room for the program alone. */
+static int run_in_place(const struct args *args)
+{
+	fprintf(stderr, "strobe: the command runs unrecorded\n");
+	return run_unrecorded(args);
+}
+
 static bool lacks_descriptors(void)
 {
 	return strstr(strobe_error(), strerror(EMFILE)) || strstr(strobe_error(), strerror(ENFILE));
@@ -373,7 +380,7 @@ static int record(struct run *r, const struct args *args)
 		unlink(r->stages_seen);
 		sb_rundir_discard(r->folder, &r->folder_id);
 		run_child_release(&r->child);
-		return code;
+		return r->child.refused ? run_in_place(args) : code;
 	}
 	start_monitors(r); /* beside the command, which need not wait for the GPU driver */
 	run_child_wait(&r->child, args_has(args, "wait"));

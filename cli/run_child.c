@@ -130,6 +130,9 @@ int run_child_start(struct run_child *child, char **command, char **environment)
 {
 	int error = inherited_spawn(command, environment, &child->pid);
 
+	child->refused = error == EAGAIN || error == ENOMEM;
+	if (child->refused)
+		return complain("no process can be started beside this one: %s", strerror(error));
 	if (error)
 		return cannot_run(command[0], error);
 	signal(SIGPIPE, SIG_IGN); /* a summary written to a closed pipe must not change the exit code */

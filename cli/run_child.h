@@ -11,6 +11,7 @@
 
 struct run_child {
 	pid_t pid;
+	bool refused; /* the system has no room for one more process */
 	bool ended; /* and waited for: the pid may be another process's by now */
 	int status; /* as wait() tells it */
 	int interrupts; /* Ctrl-C, or SIGINT sent to strobe */

@@ -20,6 +20,7 @@ NUMBERS = {
                 "ftruncate": 46, "sched_setaffinity": 122, "sched_getaffinity": 123, "getrandom": 278, "inotify_init1": 26, "process_vm_readv": 270,
                 "renameat2": 276, "symlinkat": 36, "fchmod": 52, "membarrier": 283, "rseq": 293, "eventfd2": 19, "epoll_create1": 20, "pipe2": 59},
 }.get(platform.machine(), {})
+CLONES = {"x86_64": (56, 57, 58, 435), "aarch64": (220, 435)}.get(platform.machine())
 PROGRAM = """
 import strobe, sys
 with strobe.generation(frames=2):
@@ -62,3 +63,18 @@ def test_a_call_that_is_refused_changes_nothing_of_the_program(strobe, call, err
     assert "Traceback" not in done.stderr and "Aborted" not in done.stderr
     seen = strobe("report", "last")
     assert "transformer" in seen.stdout or "unrecorded" in done.stderr, (done.stderr, seen.stdout, seen.stderr)
+
+
+@pytest.mark.skipif(not NUMBERS, reason="numbers of system calls are not known here")
+@pytest.mark.parametrize("options", [(), ("--labels",), ("--wait",)], ids=["plain", "labels", "wait"])
+@pytest.mark.parametrize("error", [errno.EAGAIN, errno.ENOMEM], ids=["EAGAIN", "ENOMEM"])
+def test_a_program_runs_where_no_other_process_can_be_started(strobe, error, options):
+    """At the limit of processes (ulimit -u): without strobe, the shell's exec of it needs none."""
+    def no_process():
+        for number in CLONES:
+            refuse(number, error)()
+    done = subprocess.run([TOOL, "run", *options, "--", "cat", "/proc/self/status"], cwd=strobe.folder, env=strobe.environment,
+                          capture_output=True, text=True, timeout=LIMIT_S, preexec_fn=no_process)
+    assert done.returncode == 0 and done.stdout.startswith("Name:\tcat\n"), (done.stdout, done.stderr)
+    assert "the command runs unrecorded" in done.stderr
+    assert not strobe.runs()
