@@ -74,19 +74,39 @@ static const struct {
 	{ { "preprocess" }, STROBE_ROLE_DATA },
 };
 
-/* Where word begins a word of text, caseless; NULL: nowhere. "VaeDecode" and
- * "vae_decode" both have the word "decode". */
-static const char *find_word(const char *text, const char *word)
+enum { WORDS_MOST = 128 }; /* of a name; no name that people give has more */
+
+/* Where the words of a name start: "VaeDecode" and "vae_decode" both have the word "decode". */
+struct words {
+	const char *starts[WORDS_MOST];
+	size_t count;
+};
+
+static void find_starts(struct words *w, const char *name)
+{
+	bool after_letter = false, after_lower = false;
+
+	w->count = 0;
+	for (const char *p = name; *p && w->count < WORDS_MOST; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (!after_letter || (after_lower && isupper(c)))
+			w->starts[w->count++] = p;
+		after_letter = isalpha(c);
+		after_lower = islower(c);
+	}
+}
+
+/* The end of the first such word from `from` on, which counts as a start itself, caseless; NULL: there is none. */
+static const char *find_word(const struct words *w, const char *from, const char *word)
 {
 	size_t size = strlen(word);
 
-	for (const char *p = text; *p; p++) {
-		bool starts = p == text || !isalpha((unsigned char)p[-1]) ||
-			      (islower((unsigned char)p[-1]) && isupper((unsigned char)*p));
-
-		if (starts && strncasecmp(p, word, size) == 0)
-			return p + size;
-	}
+	if (strncasecmp(from, word, size) == 0)
+		return from + size;
+	for (size_t i = 0; i < w->count; i++)
+		if (w->starts[i] > from && strncasecmp(w->starts[i], word, size) == 0)
+			return w->starts[i] + size;
 	return NULL;
 }
 
@@ -106,23 +126,29 @@ static bool compiles(const char *name)
 	return !is_function(name) && !strcasestr(name, "compiled");
 }
 
-static bool has_all(const char *name, const char *const *words)
+static bool has_all(const struct words *w, const char *name, const char *const *all)
 {
 	const char *p = name;
 
-	for (size_t i = 0; i < 3 && words[i] && p; i++)
-		p = find_word(p, words[i]);
+	for (size_t i = 0; i < 3 && all[i] && p; i++)
+		p = find_word(w, p, all[i]);
 	return p != NULL;
 }
 
 enum strobe_role sb_role_work(const char *name, uint32_t role)
 {
+	struct words words;
+
 	if (role < SB_ROLE_COUNT && roles[role].work != STROBE_ROLE_STAGE)
 		return roles[role].work;
 	if (name && !strncmp(name, OWN_NAME, strlen(OWN_NAME)))
 		return STROBE_ROLE_PROFILER;
-	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
-		if (has_all(name, names[i].all) && (names[i].work != STROBE_ROLE_COMPILE || compiles(name)))
+	if (!name)
+		return STROBE_ROLE_STAGE;
+	find_starts(&words, name);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (has_all(&words, name, names[i].all) &&
+			(names[i].work != STROBE_ROLE_COMPILE || compiles(name)))
 			return names[i].work;
 	}
 	return STROBE_ROLE_STAGE;

@@ -52,6 +52,10 @@ static void names_of_stages_say_what_they_are_for(void **state)
 		{ "my_stage", 0, STROBE_ROLE_STAGE },
 		{ "Flow completion", 0, STROBE_ROLE_STAGE },
 		{ "devaedecoder", 0, STROBE_ROLE_STAGE }, /* no word begins there */
+		{ "vaedecoder", 0, STROBE_ROLE_VAE_DECODE }, /* the second word may touch the first */
+		{ "alltoall", 0, STROBE_ROLE_COLLECTIVE },
+		{ "x1_y2_z3 of a.b.c(d, e) for 17x512x512 with 4 blocks and 3 tiles: vae.decode", 0,
+			STROBE_ROLE_VAE_DECODE },
 		{ "", 0, STROBE_ROLE_STAGE },
 	};
 
