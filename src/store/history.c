@@ -219,12 +219,17 @@ static int prepare_file(struct sb_history *h)
 }
 
 /* SQLite would make it readable for everybody; its journals get the file's permissions. */
-static void make_private(const char *path)
+static int make_private(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct stat st;
 
 	if (fd >= 0)
 		close(fd);
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return sb_fail(STROBE_EINVAL, "history '%s' is %s, not a file", path,
+			S_ISDIR(st.st_mode) ? "a folder" : "a device, a pipe or a socket");
+	return 0;
 }
 
 static int open_within(const char *path, unsigned wait_ms, struct sb_history **out_history)
@@ -243,7 +248,7 @@ static int open_within(const char *path, unsigned wait_ms, struct sb_history **o
 	if (!err)
 		err = make_parent(h->path);
 	if (!err)
-		make_private(h->path);
+		err = make_private(h->path);
 	if (!err && sqlite3_open_v2(h->path, &h->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 			    SQLITE_OK)
 		err = h->db ? sb_history_fail(h) : sb_fail(STROBE_ENOMEM, "no memory for the history");
