@@ -177,12 +177,15 @@ static bool find_chunks(struct look *l)
 
 /* ---- reading them ---- */
 
-static void give(struct sb_follow *f, struct sb_follow_writer *s, const struct sb_record *r)
+static void give(struct sb_follow *f, struct sb_follow_writer *s, struct sb_cursor *cursor)
 {
+	struct sb_record r;
+
 	if (s->stream == SB_STREAM_HOT)
-		sb_tally_hot(&f->tally, &s->who, r);
+		sb_tally_hot_chunk(&f->tally, &s->who, cursor);
 	else
-		sb_tally_keep(&f->tally, r);
+		while (sb_cursor_next(cursor, &r))
+			sb_tally_keep(&f->tally, &r);
 }
 
 /* The words of the stream's present chunk that have not been read; 0: none. */
@@ -219,7 +222,6 @@ static void open_chunk(struct sb_follow *f, struct sb_follow_writer *s)
 static bool read_chunk(struct look *l, struct sb_follow_writer *s, bool has_next)
 {
 	struct sb_cursor cursor;
-	struct sb_record r;
 	bool gone;
 	size_t count = new_words(l, s, &gone);
 
@@ -228,8 +230,7 @@ static bool read_chunk(struct look *l, struct sb_follow_writer *s, bool has_next
 		return false;
 	}
 	sb_cursor_init(&cursor, l->buf, count, s->base_ticks);
-	while (sb_cursor_next(&cursor, &r))
-		give(l->f, s, &r);
+	give(l->f, s, &cursor);
 	s->words_done += (uint32_t)(cursor.at - l->buf);
 	s->base_ticks = cursor.base;
 	return has_next || cursor.why == SB_CURSOR_BAD_KIND || cursor.why == SB_CURSOR_BAD_LENGTH ||

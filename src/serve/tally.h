@@ -107,6 +107,8 @@ void sb_tally_refresh(struct sb_tally *t);
 void sb_tally_keep(struct sb_tally *t, const struct sb_record *r);
 /* Takes a record of a writer's HOT stream. */
 void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_record *r);
+/* Takes all that are left in the cursor's chunk. */
+void sb_tally_hot_chunk(struct sb_tally *t, struct sb_tally_writer *w, struct sb_cursor *c);
 /* The writer's next records are of this thread and track. */
 void sb_tally_switch(struct sb_tally *t, struct sb_tally_writer *w, uint32_t tid, uint32_t track);
 /* Takes the totals of what a writer had folded before it was first read. */

@@ -29,15 +29,33 @@ static inline struct sb_tally_stage *sb_tally_stage_at(const struct sb_tally *t,
 {
 	return (struct sb_tally_stage *)t->stages.items + (stage & ~SB_TALLY_RECURSIVE);
 }
-/* The stage of a name below a stage, made when first needed; with SB_TALLY_RECURSIVE where the name is above already. */
-uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name);
+/* Makes the stage of a name below a stage; with SB_TALLY_RECURSIVE where the name is above already. */
+uint32_t sb_tally_make_stage(struct sb_tally *t, uint32_t parent, uint32_t name);
+/* The same, made when first needed. */
+static inline uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
+{
+	uint32_t stage;
+
+	if (sb_map_get(&t->children, (uint64_t)(parent & ~SB_TALLY_RECURSIVE) << 32 | name, &stage))
+		return stage;
+	return sb_tally_make_stage(t, parent, name);
+}
 /* The same where its role is not that of the stage above which has its name: not recursive, but inside it. */
 uint32_t sb_tally_stage_of_role(struct sb_tally *t, uint32_t parent, uint32_t name);
 /* A new stage; name 0: text names it. Returns its number. */
 uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text);
 /* False: the search among open zones has used up its budget (sb_tally_refresh). A damaged file may have a
  * million zones open, and as many records that search all of them. far: how many were passed; the nearest are free. */
-bool sb_tally_may_look(struct sb_tally *t, uint32_t far);
+#define SB_TALLY_NEAR 256u
+static inline bool sb_tally_may_look(struct sb_tally *t, uint32_t far)
+{
+	if (far > SB_TALLY_NEAR && !t->search_left)
+		return false;
+	if (far > SB_TALLY_NEAR)
+		t->search_left--;
+	t->looked_count++;
+	return true;
+}
 
 /* ---- tally_zones.c ---- */
 bool sb_tally_zones_init(struct sb_tally *t); /* false: no memory */

@@ -4,22 +4,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#define NEAR_FRAMES 256u
 #define SEARCH_MAX (1ull << 24)
 
 void sb_tally_refresh(struct sb_tally *t)
 {
 	t->search_left = SEARCH_MAX;
-}
-
-bool sb_tally_may_look(struct sb_tally *t, uint32_t far)
-{
-	if (far > NEAR_FRAMES && !t->search_left)
-		return false;
-	if (far > NEAR_FRAMES)
-		t->search_left--;
-	t->looked_count++;
-	return true;
 }
 
 /* "block 12" -> "block *"; false: there is no number in it. */
@@ -114,7 +103,7 @@ static uint32_t stage_of(struct sb_tally *t, uint32_t parent, uint32_t name, boo
 	return stage;
 }
 
-uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
+uint32_t sb_tally_make_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
 {
 	return stage_of(t, parent, name, false);
 }

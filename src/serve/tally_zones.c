@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What every zone passes through: calls would cost as much as the work. */
+#define INLINE static inline __attribute__((always_inline))
 #define TRACK_KEY ((uint64_t)1 << 63)
 
 const double sb_tally_bounds_s[SB_TALLY_BOUNDS] = { 0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -53,17 +55,20 @@ static void count_role(struct sb_tally *t, uint32_t role, uint64_t count, int64_
 }
 
 /* Returns the bucket that it was counted in. */
-static uint32_t count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
+INLINE uint32_t count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
 {
+	static const int64_t bounds_ns[SB_TALLY_BOUNDS] = { 100000, 1000000, 2500000, 5000000, 10000000,
+		25000000, 50000000, 100000000, 250000000, 500000000, 1000000000, 2500000000, 5000000000,
+		10000000000, 25000000000, 50000000000, 100000000000 };
 	uint32_t i = 0;
 
-	while (i < SB_TALLY_BOUNDS && (double)ns > sb_tally_bounds_s[i] * 1e9)
+	while (i < SB_TALLY_BOUNDS && ns > bounds_ns[i])
 		i++;
 	s->buckets[i] += count;
 	return i;
 }
 
-static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_ticks)
+INLINE void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_ticks)
 {
 	struct sb_tally_stage *s = sb_tally_stage_at(t, f->stage);
 	uint64_t ticks = end_ticks - f->begin_ticks;
@@ -84,7 +89,7 @@ static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_tic
 
 /* ---- stacks ---- */
 
-static struct stack *stack_at(const struct sb_tally *t, uint32_t number)
+INLINE struct stack *stack_at(const struct sb_tally *t, uint32_t number)
 {
 	return (struct stack *)t->stacks.items + number - 1;
 }
@@ -122,7 +127,7 @@ static bool is_open(struct sb_tally *t, const struct stack *s, uint32_t stage)
 	return false;
 }
 
-static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
+INLINE struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
 {
 	struct frame *above = s->depth ? &s->frames[s->depth - 1] : NULL;
 	bool recursion = above && above->recursion;
@@ -143,7 +148,7 @@ static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, ui
 }
 
 /* The part of a zone's time that none beside it has claimed yet. */
-static void claim(
+INLINE void claim(
 	struct sb_tally *t, struct stack *s, uint32_t depth, uint64_t begin_ticks, uint64_t end_ticks)
 {
 	uint64_t *covered = depth ? &s->frames[depth - 1].covered_ticks : &s->covered_ticks;
@@ -158,7 +163,7 @@ static void claim(
 		t->attributed_ns += sb_tally_ns(t, ticks);
 }
 
-static void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
+INLINE void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
 {
 	struct frame *f = &s->frames[--s->depth];
 
@@ -169,7 +174,7 @@ static void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
 }
 
 /* The innermost zone of a name, from 1; 0: none. */
-static uint32_t find_open(struct sb_tally *t, const struct stack *s, uint32_t name)
+INLINE uint32_t find_open(struct sb_tally *t, const struct stack *s, uint32_t name)
 {
 	for (uint32_t i = s->depth; i > 0 && sb_tally_may_look(t, s->depth - i + 1); i--)
 		if (s->frames[i - 1].name == name)
@@ -177,7 +182,7 @@ static uint32_t find_open(struct sb_tally *t, const struct stack *s, uint32_t na
 	return 0;
 }
 
-static void end_to(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
+INLINE void end_to(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
 {
 	uint32_t match = name ? find_open(t, s, name) : s->depth;
 
@@ -306,6 +311,36 @@ void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb
 	case SB_COUNT: sb_tally_count(t, r->id, r->value); break;
 	case SB_LONG: hot_long(t, w, s, r); break;
 	default: break;
+	}
+}
+
+/* Begins and ends up to the first other word: most of a chunk. */
+static void take_zones(struct sb_tally *t, struct sb_tally_writer *w, struct sb_cursor *c)
+{
+	struct stack *s = w->stack ? stack_at(t, w->stack) : NULL;
+
+	for (; s && c->at < c->end; c->at++) {
+		uint64_t word = *c->at, ticks = c->base + sb_word_ticks(word);
+
+		if (sb_word_kind(word) == SB_BEGIN)
+			push(t, s, sb_word_id(word), ticks);
+		else if (sb_word_kind(word) == SB_END)
+			end_to(t, s, sb_word_id(word), ticks);
+		else
+			return;
+		w->now_ticks = ticks;
+	}
+}
+
+void sb_tally_hot_chunk(struct sb_tally *t, struct sb_tally_writer *w, struct sb_cursor *c)
+{
+	struct sb_record r;
+
+	for (;;) {
+		take_zones(t, w, c);
+		if (!sb_cursor_next(c, &r))
+			return;
+		sb_tally_hot(t, w, &r);
 	}
 }
 
