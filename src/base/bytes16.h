@@ -47,6 +47,16 @@ SB_BYTES16_INLINE unsigned sb_bytes16_first(sb_bytes16 found)
 #endif
 }
 
+/* How many bytes are the same, up to the first that is not. */
+SB_BYTES16_INLINE unsigned sb_bytes16_same(sb_bytes16 x, sb_bytes16 y)
+{
+#if defined(__SSE2__)
+	return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8((__m128i)(x == y)));
+#else
+	return sb_bytes16_first(x != y);
+#endif
+}
+
 /* How many of the bytes equal c. */
 SB_BYTES16_INLINE uint64_t sb_bytes16_count(const char *from, const char *to, char c)
 {

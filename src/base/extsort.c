@@ -35,6 +35,7 @@ struct sb_extsort {
 	char *records;
 	char *spare; /* the merge's other half */
 	size_t count;
+	size_t descents; /* records of this load that come before the one added before them */
 	size_t capacity;
 	uint64_t total_count;
 	int fd;
@@ -140,15 +141,6 @@ static size_t ascent_end(const struct sb_extsort *s, size_t from)
 #define ASCENT_RECORDS 8u
 #define PREFIX_LEAST_RECORDS 256u
 
-static size_t count_ascents(const struct sb_extsort *s, size_t most)
-{
-	size_t ascents = 0;
-
-	for (size_t at = 0; at < s->count && ascents < most; ascents++)
-		at = ascent_end(s, at);
-	return ascents;
-}
-
 static void swap_halves(struct sb_extsort *s)
 {
 	char *swap = s->records;
@@ -157,36 +149,37 @@ static void swap_halves(struct sb_extsort *s)
 	s->spare = swap;
 }
 
-/* Merges neighbouring ascents, two and two. */
-static void merge_ascents(struct sb_extsort *s)
+/* Merges neighbouring ascents, two and two. Returns how many are left. */
+static size_t merge_ascents(struct sb_extsort *s)
 {
-	size_t from = 0;
+	size_t from = 0, left = 0;
 
-	while (from < s->count) {
+	for (; from < s->count; left++) {
 		size_t middle = ascent_end(s, from);
 		size_t to = middle < s->count ? ascent_end(s, middle) : middle;
 
+		if (!from && middle == s->count)
+			return 1;
 		merge_pair(s, s->records, s->spare, from, middle, to);
 		from = to;
 	}
 	swap_halves(s);
+	return left;
 }
 
 static int sort_load(struct sb_extsort *s)
 {
-	size_t many = s->count / ASCENT_RECORDS;
-
-	if (count_ascents(s, 2) < 2)
+	if (!s->descents)
 		return 0;
 	if (!s->spare)
 		s->spare = malloc(s->capacity * s->record_bytes);
 	if (!s->spare)
 		return sb_fail(STROBE_ENOMEM, "no memory to sort");
-	if (s->count >= PREFIX_LEAST_RECORDS && count_ascents(s, many) == many &&
+	if (s->count >= PREFIX_LEAST_RECORDS && s->descents + 1 >= s->count / ASCENT_RECORDS &&
 		!sb_prefixsort(s->records, s->spare, s->record_bytes, s->count))
 		swap_halves(s);
-	while (count_ascents(s, 2) > 1)
-		merge_ascents(s);
+	while (merge_ascents(s) > 1)
+		;
 	return 0;
 }
 
@@ -225,7 +218,7 @@ static int end_load(struct sb_extsort *s)
 		return sb_fail(STROBE_ENOMEM, "no memory to sort");
 	load->offset = offset;
 	load->left = s->count;
-	s->count = 0;
+	s->count = s->descents = 0;
 	return 0;
 }
 
@@ -248,13 +241,18 @@ static int grow(struct sb_extsort *s)
 
 int sb_extsort_add(struct sb_extsort *s, const void *record)
 {
+	char *to;
+
 	if (s->count == s->capacity) {
 		int err = grow(s);
 
 		if (err)
 			return err;
 	}
-	memcpy(s->records + s->count * s->record_bytes, record, s->record_bytes);
+	to = s->records + s->count * s->record_bytes;
+	memcpy(to, record, s->record_bytes);
+	if (s->count && key_compare(to - s->record_bytes, to) > 0)
+		s->descents++;
 	s->count++;
 	s->total_count++;
 	return 0;

@@ -262,12 +262,23 @@ SB_JSONIN_INLINE enum sb_jsonin_token value_at(struct sb_jsonin *p, char *s)
 {
 	if (*s == '"' ? sb_jsonin_quick_string(p, s) : sb_jsonin_quick_number(p, s))
 		return *s == '"' ? SB_JSONIN_STRING : SB_JSONIN_NUMBER;
-	return next(p);
+	if (*s != '{' && *s != '[')
+		return next(p);
+	p->position = s;
+	return open_container(p, *s == '{');
 }
 
 enum sb_jsonin_token sb_jsonin_next_value(struct sb_jsonin *p)
 {
 	return p->state == SB_JSONIN_WANT_VALUE ? value_at(p, p->position + (*p->position == ' ')) : next(p);
+}
+
+enum sb_jsonin_token sb_jsonin_pass_value(struct sb_jsonin *p)
+{
+	char *s = p->position + (*p->position == ' ');
+
+	return p->state == SB_JSONIN_WANT_VALUE && sb_jsonin_quick_pass(p, s) ? SB_JSONIN_NUMBER
+									      : sb_jsonin_next_value(p);
 }
 
 enum sb_jsonin_token sb_jsonin_next_element(struct sb_jsonin *p)

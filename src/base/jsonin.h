@@ -42,6 +42,19 @@ struct sb_jsonin_number {
 /* Bytes read, 0 at the end, -1 with the thread's message set. */
 typedef ssize_t sb_jsonin_read_fn(void *source, char *to, size_t size);
 
+/* Bytes of the source's own, until the next call. SB_JSONIN_AFTER bytes behind them can be written to. */
+struct sb_jsonin_lent {
+	char *bytes;
+	size_t size;
+	uint64_t lines; /* newlines in them */
+};
+#define SB_JSONIN_UNREAD_MAX SB_JSONIN_NUMBER_MAX
+#define SB_JSONIN_AFTER 64u /* they are looked at in steps of 16 bytes, up to 48 from their end on */
+/* Lends the next bytes where it can, with the unread ones right in front of them: nothing is copied but
+ * these. False: nothing has changed, the bytes must be read. */
+typedef bool sb_jsonin_lend_fn(
+	void *source, const char *unread, size_t unread_size, struct sb_jsonin_lent *out_lent);
+
 struct sb_jsonin {
 	/* ---- the current token, valid until the next call ---- */
 	const char *text; /* KEY, STRING: decoded, not NUL-terminated; NUMBER: as written */
@@ -54,16 +67,18 @@ struct sb_jsonin {
 	/* ---- set after init ---- */
 	bool any_bytes; /* controls and what is no UTF-8 become U+FFFD in strings, and are counted */
 	uint64_t replaced_bytes;
+	sb_jsonin_lend_fn *lend; /* NULL: everything is read */
 
 	/* ---- private ---- */
 	sb_jsonin_read_fn *read;
 	void *source;
 	const char *name;
-	char *buffer;
+	char *own; /* for bytes that are not lent */
+	char *buffer; /* own, or lent */
 	char *position; /* next unread byte */
 	char *end; /* a NUL is here */
 	uint64_t buffer_offset; /* of buffer[0] in the input */
-	uint64_t lines_before; /* newlines before buffer[0] */
+	uint64_t lines; /* newlines before end */
 	struct sb_buf scratch;
 	size_t string_limit;
 	int state;
@@ -85,6 +100,9 @@ enum sb_jsonin_token sb_jsonin_next_member(struct sb_jsonin *p);
 enum sb_jsonin_token sb_jsonin_next_value(struct sb_jsonin *p);
 /* ... or inside an array, before an element or the end. */
 enum sb_jsonin_token sb_jsonin_next_element(struct sb_jsonin *p);
+
+/* As sb_jsonin_next_value, for one that is not wanted: a number's value is not set. */
+enum sb_jsonin_token sb_jsonin_pass_value(struct sb_jsonin *p);
 
 /* Passes over the value that token begins: nothing for a scalar, everything to
  * the matching end for a container. Checked as strictly as if it were read. */
@@ -108,7 +126,14 @@ double sb_jsonin_double(const struct sb_jsonin *p);
 /* True and the value when it is a whole number that fits. */
 bool sb_jsonin_int(const struct sb_jsonin_number *n, int64_t *out_value);
 /* value * 10^shift, rounded half away from zero; false when it does not fit. */
-bool sb_jsonin_scaled(const struct sb_jsonin_number *n, int shift, int64_t *out_value);
+bool sb_jsonin_scaled_slowly(const struct sb_jsonin_number *n, int shift, int64_t *out_value);
+static inline bool sb_jsonin_scaled(const struct sb_jsonin_number *n, int shift, int64_t *out_value)
+{
+	if (n->exponent + shift || n->mantissa > INT64_MAX)
+		return sb_jsonin_scaled_slowly(n, shift, out_value);
+	*out_value = n->negative ? -(int64_t)n->mantissa : (int64_t)n->mantissa;
+	return true;
+}
 /* A number written inside a string, whole text; false when it is not one. */
 bool sb_jsonin_parse_number(const char *text, size_t size, struct sb_jsonin_number *out_number);
 

@@ -25,7 +25,7 @@ double sb_jsonin_double(const struct sb_jsonin *p)
 	return strtod(text, NULL);
 }
 
-bool sb_jsonin_scaled(const struct sb_jsonin_number *n, int shift, int64_t *out_value)
+bool sb_jsonin_scaled_slowly(const struct sb_jsonin_number *n, int shift, int64_t *out_value)
 {
 	int exponent = n->exponent + shift;
 	uint64_t value = n->mantissa;

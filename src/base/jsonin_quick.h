@@ -23,10 +23,10 @@ SB_JSONIN_INLINE bool sb_jsonin_quick_member(struct sb_jsonin *p, enum sb_jsonin
 {
 	char *s = p->position, *quote;
 
+	s = sb_jsonin_quick_space(s);
 	if (p->state == SB_JSONIN_AFTER_VALUE && *s == ',') {
 		s = sb_jsonin_quick_space(s + 1);
 	} else {
-		s = sb_jsonin_quick_space(s);
 		if (*s == '}' &&
 			(p->state == SB_JSONIN_AFTER_VALUE || p->state == SB_JSONIN_WANT_KEY_OR_END)) {
 			p->token_offset = sb_jsonin_offset_of(p, s);
@@ -65,6 +65,27 @@ SB_JSONIN_INLINE bool sb_jsonin_quick_string(struct sb_jsonin *p, char *s)
 	p->text = s + 1;
 	p->size = (size_t)(quote - s - 1);
 	p->position = quote + 1;
+	p->state = SB_JSONIN_AFTER_VALUE;
+	return true;
+}
+
+SB_JSONIN_INLINE bool sb_jsonin_quick_end_of_number(char c)
+{
+	return c == ',' || c == '\n' || c == '}' || c == ' ' || c == ']';
+}
+
+/* A whole number of up to 15 digits that is not wanted. */
+SB_JSONIN_INLINE bool sb_jsonin_quick_pass(struct sb_jsonin *p, char *s)
+{
+	sb_bytes16 x = sb_bytes16_load(s);
+	unsigned count = sb_bytes16_first((x < '0') | (x > '9'));
+
+	if (!count || count == 16 || (*s == '0' && count > 1) || !sb_jsonin_quick_end_of_number(s[count]))
+		return false;
+	p->token_offset = sb_jsonin_offset_of(p, s);
+	p->text = s;
+	p->size = count;
+	p->position = s + count;
 	p->state = SB_JSONIN_AFTER_VALUE;
 	return true;
 }
@@ -111,7 +132,7 @@ SB_JSONIN_INLINE bool sb_jsonin_quick_number(struct sb_jsonin *p, char *s)
 		mantissa = mantissa * power[places] + sb_jsonin_eight_digits(digits << (64 - 8 * places));
 		at += 1 + places;
 	}
-	if (*at != ',' && *at != '\n' && *at != '}' && *at != ' ' && *at != ']')
+	if (!sb_jsonin_quick_end_of_number(*at))
 		return false;
 	p->number = (struct sb_jsonin_number){ mantissa, -(int32_t)places, negative, false };
 	p->token_offset = sb_jsonin_offset_of(p, s);

@@ -15,8 +15,7 @@ int sb_jsonin_init(
 	struct sb_jsonin *p, const char *name, size_t string_limit, sb_jsonin_read_fn *read, void *source)
 {
 	memset(p, 0, sizeof *p);
-	p->buffer = calloc(1,
-		WINDOW_BYTES + 32); /* it is scanned 16 bytes at a time, from the NUL's successor at most */
+	p->own = p->buffer = calloc(1, WINDOW_BYTES + SB_JSONIN_AFTER);
 	if (!p->buffer)
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", name);
 	p->position = p->end = p->buffer;
@@ -30,35 +29,58 @@ int sb_jsonin_init(
 
 void sb_jsonin_done(struct sb_jsonin *p)
 {
-	free(p->buffer);
+	free(p->own);
 	sb_buf_done(&p->scratch);
-	p->buffer = NULL;
+	p->own = p->buffer = NULL;
+}
+
+static bool borrow(struct sb_jsonin *p)
+{
+	size_t unread = (size_t)(p->end - p->position);
+	struct sb_jsonin_lent lent;
+
+	if (!p->lend || unread > SB_JSONIN_UNREAD_MAX || !p->lend(p->source, p->position, unread, &lent))
+		return false;
+	p->buffer_offset += (uint64_t)(p->position - p->buffer);
+	p->buffer = p->position = lent.bytes - unread;
+	p->end = lent.bytes + lent.size;
+	p->lines += lent.lines;
+	*p->end = 0;
+	return true;
+}
+
+/* The unread bytes go to the front of the reader's own. */
+static void make_room(struct sb_jsonin *p)
+{
+	size_t unread = (size_t)(p->end - p->position);
+
+	if (p->position == p->own)
+		return;
+	memmove(p->own, p->position, unread);
+	p->buffer_offset += (uint64_t)(p->position - p->buffer);
+	p->buffer = p->position = p->own;
+	p->end = p->own + unread;
 }
 
 bool sb_jsonin_refill(struct sb_jsonin *p)
 {
-	size_t size = (size_t)(p->end - p->position);
-	size_t gone = (size_t)(p->position - p->buffer);
 	ssize_t n;
 
 	if (p->at_eof || p->state == SB_JSONIN_FAILED)
 		return false;
-	if (gone) {
-		p->lines_before += sb_bytes16_count(p->buffer, p->position, '\n');
-		memmove(p->buffer, p->position, size);
-		p->buffer_offset += gone;
-		p->position = p->buffer;
-		p->end = p->buffer + size;
-	}
-	if (size == WINDOW_BYTES)
+	if (borrow(p))
+		return true;
+	make_room(p);
+	if (p->end == p->own + WINDOW_BYTES)
 		return false;
-	n = p->read(p->source, p->end, WINDOW_BYTES - size);
+	n = p->read(p->source, p->end, (size_t)(p->own + WINDOW_BYTES - p->end));
 	if (n < 0) {
 		p->state = SB_JSONIN_FAILED;
 		p->err = STROBE_EIO;
 		n = 0;
 	}
 	p->at_eof = n == 0;
+	p->lines += sb_bytes16_count(p->end, p->end + n, '\n');
 	p->end += n;
 	*p->end = 0;
 	return n > 0;
@@ -75,15 +97,13 @@ void sb_jsonin_look_ahead(struct sb_jsonin *p, size_t want)
 static int fail_at(struct sb_jsonin *p, uint64_t offset, const char *format, va_list args)
 {
 	char what[512];
-	uint64_t line = p->lines_before + 1;
+	const char *at = p->buffer;
+	uint64_t line;
 
 	vsnprintf(what, sizeof what, format, args);
-	if (offset >= p->buffer_offset) {
-		const char *at = p->buffer + (offset - p->buffer_offset);
-
-		for (const char *c = p->buffer; c < at && c < p->end; c++)
-			line += *c == '\n';
-	}
+	if (offset > p->buffer_offset)
+		at += offset - p->buffer_offset;
+	line = p->lines + 1 - (at < p->end ? sb_bytes16_count(at, p->end, '\n') : 0);
 	p->state = SB_JSONIN_FAILED;
 	p->err = sb_fail(STROBE_EFORMAT, "'%s' line %llu, byte %llu: %s", p->name, (unsigned long long)line,
 		(unsigned long long)offset, what);

@@ -25,18 +25,29 @@ void sb_strings_done(struct sb_strings *s)
 	memset(s, 0, sizeof *s);
 }
 
+/* The last bytes, fewer than eight; before: they follow at least as many others. */
+static uint64_t tail_of(const char *text, size_t size, bool before)
+{
+	uint64_t x = 0;
+
+	if (size && before)
+		memcpy(&x, text + size - sizeof x, sizeof x);
+	else
+		for (size_t i = 0; i < size; i++)
+			x = x << 8 | (unsigned char)text[i];
+	return x;
+}
+
 static uint32_t hash_of(const char *text, size_t size)
 {
-	uint64_t h = size * 0x9e3779b97f4a7c15u, x = 0;
+	uint64_t h = size * 0x9e3779b97f4a7c15u, x;
+	bool before = size >= sizeof x;
 
 	for (; size >= sizeof x; text += sizeof x, size -= sizeof x) {
 		memcpy(&x, text, sizeof x);
 		h = sb_hash64(h ^ x);
 	}
-	x = 0;
-	for (size_t i = 0; i < size; i++)
-		x = x << 8 | (unsigned char)text[i];
-	h = sb_hash64(h ^ x);
+	h = sb_hash64(h ^ tail_of(text, size, before));
 	return (uint32_t)(h ^ h >> 32);
 }
 

@@ -1,6 +1,7 @@
 /* A ring of blocks between one thread that reads and one that takes. */
 #include "exchange/ahead.h"
 
+#include "base/bytes16.h"
 #include "base/error.h"
 
 #include <pthread.h>
@@ -12,8 +13,15 @@
 
 struct block {
 	ssize_t size; /* 0: the end; -1: an error */
-	char bytes[SB_AHEAD_BLOCK_BYTES];
+	uint64_t lines; /* newlines in it */
+	char room[SB_JSONIN_UNREAD_MAX + SB_AHEAD_BLOCK_BYTES + SB_JSONIN_AFTER];
 };
+
+/* What is unread of the block before goes in front of them when it is lent. */
+static char *bytes_of(struct block *block)
+{
+	return block->room + SB_JSONIN_UNREAD_MAX;
+}
 
 struct sb_ahead {
 	sb_ahead_read_fn *read;
@@ -25,6 +33,7 @@ struct sb_ahead {
 	bool stop;
 	char message[1024]; /* of the error that ended it */
 	size_t used; /* of the first block */
+	bool lent; /* the first block is */
 	struct block blocks[SB_AHEAD_BLOCKS];
 };
 
@@ -57,10 +66,11 @@ static void *fill_blocks(void *self)
 	ssize_t size = 1;
 
 	while (size > 0 && (block = wait_for_room(a))) {
-		size = a->read(a->self, block->bytes, sizeof block->bytes);
+		size = a->read(a->self, bytes_of(block), SB_AHEAD_BLOCK_BYTES);
 		if (size < 0)
 			snprintf(a->message, sizeof a->message, "%s", sb_error_message());
 		block->size = size;
+		block->lines = size > 0 ? sb_bytes16_count(bytes_of(block), bytes_of(block) + size, '\n') : 0;
 		hand_over(a);
 	}
 	return NULL;
@@ -111,13 +121,14 @@ void sb_ahead_free(struct sb_ahead *a)
 	free(a);
 }
 
+/* The first block that is not lent. */
 static struct block *wait_for_block(struct sb_ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
-	while (!a->count)
+	while (a->count <= a->lent)
 		pthread_cond_wait(&a->changed, &a->lock);
 	pthread_mutex_unlock(&a->lock);
-	return &a->blocks[a->first];
+	return &a->blocks[(a->first + a->lent) % SB_AHEAD_BLOCKS];
 }
 
 static void give_back(struct sb_ahead *a)
@@ -128,13 +139,17 @@ static void give_back(struct sb_ahead *a)
 	pthread_cond_signal(&a->changed);
 	pthread_mutex_unlock(&a->lock);
 	a->used = 0;
+	a->lent = false;
 }
 
 ssize_t sb_ahead_read(struct sb_ahead *a, char *to, size_t size)
 {
-	struct block *block = wait_for_block(a);
+	struct block *block;
 	size_t left;
 
+	if (a->lent)
+		give_back(a);
+	block = wait_for_block(a);
 	/* The last block stays: asked again, it gives the same answer. */
 	if (block->size < 0)
 		sb_fail(STROBE_EIO, "%s", a->message);
@@ -143,9 +158,26 @@ ssize_t sb_ahead_read(struct sb_ahead *a, char *to, size_t size)
 	left = (size_t)block->size - a->used;
 	if (size > left)
 		size = left;
-	memcpy(to, block->bytes + a->used, size);
+	memcpy(to, bytes_of(block) + a->used, size);
 	a->used += size;
 	if (size == left)
 		give_back(a);
 	return (ssize_t)size;
+}
+
+bool sb_ahead_lend(
+	struct sb_ahead *a, const char *unread, size_t unread_size, struct sb_jsonin_lent *out_lent)
+{
+	struct block *block = wait_for_block(a);
+
+	/* Not a block that was read in part. */
+	if (block->size <= 0 || unread_size > SB_JSONIN_UNREAD_MAX || a->used)
+		return false;
+	if (unread_size)
+		memcpy(bytes_of(block) - unread_size, unread, unread_size);
+	if (a->lent)
+		give_back(a);
+	a->lent = true;
+	*out_lent = (struct sb_jsonin_lent){ bytes_of(block), (size_t)block->size, block->lines };
+	return true;
 }

@@ -3,6 +3,9 @@
 #ifndef SB_EXCHANGE_AHEAD_H
 #define SB_EXCHANGE_AHEAD_H
 
+#include "base/jsonin.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,5 +23,8 @@ void sb_ahead_free(struct sb_ahead *a); /* takes NULL */
 
 /* As read would: what it read in order, then its end or its error with its message. */
 ssize_t sb_ahead_read(struct sb_ahead *a, char *to, size_t size);
+/* The same bytes without a copy, as sb_jsonin_lend_fn. False at the end and at an error: sb_ahead_read tells. */
+bool sb_ahead_lend(
+	struct sb_ahead *a, const char *unread, size_t unread_size, struct sb_jsonin_lent *out_lent);
 
 #endif

@@ -171,15 +171,20 @@ size_t sb_foreign_peek(struct sb_foreign *s, const char **out_bytes)
 	return s->peeked_count - s->peeked_used;
 }
 
+static void start_ahead(struct sb_foreign *s)
+{
+	if (!s->read_ahead)
+		return;
+	s->read_ahead = false;
+	s->ahead = sb_ahead_new(read_content, s);
+}
+
 /* What follows the first bytes. */
 static ssize_t read_on(struct sb_foreign *s, char *to, size_t size)
 {
 	ssize_t n;
 
-	if (s->read_ahead) {
-		s->read_ahead = false;
-		s->ahead = sb_ahead_new(read_content, s);
-	}
+	start_ahead(s);
 	n = s->ahead ? sb_ahead_read(s->ahead, to, size) : read_content(s, to, size);
 	tell_progress(s);
 	return n;
@@ -197,6 +202,17 @@ ssize_t sb_foreign_read(void *source, char *to, size_t size)
 	memcpy(to, s->peeked + s->peeked_used, left);
 	s->peeked_used += left;
 	return (ssize_t)left;
+}
+
+bool sb_foreign_lend(void *source, const char *unread, size_t unread_size, struct sb_jsonin_lent *out_lent)
+{
+	struct sb_foreign *s = source;
+
+	if (s->peeked_used < s->peeked_count)
+		return false;
+	start_ahead(s);
+	tell_progress(s);
+	return s->ahead && sb_ahead_lend(s->ahead, unread, unread_size, out_lent);
 }
 
 int sb_foreign_read_all(struct sb_foreign *source, const char *path, size_t most_bytes, struct sb_buf *out)

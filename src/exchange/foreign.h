@@ -3,6 +3,7 @@
 #define SB_EXCHANGE_FOREIGN_H
 
 #include "base/buf.h"
+#include "base/jsonin.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,8 @@ size_t sb_foreign_peek(struct sb_foreign *s, const char **out_bytes);
 
 /* Bytes read, 0 at the end, -1 with the message set. Fits sb_jsonin_read_fn. */
 ssize_t sb_foreign_read(void *source, char *to, size_t size);
+/* Fits sb_jsonin_lend_fn. */
+bool sb_foreign_lend(void *source, const char *unread, size_t unread_size, struct sb_jsonin_lent *out_lent);
 
 /* The whole of it into out; STROBE_ENOMEM where it is larger than that. */
 int sb_foreign_read_all(struct sb_foreign *source, const char *path, size_t most_bytes, struct sb_buf *out);

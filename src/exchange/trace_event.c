@@ -101,34 +101,27 @@ static void read_name(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 
 /* ---- values ---- */
 
-/* A number, or a string that holds one. */
-static bool number_of(struct sb_jsonin *p, enum sb_jsonin_token token, struct sb_jsonin_number *out_number)
+static bool is_number(const struct sb_jsonin *p, enum sb_jsonin_token token)
 {
-	if (token == SB_JSONIN_NUMBER) {
-		*out_number = p->number;
-		return true;
-	}
-	return token == SB_JSONIN_STRING && sb_jsonin_parse_number(p->text, p->size, out_number);
+	struct sb_jsonin_number number;
+
+	return token == SB_JSONIN_NUMBER ||
+	       (token == SB_JSONIN_STRING && sb_jsonin_parse_number(p->text, p->size, &number));
 }
 
 /* Microseconds, any precision, as nanoseconds. */
 static int read_time(struct sb_jsonin *p, enum sb_jsonin_token token, const char *what, int64_t *out_ns)
 {
-	struct sb_jsonin_number number;
-
-	if (!number_of(p, token, &number))
-		return sb_jsonin_fail(p, "\"%s\" is not a number", what);
-	if (!sb_jsonin_scaled(&number, 3, out_ns) || *out_ns >= TIME_LIMIT_NS || *out_ns <= -TIME_LIMIT_NS)
-		return sb_jsonin_fail(p, "\"%s\" is out of range", what);
-	return 0;
+	if (sb_trace_scaled(p, token, 3, out_ns) && *out_ns<TIME_LIMIT_NS && * out_ns> - TIME_LIMIT_NS)
+		return 0;
+	return sb_jsonin_fail(p, "\"%s\" is %s", what, is_number(p, token) ? "out of range" : "not a number");
 }
 
 static int read_key(struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_token token, uint64_t *out_key)
 {
-	struct sb_jsonin_number number;
 	int64_t value = 0;
 
-	if (number_of(p, token, &number) && sb_jsonin_scaled(&number, 0, &value))
+	if (sb_trace_scaled(p, token, 0, &value))
 		*out_key = sb_trace_number_key(value);
 	else if (token == SB_JSONIN_STRING)
 		*out_key = sb_trace_text_key(t, p->text, p->size);
@@ -160,187 +153,23 @@ static int read_id(struct sb_jsonin *p, enum sb_jsonin_token token, struct sb_tr
 	return sb_jsonin_skip(p, token);
 }
 
-/* ---- args ---- */
-
-enum arg {
-	ARG_OTHER,
-	ARG_CORRELATION,
-	ARG_STREAM,
-	ARG_DEVICE,
-	ARG_BYTES,
-	ARG_ALLOCATED,
-	ARG_RESERVED,
-	ARG_DEVICE_TYPE,
-	ARG_SHARED,
-	ARG_REGISTERS,
-	ARG_GRID,
-	ARG_BLOCK,
-	ARG_MARKER,
-	ARG_NOISE
-};
-
-/* By its length: few words share one, and most arguments are not wanted. */
-static enum arg arg_of(const char *text, size_t size)
-{
-#define IS(word, value)                            \
-	if (!memcmp(text, word, sizeof(word) - 1)) \
-		return value;
-	switch (size) {
-	case 5:
-		IS("bytes", ARG_BYTES)
-		IS("Bytes", ARG_BYTES)
-		IS("block", ARG_BLOCK)
-		break;
-	case 4: IS("grid", ARG_GRID) break;
-	case 6:
-		IS("stream", ARG_STREAM)
-		IS("device", ARG_DEVICE)
-		IS("Ev Idx", ARG_NOISE)
-		break;
-	case 9: IS("Device Id", ARG_DEVICE) break;
-	case 10: IS("sort_index", ARG_NOISE) break;
-	case 11:
-		IS("External id", ARG_NOISE)
-		IS("correlation", ARG_CORRELATION)
-		IS("Device Type", ARG_DEVICE_TYPE)
-		break;
-	case 13:
-		IS("Fwd thread id", ARG_NOISE)
-		IS("shared memory", ARG_SHARED)
-		IS("strobe.marker", ARG_MARKER)
-		break;
-	case 14: IS("Total Reserved", ARG_RESERVED) break;
-	case 15:
-		IS("Sequence number", ARG_NOISE)
-		IS("Total Allocated", ARG_ALLOCATED)
-		break;
-	case 18: IS("Record function id", ARG_NOISE) break;
-	case 20: IS("registers per thread", ARG_REGISTERS) break;
-	default: break;
-	}
-#undef IS
-	return ARG_OTHER;
-}
-
-static void keep_arg(struct sb_jsonin *p, struct sb_trace_event *e, enum sb_jsonin_token token, uint32_t key)
-{
-	struct sb_trace_attr *a = &e->attrs[e->attr_count];
-
-	if (e->attr_count == SB_TRACE_ATTRS_MAX)
-		return;
-	*a = (struct sb_trace_attr){ .key = key };
-	switch (token) {
-	case SB_JSONIN_NUMBER:
-		a->type = STROBE_TYPE_INT;
-		if (!sb_jsonin_int(&p->number, &a->i)) {
-			a->type = STROBE_TYPE_FLOAT;
-			a->f = sb_jsonin_double(p);
-		}
-		break;
-	case SB_JSONIN_STRING:
-		if (p->size > sizeof e->text - e->text_used)
-			return;
-		a->type = STROBE_TYPE_STRING;
-		a->s = memcpy(e->text + e->text_used, p->text, p->size);
-		a->size = p->size;
-		e->text_used += p->size;
-		break;
-	case SB_JSONIN_TRUE:
-	case SB_JSONIN_FALSE:
-		a->type = STROBE_TYPE_BOOL;
-		a->i = token == SB_JSONIN_TRUE;
-		break;
-	default: return;
-	}
-	e->attr_count++;
-}
-
-static int64_t whole_number(struct sb_jsonin *p, enum sb_jsonin_token token)
-{
-	struct sb_jsonin_number number;
-	int64_t value;
-
-	return number_of(p, token, &number) && sb_jsonin_scaled(&number, 0, &value) ? value : -1;
-}
-
-/* [64, 1, 1]; the array's end is read. */
-static int read_triple(struct sb_jsonin *p, enum sb_jsonin_token *token, int64_t out[3])
-{
-	if (*token != SB_JSONIN_ARRAY)
-		return 0;
-	for (unsigned i = 0; (*token = sb_jsonin_next_element(p)) != SB_JSONIN_ARRAY_END; i++) {
-		int64_t value = whole_number(p, *token);
-
-		if (sb_jsonin_skip(p, *token))
-			return p->err;
-		if (i < 3)
-			out[i] = value;
-	}
-	return 0;
-}
-
-static bool keeps_args(const struct sb_trace_event *e)
-{
-	return e->category == SB_CATEGORY_NONE || e->category == SB_CATEGORY_ANNOTATION;
-}
-
-static int read_args(
-	struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_token token, struct sb_trace_event *e)
-{
-	if (token != SB_JSONIN_OBJECT)
-		return sb_jsonin_skip(p, token);
-	while ((token = sb_jsonin_next_member(p)) == SB_JSONIN_KEY) {
-		enum arg arg = arg_of(p->text, p->size);
-		uint32_t key = 0;
-
-		if (e->communication && sb_trace_collective_wants(p->text, p->size))
-			key = sb_trace_name(t, p->text, p->size);
-		else if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE || arg == ARG_GRID ||
-				 arg == ARG_BLOCK || arg == ARG_REGISTERS) &&
-			 keeps_args(e))
-			key = sb_trace_name(t, p->text, p->size);
-		token = sb_jsonin_next_value(p);
-		switch (arg) {
-		case ARG_CORRELATION: e->correlation = whole_number(p, token); break;
-		case ARG_STREAM: e->stream = whole_number(p, token); break;
-		case ARG_DEVICE: e->device = whole_number(p, token); break;
-		case ARG_BYTES: e->bytes = whole_number(p, token); break;
-		case ARG_ALLOCATED: e->allocated_bytes = whole_number(p, token); break;
-		case ARG_RESERVED: e->reserved_bytes = whole_number(p, token); break;
-		case ARG_DEVICE_TYPE: e->device_type = whole_number(p, token); break;
-		case ARG_SHARED: e->shared_bytes = whole_number(p, token); break;
-		case ARG_REGISTERS: e->registers = whole_number(p, token); break;
-		case ARG_MARKER: e->marker = token == SB_JSONIN_TRUE; break;
-		case ARG_GRID:
-		case ARG_BLOCK:
-			if (!key && read_triple(p, &token, arg == ARG_GRID ? e->grid : e->block))
-				return p->err;
-			break;
-		default: break;
-		}
-		if (key)
-			keep_arg(p, e, token, key);
-		if (sb_jsonin_skip(p, token))
-			return p->err;
-	}
-	return token == SB_JSONIN_OBJECT_END ? 0 : p->err;
-}
-
 /* ---- the event ---- */
 
 enum field {
-	FIELD_OTHER,
+	FIELD_OTHER = 1,
 	FIELD_PH,
 	FIELD_CAT,
-	FIELD_NAME,
 	FIELD_PID,
 	FIELD_TID,
+	FIELD_NAME,
 	FIELD_TS,
 	FIELD_DUR,
 	FIELD_ARGS,
 	FIELD_ID,
-	FIELD_SCOPE
+	FIELD_SCOPE,
+	FIELD_NONE /* before the first */
 };
+_Static_assert(FIELD_NONE < SB_TRACE_FIELDS, "a field without a habit");
 
 static enum field field_of(const char *text, size_t size)
 {
@@ -366,18 +195,91 @@ static enum field field_of(const char *text, size_t size)
 	}
 }
 
-static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field, struct sb_trace_event *e)
+/* field: the one before it. */
+static enum sb_jsonin_token next_field(struct sb_jsonin *p, struct sb_trace_event *e, enum field *field)
 {
-	enum sb_jsonin_token token = sb_jsonin_next_value(p);
+	struct sb_jsonin_habit *habit = &e->field_habits[e->phase == 'X'][*field];
+	enum sb_jsonin_token token = sb_jsonin_next_usual(p, habit);
 
+	if (!habit->meaning && token == SB_JSONIN_KEY)
+		habit->meaning = field_of(p->text, p->size);
+	*field = (enum field)habit->meaning;
+	return token;
+}
+
+/* Phase, category and thread are mostly those of the event before. False: the field must be read. */
+static bool take_same(struct sb_jsonin *p, enum field field, struct sb_trace_event *e)
+{
+	const struct sb_jsonin_same *same = &e->same[e->category][field];
+
+	if (!sb_jsonin_pass_same(p, same))
+		return false;
+	if (field == FIELD_PH)
+		e->phase = (char)same->meaning;
+	else if (field == FIELD_CAT)
+		e->category = (enum sb_trace_category)same->meaning;
+	else if (field == FIELD_PID)
+		e->pid_key = same->meaning;
+	else
+		e->tid_key = same->meaning;
+	return true;
+}
+
+static int read_category(struct sb_jsonin *p, enum sb_jsonin_token token, struct sb_trace_event *e)
+{
+	if (token != SB_JSONIN_STRING)
+		return sb_jsonin_skip(p, token);
+	e->category = (enum sb_trace_category)find_word(
+		categories, sizeof categories / sizeof categories[0], p->text, p->size);
+	if (!e->category)
+		e->category_hash = hash_bytes(p->text, p->size);
+	return 0;
+}
+
+static int read_same(struct sb_jsonin *p, struct sb_trace *t, enum field field, struct sb_trace_event *e)
+{
+	struct sb_jsonin_same *same = &e->same[e->category][field];
+	enum sb_jsonin_token token;
+	int err;
+
+	if (take_same(p, field, e))
+		return 0;
+	token = sb_jsonin_learn_value(p, same);
 	if (token == SB_JSONIN_ERROR)
 		return p->err;
 	switch (field) {
 	case FIELD_PH:
 		if (token != SB_JSONIN_STRING || p->size != 1)
 			return sb_jsonin_fail(p, "\"ph\" is not a string of one letter");
-		e->phase = *p->text;
+		same->meaning = (unsigned char)(e->phase = *p->text);
 		return 0;
+	case FIELD_CAT:
+		err = read_category(p, token, e);
+		same->meaning = e->category;
+		if (!e->category) /* its hash counts */
+			same->compared = 0;
+		return err;
+	case FIELD_PID:
+		err = read_key(p, t, token, &e->pid_key);
+		same->meaning = e->pid_key;
+		return err;
+	default:
+		err = read_key(p, t, token, &e->tid_key);
+		same->meaning = e->tid_key;
+		return err;
+	}
+}
+
+static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field, struct sb_trace_event *e)
+{
+	enum sb_jsonin_token token;
+
+	if (field >= FIELD_PH && field <= FIELD_TID)
+		return read_same(p, t, field, e);
+	token = sb_jsonin_next_value(p);
+	if (token == SB_JSONIN_ERROR)
+		return p->err;
+	switch (field) {
 	case FIELD_NAME:
 		if (token == SB_JSONIN_STRING)
 			read_name(p, t, e);
@@ -386,16 +288,6 @@ static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field,
 		else if (token != SB_JSONIN_NULL)
 			return sb_jsonin_fail(p, "\"name\" is not a string");
 		return 0;
-	case FIELD_CAT:
-		if (token != SB_JSONIN_STRING)
-			return sb_jsonin_skip(p, token);
-		e->category = (enum sb_trace_category)find_word(
-			categories, sizeof categories / sizeof categories[0], p->text, p->size);
-		if (!e->category)
-			e->category_hash = hash_bytes(p->text, p->size);
-		return 0;
-	case FIELD_PID: return read_key(p, t, token, &e->pid_key);
-	case FIELD_TID: return read_key(p, t, token, &e->tid_key);
 	case FIELD_TS: e->has_ts = true; return read_time(p, token, "ts", &e->ts_ns);
 	case FIELD_DUR:
 		e->has_dur = true;
@@ -407,7 +299,7 @@ static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field,
 			t->counts.backward++;
 		}
 		return 0;
-	case FIELD_ARGS: return read_args(p, t, token, e);
+	case FIELD_ARGS: return sb_trace_args_read(p, t, token, e);
 	case FIELD_ID:
 	case FIELD_SCOPE: return read_id(p, token, e);
 	default: return sb_jsonin_skip(p, token);
@@ -416,22 +308,25 @@ static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field,
 
 static void clear(struct sb_trace_event *e)
 {
-	memset(e, 0, offsetof(struct sb_trace_event, attrs));
-	e->text_used = 0;
+	memset(e, 0, offsetof(struct sb_trace_event, correlation));
 	e->id_number = e->step = e->correlation = e->stream = e->device = e->bytes = -1;
 	e->allocated_bytes = e->reserved_bytes = e->device_type = e->shared_bytes = e->registers = -1;
 	memset(e->grid, 0, sizeof e->grid);
 	memset(e->block, 0, sizeof e->block);
+	e->copy_kind = 0;
+	e->copy_flags = 0;
+	e->attr_count = e->text_used = 0;
 }
 
 int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_event *out_event)
 {
 	enum sb_jsonin_token token;
+	enum field field = FIELD_NONE;
 
 	clear(out_event);
 	out_event->offset = p->token_offset;
-	while ((token = sb_jsonin_next_member(p)) == SB_JSONIN_KEY) {
-		int err = read_field(p, t, field_of(p->text, p->size), out_event);
+	while ((token = next_field(p, out_event, &field)) == SB_JSONIN_KEY) {
+		int err = read_field(p, t, field, out_event);
 
 		if (err)
 			return err;

@@ -4,6 +4,7 @@
 #define SB_EXCHANGE_TRACE_EVENT_H
 
 #include "base/jsonin.h"
+#include "base/jsonin_habit.h"
 #include "exchange/trace_store.h"
 
 /* What Kineto calls "cat". */
@@ -22,6 +23,9 @@ enum sb_trace_category {
 	SB_CATEGORY_LAUNCH_FLOW, /* arrows from launches to the GPU */
 	SB_CATEGORY_FINDING /* what strobe found: nothing that happened */
 };
+#define SB_CATEGORY_COUNT (SB_CATEGORY_FINDING + 1)
+#define SB_TRACE_FIELDS 16u
+#define SB_TRACE_ARG_HABITS 16u
 
 struct sb_trace_event {
 	char phase;
@@ -47,9 +51,31 @@ struct sb_trace_event {
 	struct sb_trace_attr attrs[SB_TRACE_ATTRS_MAX];
 	size_t text_used;
 	char text[2048]; /* of string attributes */
+	/* Kept from one event to the next: how fields begin, of phase X or another, by the field before
+	 * them, and arguments, by category and place. */
+	struct sb_jsonin_habit field_habits[2][SB_TRACE_FIELDS];
+	struct sb_jsonin_habit arg_habits[SB_CATEGORY_COUNT][SB_TRACE_ARG_HABITS];
+	struct sb_jsonin_same same[SB_CATEGORY_COUNT][SB_TRACE_FIELDS]; /* values of few kinds */
 };
 
-/* After the event's '{'; to its '}'. */
+/* After the event's '{'; to its '}'. The event is zeroed before the first, and is of one reader. */
 int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_event *out_event);
+
+/* ---- for its own files ---- */
+/* "args", whose first token has been read. */
+int sb_trace_args_read(
+	struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_token token, struct sb_trace_event *e);
+
+/* Of a number, or a string that holds one. */
+static inline bool sb_trace_scaled(
+	const struct sb_jsonin *p, enum sb_jsonin_token token, int shift, int64_t *out_value)
+{
+	struct sb_jsonin_number number;
+
+	if (token == SB_JSONIN_NUMBER)
+		return sb_jsonin_scaled(&p->number, shift, out_value);
+	return token == SB_JSONIN_STRING && sb_jsonin_parse_number(p->text, p->size, &number) &&
+	       sb_jsonin_scaled(&number, shift, out_value);
+}
 
 #endif

@@ -299,7 +299,7 @@ static int take_event(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 
 static int read_events(struct sb_jsonin *p, struct sb_trace *t)
 {
-	struct sb_trace_event *e = malloc(sizeof *e);
+	struct sb_trace_event *e = calloc(1, sizeof *e);
 	enum sb_jsonin_token token = SB_JSONIN_END;
 	int err = e ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 
@@ -446,6 +446,7 @@ int sb_trace_read(struct sb_foreign *source, const char *name, struct sb_trace *
 	struct sb_jsonin p;
 	int err = sb_jsonin_init(&p, name, STRING_LIMIT, sb_foreign_read, source);
 
+	p.lend = sb_foreign_lend;
 	p.any_bytes =
 		true; /* torch writes names from memory it has given back: one name, not the whole trace */
 	if (!err)

@@ -1,8 +1,9 @@
 /* libFuzzer: the JSON reader, in reads of every size; the tree reader and passing over everything must
- * agree on what of the same bytes is well formed. */
+ * agree on what of the same bytes is well formed, and reading by habit must give the same tokens. */
 #include "base/jsondom.h"
 #include "base/jsonin.h"
 
+#include "../habit_walk.h"
 #include "../text_source.h"
 
 #include <stdlib.h>
@@ -44,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((err == 0) != (token == SB_JSONIN_END))
 		abort();
 	if (is_passed_over(data, size) != (token == SB_JSONIN_END))
+		abort();
+	if (!reads_the_same_by_habit((const char *)data + 1, size - 1, 1u + data[0], 100 + data[0]))
 		abort();
 	sb_jsondom_free(doc);
 	sb_jsonin_done(&p);

@@ -102,12 +102,61 @@ static void it_stops_before_the_end_and_reads_no_more_than_the_ring(void **state
 	sb_ahead_free(NULL);
 }
 
+static void lent_bytes_come_in_order_with_what_was_unread_before_them(void **state)
+{
+	struct numbers n = { .end = 700000, .most = 1000 };
+	struct sb_ahead *a = sb_ahead_new(read_numbers, &n);
+	struct sb_jsonin_lent lent = { 0 };
+	uint32_t value, expected = 0;
+	size_t unread = 0;
+	char byte;
+
+	(void)state;
+	assert_non_null(a);
+	while (sb_ahead_lend(a, lent.bytes + lent.size - unread, unread, &lent)) {
+		const char *at = lent.bytes - unread;
+
+		unread = expected % 3 * 4; /* these are seen again with the next */
+		for (; at + unread < lent.bytes + lent.size; at += 4) {
+			memcpy(&value, at, 4);
+			assert_int_equal(value, expected);
+			expected++;
+		}
+		memset(lent.bytes + lent.size, 'x', SB_JSONIN_AFTER);
+	}
+	assert_int_equal(expected + unread / 4, n.end);
+	assert_int_equal(sb_ahead_read(a, &byte, 1), 0);
+	assert_false(sb_ahead_lend(a, NULL, 0, &lent));
+	sb_ahead_free(a);
+}
+
+static void an_error_is_not_lent_but_read(void **state)
+{
+	struct numbers n = { .end = 10, .most = 77, .fails = 1 };
+	struct sb_ahead *a = sb_ahead_new(read_numbers, &n);
+	struct sb_jsonin_lent lent;
+	char byte;
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(sb_ahead_read(a, &byte, 1), 1);
+	assert_false(sb_ahead_lend(a, NULL, 0, &lent)); /* the rest of it is read first */
+	for (int i = 0; i < 39; i++)
+		assert_int_equal(sb_ahead_read(a, &byte, 1), 1);
+	assert_false(sb_ahead_lend(a, NULL, 0, &lent));
+	assert_int_equal(sb_ahead_read(a, &byte, 1), -1);
+	assert_string_equal(sb_error_message(), "number 10 is damaged");
+	sb_ahead_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_come_in_order_then_the_end),
 		cmocka_unit_test(an_error_comes_after_what_was_read_with_its_message),
 		cmocka_unit_test(it_stops_before_the_end_and_reads_no_more_than_the_ring),
+		cmocka_unit_test(lent_bytes_come_in_order_with_what_was_unread_before_them),
+		cmocka_unit_test(an_error_is_not_lent_but_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
