@@ -106,10 +106,10 @@ static void lent_bytes_come_in_order_with_what_was_unread_before_them(void **sta
 {
 	struct numbers n = { .end = 700000, .most = 1000 };
 	struct sb_ahead *a = sb_ahead_new(read_numbers, &n);
-	struct sb_jsonin_lent lent = { 0 };
+	char none[1], byte;
+	struct sb_jsonin_lent lent = { .bytes = none };
 	uint32_t value, expected = 0;
 	size_t unread = 0;
-	char byte;
 
 	(void)state;
 	assert_non_null(a);
