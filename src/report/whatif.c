@@ -43,12 +43,13 @@ static void put_noise(const struct sb_whatif *w, struct sb_buf *out)
 		sb_buf_printf(out, "from %lld runs", runs);
 	if (generations)
 		sb_buf_printf(out, "%s %lld generations", runs ? " and" : "from", generations);
-	if (!runs)
-		sb_buf_printf(out, "%s; --with runs like it narrows it", generations ? "" : "as is usual");
-	sb_buf_putc(out, '\n');
+	if (!runs && !generations)
+		sb_buf_puts(out, w->others_cpu_ratio > 0 ? "as on a full CPU" : "as is usual");
+	sb_buf_puts(out, runs ? "\n" : "; --with runs like it narrows it\n");
 	if (w->others_cpu_ratio > 0)
 		sb_buf_printf(out,
-			"  other programs took %.0f %% of a CPU that was full: an idle machine tells more\n",
+			"  other programs took %.0f %% of the CPU, which was full: record on an idle machine "
+			"for a narrower range\n",
 			100 * w->others_cpu_ratio);
 }
 

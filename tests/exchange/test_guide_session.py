@@ -147,3 +147,9 @@ def test_steps_handed_in_with_their_blocks_are_inside_them(strobe):
     step, = [s for s in rows if s["name"] == "diffusion_step"]
     assert rows[step["parent_index"]]["name"] == "block"
     assert abs(step["max_s"] - 0.2041) < 1e-9
+
+
+def test_a_display_without_a_clock_shows_no_times_of_its_events(strobe):
+    text = strobe("report", strobe.write("live.txt", DISPLAY))
+    assert "no times" in text.splitlines()[0] and "No stage" not in text and "nattributed" not in text
+    assert not any(line.split()[1:2] == ["s"] for line in text.splitlines())

@@ -7,9 +7,18 @@
 #define EVENTS_SHOWN 12
 #define FEW 5 /* of one name; more are one line */
 
-static void text_event(const struct sb_event_row *e, struct sb_buf *out)
+/* Times that were made up are not shown. */
+static void put_at(const struct sb_event_row *e, bool no_times, struct sb_buf *out)
 {
-	sb_buf_printf(out, "  %10.3f s  ", e->t_s);
+	if (no_times)
+		sb_buf_puts(out, "  ");
+	else
+		sb_buf_printf(out, "  %10.3f s  ", e->t_s);
+}
+
+static void text_event(const struct sb_event_row *e, bool no_times, struct sb_buf *out)
+{
+	put_at(e, no_times, out);
 	sb_text_name(out, e->name, 40);
 	if (e->reason) {
 		sb_buf_puts(out, ": SKIPPED (");
@@ -68,7 +77,7 @@ static size_t count_alike(const struct sb_events_panel *events, struct alike *al
 	return names;
 }
 
-static void text_events(const struct sb_events_panel *events, struct sb_buf *out)
+static void text_events(const struct sb_events_panel *events, bool no_times, struct sb_buf *out)
 {
 	struct alike all[NAMES_MOST];
 	size_t names = count_alike(events, all), lines = 0;
@@ -79,12 +88,15 @@ static void text_events(const struct sb_events_panel *events, struct sb_buf *out
 		const struct alike *of = find_alike(all, names, e->name);
 
 		if (!of || of->count <= FEW) {
-			text_event(e, out);
+			text_event(e, no_times, out);
 			told++;
 		} else if (of->first == i) {
-			sb_buf_printf(out, "  %10.3f s  ", e->t_s);
+			put_at(e, no_times, out);
 			sb_text_name(out, e->name, 40);
-			sb_buf_printf(out, "  and %zu more, the last at %.3f s\n", of->count - 1, of->last_s);
+			sb_buf_printf(out, "  and %zu more", of->count - 1);
+			if (!no_times)
+				sb_buf_printf(out, ", the last at %.3f s", of->last_s);
+			sb_buf_putc(out, '\n');
 			told += (int64_t)of->count;
 		} else {
 			continue;
@@ -108,7 +120,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	if (!m->events.count)
 		return;
 	sb_text_heading(out, o, "Events");
-	text_events(&m->events, out);
+	text_events(&m->events, m->session.no_times, out);
 }
 
 const struct sb_panel sb_panel_marks = { "marks", text };
