@@ -1,5 +1,5 @@
 // Opening the page, and what no name and no network may do to it.
-import { assert, open, ready, settled, test, writeFile, writePage } from './harness.mjs';
+import { assert, open, ready, settled, template, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 import { basePath, box, gutter } from './base.mjs';
 import { fixture } from './fixture.mjs';
@@ -77,4 +77,9 @@ test('a policy forbids everything from elsewhere', async (browser) => {
   assert.ok(blocked[0].includes('connect-src') && blocked[0].some((d) => d.startsWith('script-src')), JSON.stringify(blocked));
   assert.equal(blocked[1], undefined);
   await close();
+});
+
+test('the code of the page is at most 250 KB', async () => {
+  const bytes = Buffer.byteLength(template());
+  assert.ok(bytes <= 250_000, `${bytes} bytes`);
 });
