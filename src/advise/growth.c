@@ -8,6 +8,7 @@
 
 #define TOTAL_LEAST (64 * SB_MB) /* over the run, where it is counted by steps or calls */
 #define FILES_LEAST 16
+#define SETTLED_LEAST 16 /* steps or calls */
 
 static const struct sb_pair *attr(const struct sb_event_row *e, const char *key)
 {
@@ -127,6 +128,23 @@ static const char *line_words(struct sb_advisor *a, const struct sb_memory_line 
 		name ? name + 1 : l->file, (long long)l->line, (long long)l->end_count, l->end_bytes / SB_MB);
 }
 
+/* malloc keeps what was freed: over so few steps or calls it may still be on its way to what they need at once. */
+static bool may_settle(const struct sb_growth *g)
+{
+	return strcmp(g->of, "host") == 0 && strcmp(g->per, "generation") != 0 &&
+	       g->unit_count < SETTLED_LEAST;
+}
+
+static void doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_growth *g)
+{
+	sb_finding_cause(f,
+		sb_say(a, "nothing was found that keeps it; in %lld %ss the allocator may not have settled",
+			(long long)g->unit_count, g->per),
+		SB_GAIN_ESTIMATED, SB_POSSIBLE);
+	f->suggestion = "Record a longer run: a leak goes on, an allocator stops.";
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+}
+
 static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const char *words, const char *of)
 {
 	const struct sb_event_row *e = holder_of(a->model, of);
@@ -147,7 +165,10 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 	if (f && line)
 		sb_finding_line(f, line->file, (uint32_t)line->line);
 	add_place(f, e, g->where);
-	raise(a, f);
+	if (f && !known && may_settle(g))
+		doubt(a, f, g);
+	else
+		raise(a, f);
 }
 
 #define STOPPED_LEAST 5 /* generations that came after the growth */

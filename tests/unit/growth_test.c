@@ -127,6 +127,20 @@ static void host_memory_of_every_call_is_found(void **state)
 	assert_near(growth(m, "host", "call")->per_unit / (double)MIB, 108, 1);
 	assert_string_equal(growth(m, "host", "call")->stage, "answer");
 	assert_non_null(strstr(finding(m, "memory_leak")->issue, "108.0 MB with every call of 'answer'"));
+	assert_string_equal(finding(m, "memory_leak")->priority, "high");
+	synthetic_done(&s);
+}
+
+/* A healthy torch program on a CPU: malloc reached its level with the tenth call. */
+static void host_memory_of_a_few_calls_may_be_the_allocator(void **state)
+{
+	static const int64_t mb[] = { 424, 502, 565, 580, 596, 612, 632, 664, 674, 674, 690, 695 };
+	struct synthetic s;
+	const struct sb_advice *f = finding(calls_of(&s, mb, sizeof mb / sizeof *mb), "memory_leak");
+
+	assert_string_equal(f->priority, "low");
+	assert_string_equal(
+		f->cause, "nothing was found that keeps it; in 12 calls the allocator may not have settled");
 	synthetic_done(&s);
 }
 
@@ -241,6 +255,7 @@ int main(void)
 		cmocka_unit_test(the_line_that_is_never_freed_is_named),
 		cmocka_unit_test(what_the_generation_gives_back_is_no_leak),
 		cmocka_unit_test(host_memory_of_every_call_is_found),
+		cmocka_unit_test(host_memory_of_a_few_calls_may_be_the_allocator),
 		cmocka_unit_test(a_cache_that_fills_up_settles),
 		cmocka_unit_test(a_cache_that_fills_up_in_a_few_generations_is_no_leak),
 		cmocka_unit_test(noise_is_steady),
