@@ -91,7 +91,7 @@ static int run(struct args *args)
 	int code;
 
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "html"))
-		return complain("--format is text, json or html, not '%s'", format);
+		return complain("--format takes text, json or html, not '%s'", format);
 	if (args->count && sb_warehouse_is_url(args->values[0]))
 		return aggregate_warehouse(args);
 	keep_freed_memory();

@@ -325,7 +325,7 @@ static int read_options(const struct args *args, struct benchmark *benchmark)
 		return 0;
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv") &&
 		strcmp(format, "html"))
-		return complain("--format is text, json, csv or html, not '%s'", format);
+		return complain("--format takes text, json, csv or html, not '%s'", format);
 	if (args->count)
 		return complain(
 			"the command goes after '--': strobe bench [OPTIONS] -- %s ...", args->values[0]);

@@ -113,7 +113,7 @@ static int run(struct args *args)
 	int code = EXIT_OK;
 
 	if (args->count)
-		return complain("doctor takes no argument, not '%s'", args->values[0]);
+		return complain("doctor takes no arguments, but got '%s'", args->values[0]);
 	if (bundle && json)
 		return complain("--bundle and --json cannot be combined");
 	report.results = calloc(check_count(), sizeof *report.results);

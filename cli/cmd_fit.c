@@ -178,7 +178,7 @@ static int run(struct args *args)
 	int code;
 
 	if (strcmp(format, "text") && strcmp(format, "json"))
-		return complain("--format is text or json, not '%s'", format);
+		return complain("--format takes text or json, not '%s'", format);
 	question.request.keys = question.keys;
 	question.request.values = question.values;
 	code = ask_all(args, &question, has_run);

@@ -333,7 +333,7 @@ static int run(struct args *args)
 	int code;
 
 	if (format && strcmp(format, "text") && strcmp(format, "json"))
-		return complain("--format is text or json, not '%s'", format);
+		return complain("--format takes text or json, not '%s'", format);
 	if (args_has(args, "from") && strcmp(name, "trend"))
 		return complain("--from is for 'history trend'");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -347,7 +347,7 @@ static int run(struct args *args)
 		sb_history_close(h);
 		return code;
 	}
-	return complain("history has list, show, trend, add and prune, not '%s'", name);
+	return complain("history takes list, show, trend, add or prune, not '%s'", name);
 }
 
 const struct command cmd_history = {

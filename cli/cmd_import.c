@@ -122,7 +122,7 @@ static void print_summary(const char *path, const struct sb_import_summary *s, c
 static int import_job(const struct args *args, const char *path, char *folder, int made)
 {
 	if (!made)
-		return complain("'%s' is there already; choose another folder with -o", folder);
+		return complain("'%s' exists already; choose another folder with -o", folder);
 	if (sb_share_open_job(path, folder)) {
 		sb_scratch_remove(folder);
 		return complain_last();

@@ -69,7 +69,7 @@ static int show(const struct args *args, const struct sb_journal *j)
 		format = "markdown";
 	if (!args_has(args, "template") && strcmp(format, "text") && strcmp(format, "markdown") &&
 		strcmp(format, "json") && strcmp(format, "html"))
-		return complain("--format is text, markdown, json or html, not '%s'", format);
+		return complain("--format takes text, markdown, json or html, not '%s'", format);
 	return journal_output(args, j, format);
 }
 

@@ -100,7 +100,7 @@ static int check_folder(const char *path)
 	if (access(path, R_OK) || stat(path, &st))
 		return complain("cannot read '%s': %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return complain("'%s' is no folder: name the folder that holds the runs", path);
+		return complain("'%s' is not a folder: name the folder that holds the runs", path);
 	return EXIT_OK;
 }
 

@@ -143,7 +143,7 @@ static int run(struct args *args)
 	int code;
 
 	if (strcmp(format, "text") && strcmp(format, "json"))
-		return complain("--format is text or json, not '%s'", format);
+		return complain("--format takes text or json, not '%s'", format);
 	if (!setting_count)
 		return complain("whatif takes RUN and STAGE.SETTING=NUMBER: strobe whatif last 3b.iters=8");
 	code = load(args, has_run ? args->values[0] : "last", &question);

@@ -19,7 +19,7 @@ bool diff_output_format(const struct args *args, const char **out_format)
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (!strcmp(given, formats[i]))
 			return true;
-	complain("--format is text, json, markdown or html, not '%s'", given);
+	complain("--format takes text, json, markdown or html, not '%s'", given);
 	return false;
 }
 

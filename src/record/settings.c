@@ -243,7 +243,7 @@ static int refuse(const struct sb_setting *t, const char *text)
 	char buffer[96];
 
 	return sb_fail(
-		STROBE_EINVAL, "'%s' wants %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
+		STROBE_EINVAL, "'%s' takes %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
 }
 
 static int set_number(struct sb_settings *s, const struct sb_setting *t, const char *text)
@@ -333,7 +333,7 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 		if (is_gpu_spec(t) && !strcmp(text, "off"))
 			text = "";
 		if (!*text && !strcmp(t->key, "output_dir"))
-			return sb_fail(STROBE_EINVAL, "'output_dir' wants a folder, such as ./strobe-runs");
+			return sb_fail(STROBE_EINVAL, "'output_dir' takes a folder, such as ./strobe-runs");
 		if (unfit(t, text))
 			return refuse(t, text);
 		strcpy(field(s, t), text);

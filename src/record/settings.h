@@ -133,7 +133,7 @@ struct sb_settings_origin {
 /* ---- values --------------------------------------------------------------- */
 void sb_settings_default(struct sb_settings *s); /* sets every value to its fallback */
 
-/* Sets one value from text; the message names the key, what it wants and what it
+/* Sets one value from text; the message names the key, what it takes and what it
  * got. TAGS and STAGES replace the list: "k=v;k2=v2", "mod:f=4c VAE encode;…". */
 int sb_settings_set(struct sb_settings *s, const struct sb_setting *setting, const char *text);
 /* Adds one "k=v" (typed by its looks), one "pkg.mod:Class.method=code name". A

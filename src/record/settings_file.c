@@ -220,7 +220,7 @@ static int visit_stage(struct walk *w, struct fy_node *key, const char *target, 
 
 static int read_stages(struct walk *w, struct fy_node *where, struct fy_node *list)
 {
-	static const char wanted[] = "'stages' wants a list of 'pkg.mod:Class.method = code name'";
+	static const char wanted[] = "'stages' takes a list of 'pkg.mod:Class.method = code name'";
 	struct fy_node *item;
 	void *previous = NULL;
 	char text[512];
@@ -273,11 +273,11 @@ static int read_scalar(struct walk *w, const struct sb_setting *t, struct fy_nod
 	if (!err && type_fits(w, t, value, text))
 		return 0;
 	if (!readable)
-		snprintf(message, sizeof message, "'%s' wants a single value", t->key);
+		snprintf(message, sizeof message, "'%s' takes a single value", t->key);
 	else if (err)
 		snprintf(message, sizeof message, "%s", sb_error_message());
 	else
-		snprintf(message, sizeof message, "'%s' wants %s, not %s", t->key,
+		snprintf(message, sizeof message, "'%s' takes %s, not %s", t->key,
 			t->type == SB_SETTING_BOOL ? "true or false" : "a number",
 			value ? "text" : "nothing");
 	return fail_node(w, readable && value ? value : key, message);
@@ -303,7 +303,7 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 
 	if (!strcmp(text, "preset")) {
 		if (!scalar(w, value, w->preset, w->preset_size))
-			return fail_node(w, key, "'preset' wants development or production");
+			return fail_node(w, key, "'preset' takes development or production");
 		if (sb_settings_check_preset(w->preset))
 			return fail_node(w, value ? value : key, sb_error_message());
 		return 0;
@@ -311,9 +311,9 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 	if (!t || sb_setting_is_internal(t))
 		return unknown_key(w, key, text);
 	if (t->type == SB_SETTING_TAGS)
-		err = each_pair(w, value, key, "'session_tags' wants key: value pairs", visit_tag);
+		err = each_pair(w, value, key, "'session_tags' takes key: value pairs", visit_tag);
 	else if (t->type == SB_SETTING_THRESHOLDS)
-		err = each_pair(w, value, key, "'thresholds' wants rule: number pairs", visit_threshold);
+		err = each_pair(w, value, key, "'thresholds' takes rule: number pairs", visit_threshold);
 	else if (t->type == SB_SETTING_STAGES)
 		err = read_stages(w, key, value);
 	else
@@ -358,7 +358,7 @@ static int walk_root(struct walk *w, struct fy_node *root)
 	if (!err && !v.key)
 		return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
 	if (!err)
-		err = each_pair(w, v.value, v.key, "'profiling' wants key: value pairs", visit_key);
+		err = each_pair(w, v.value, v.key, "'profiling' takes key: value pairs", visit_key);
 	if (w->tree.lost)
 		return fail_node(w, w->tree.lost, "invalid alias");
 	return err;

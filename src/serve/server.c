@@ -137,7 +137,7 @@ static bool may_see(struct sb_server *s, struct sb_connection *c)
 		return false;
 	}
 	sb_connection_problem(
-		c, 401, "this server wants its token: ?token=... once, or 'Authorization: Bearer ...'");
+		c, 401, "this server needs its token: ?token=... once, or 'Authorization: Bearer ...'");
 	return false;
 }
 

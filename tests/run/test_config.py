@@ -55,7 +55,7 @@ def test_printed_config_can_be_read_back(strobe):
      "strobe run: profiling.yaml:2:3: unknown key 'displya_interval'; did you mean 'display_interval'?\n"
      "      displya_interval: 2\n      ^\n"),
     ("profiling:\n  max_data_points: many\n",
-     "strobe run: profiling.yaml:2:20: 'max_data_points' wants a whole number from 16 to 10000000, not 'many'\n"
+     "strobe run: profiling.yaml:2:20: 'max_data_points' takes a whole number from 16 to 10000000, not 'many'\n"
      "      max_data_points: many\n                       ^\n"),
     ("profiling:\n  enabled: true\n enabled: [\n", "strobe run: profiling.yaml:3:"),
     ("", "strobe run: profiling.yaml: empty; the root key 'profiling:' is missing\n"),
@@ -76,7 +76,7 @@ def test_a_missing_file_is_named(strobe):
 def test_a_wrong_flag_is_named(strobe):
     done = strobe.run("--display-interval", "0.01", "--", "true")
     assert done.returncode == 2
-    assert done.stderr == ("strobe run: --display-interval: 'display_interval' wants seconds from 0.1 to 86400, "
+    assert done.stderr == ("strobe run: --display-interval: 'display_interval' takes seconds from 0.1 to 86400, "
                            "not '0.01'\n")
     assert strobe.run("--preset", "fast", "--", "true").returncode == 2
     assert strobe.run("--tag", "novalue", "--", "true").returncode == 2
@@ -91,10 +91,10 @@ def test_an_unknown_threshold_is_refused(strobe):
 def test_a_gpu_trace_that_does_not_exist_is_refused(strobe):
     done = strobe.run("--gpu-trace=foo", "--", "true")
     assert done.returncode == 2
-    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'foo'\n"
+    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'foo'\n"
     done = strobe.run("-c", write(strobe, "profiling:\n  gpu_trace: bananas\n"), "--", "true")
     assert done.returncode == 2
-    assert "profiling.yaml:2:14: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'bananas'" in done.stderr
+    assert "profiling.yaml:2:14: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'bananas'" in done.stderr
 
 
 def test_a_misspelt_option_names_the_nearest(strobe):
@@ -150,11 +150,11 @@ def test_an_unknown_threshold_of_a_file_is_named_with_its_place(strobe):
     (b"a: &a {<<: [*a, *a]}\nprofiling:\n  <<: *a\n", "more than 64 mappings are merged (<<)\n"),
     (b"\x7fELF\x02\x00", "profiling.yaml: not a text file (byte 0x7f at offset 0)\n"),
     (b"profiling:\n  name: \xff\n", "profiling.yaml: not a text file (byte 0xff at offset 19)\n"),
-    (b"profiling: 5\n", "profiling.yaml:1:12: 'profiling' wants key: value pairs\n"),
+    (b"profiling: 5\n", "profiling.yaml:1:12: 'profiling' takes key: value pairs\n"),
     (b"profiling:\n  preset: developmnt\n",
      "profiling.yaml:2:11: there is no preset 'developmnt'; did you mean 'development'?\n"),
-    (b"profiling:\n  target_fps: -1\n", "profiling.yaml:2:15: 'target_fps' wants a number from 0 to 1000000, or none"),
-    (b"profiling:\n  output_dir: ''\n", "profiling.yaml:2:16: 'output_dir' wants a folder, such as ./strobe-runs\n"),
+    (b"profiling:\n  target_fps: -1\n", "profiling.yaml:2:15: 'target_fps' takes a number from 0 to 1000000, or none"),
+    (b"profiling:\n  output_dir: ''\n", "profiling.yaml:2:16: 'output_dir' takes a folder, such as ./strobe-runs\n"),
 ])
 def test_a_broken_file_gets_one_clear_message(strobe, content, message):
     (strobe.folder / "profiling.yaml").write_bytes(content)

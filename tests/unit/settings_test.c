@@ -120,17 +120,17 @@ static void unknown_key_names_place_and_nearest(void **state)
 
 static void wrong_types_and_ranges_are_refused_in_place(void **state)
 {
-	assert_fails("profiling:\n  enabled: 3\n", ":2:12: 'enabled' wants true or false, not '3'");
-	assert_fails("profiling:\n  enabled: \"true\"\n", "'enabled' wants true or false, not text");
-	assert_fails("profiling:\n  enabled: 1\n", "'enabled' wants true or false");
+	assert_fails("profiling:\n  enabled: 3\n", ":2:12: 'enabled' takes true or false, not '3'");
+	assert_fails("profiling:\n  enabled: \"true\"\n", "'enabled' takes true or false, not text");
+	assert_fails("profiling:\n  enabled: 1\n", "'enabled' takes true or false");
 	assert_fails("profiling:\n  display_interval: 0.05\n",
-		"'display_interval' wants seconds from 0.1 to 86400, not '0.05'");
-	assert_fails("profiling:\n  display_interval: [1]\n", "'display_interval' wants a single value");
-	assert_fails("profiling:\n  max_data_points: 2.5\n", "'max_data_points' wants a whole number");
-	assert_fails("profiling:\n  max_data_points: nan\n", "'max_data_points' wants a whole number");
+		"'display_interval' takes seconds from 0.1 to 86400, not '0.05'");
+	assert_fails("profiling:\n  display_interval: [1]\n", "'display_interval' takes a single value");
+	assert_fails("profiling:\n  max_data_points: 2.5\n", "'max_data_points' takes a whole number");
+	assert_fails("profiling:\n  max_data_points: nan\n", "'max_data_points' takes a whole number");
 	assert_fails(
-		"profiling:\n  report_format: pdf\n", "'report_format' wants html, json or both, not 'pdf'");
-	assert_fails("profiling:\n  max_trace_bytes: 1\n", "'max_trace_bytes' wants a size from 1 MiB");
+		"profiling:\n  report_format: pdf\n", "'report_format' takes html, json or both, not 'pdf'");
+	assert_fails("profiling:\n  max_trace_bytes: 1\n", "'max_trace_bytes' takes a size from 1 MiB");
 	assert_fails("profiling:\n  preset: fast\n",
 		":2:11: there is no preset 'fast'; there are development and production");
 	assert_fails("profiling:\n  session_tags: {a: [1]}\n", "a tag is text, a number");
@@ -318,7 +318,7 @@ static void bad_environment_names_the_variable(void **state)
 	setenv("STROBE_DISPLAY_INTERVAL", "soon", 1);
 	assert_true(sb_settings_load(&settings, NULL) < 0);
 	assert_non_null(strstr(
-		sb_error_message(), "environment STROBE_DISPLAY_INTERVAL: 'display_interval' wants seconds"));
+		sb_error_message(), "environment STROBE_DISPLAY_INTERVAL: 'display_interval' takes seconds"));
 	unsetenv("STROBE_DISPLAY_INTERVAL");
 	assert_int_equal(sb_settings_load(&settings, NULL), 0);
 }

@@ -61,8 +61,8 @@ static int read_number(
 		(a->type == SB_MCP_WHOLE && value != floor(value)))
 		return wrong_type(a);
 	if (highest > a->lowest && (value < a->lowest || value > highest))
-		return sb_fail(
-			STROBE_EINVAL, "'%s' is from %g to %g, not %g", a->name, a->lowest, highest, value);
+		return sb_fail(STROBE_EINVAL, "'%s' takes a number from %g to %g, not %g", a->name, a->lowest,
+			highest, value);
 	*out_number = value;
 	return 0;
 }
