@@ -1,7 +1,7 @@
 /*
  * One collection of GPU activity through CUPTI: kernels, copies and memsets, with
- * the call that launched each, and the calls that waited for the GPU. Buffers are few and reused. One thread calls all
- * of it except the start.
+ * the call that launched each, and the calls that waited for the GPU. Buffers are few and reused. One thread makes all
+ * calls, except those that start and cut.
  */
 #ifndef SB_GPU_ACTIVITY_H
 #define SB_GPU_ACTIVITY_H
@@ -12,18 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins collecting; hold_records: into gpu/held.h, not into the recording. On failure nothing is left
+/* Begins to collect. hold_records: records go into gpu/held.h, not into the recording. On failure nothing is left
  * enabled and the message says why. *out_unattributed: why launches will not be known; NULL: they will. */
 int sb_activity_start(const struct sb_cupti *cupti, bool hold_records, const char **out_unattributed);
 
-/* What was launched after this moment is not recorded. From any thread. */
+/* Leaves out what is launched from now on. Any thread may call it. */
 void sb_activity_cut(void);
 
 /* Writes what CUPTI has delivered; asks it to deliver what is complete. Returns
  * how many records could not be written since the start. */
 uint64_t sb_activity_drain(void);
 
-/* Waits a little for what was launched before the cut, then releases CUPTI. */
+/* Waits briefly for what was launched before the cut, then releases CUPTI. */
 void sb_activity_stop(void);
 
 void sb_activity_forget(void); /* in a forked child */

@@ -11,22 +11,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new trace begins: its counts are 0. hold_records: records go into gpu/held.h, not into the recording. */
+/* Begins a new trace: sets its counts to 0. hold_records: records go into gpu/held.h, not into the recording. */
 void sb_activity_records_begin(bool hold_records);
 
 /* Says that the time and thread of each launch are known from now on. */
 void sb_activity_records_launches(void);
 
-/* What was launched after this moment is left out. From any thread; the first call counts. */
+/* Leaves out what is launched from now on. Any thread may call it; the first call counts. */
 void sb_activity_records_cut(void);
 
-/* Reads both clocks; call it before the records that it is to place in time. */
+/* Reads both clocks. Call it before the records whose times need this reading. */
 void sb_activity_records_stamp(const struct sb_cupti *cupti);
 
 void sb_activity_records_put(
 	const struct cupti_record *record); /* writes it; kinds that are not used are skipped */
 void sb_activity_records_put_wait(const struct sb_wait *wait); /* writes a wait for the GPU */
-void sb_activity_records_lost(uint64_t records); /* counts what was dropped before it came here */
+void sb_activity_records_lost(uint64_t records); /* counts records that were dropped before they came here */
 
 /* True if a record of this launch or of a later one has come. */
 bool sb_activity_records_reached(uint32_t correlation);

@@ -6,8 +6,8 @@
 #include "gpu/pool.h"
 
 /* Sets event->ticks. The event must have happened and its context be current.
- * Where there is no base the event is placed at fallback_ticks. False: the
- * driver refused the event. */
+ * Without a base event it is set to fallback_ticks. False: the driver refused
+ * the event. */
 bool sb_gpu_align_place(const struct sb_cuda *cuda, struct sb_gpu_event *event, uint64_t fallback_ticks);
 
 #endif

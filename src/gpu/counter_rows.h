@@ -1,5 +1,5 @@
-/* Samples of the GPU's counters on their way into the recording: at once, or held in memory while a watch for slow
- * moments decides. One thread calls all of it except sb_counter_rows_keep. */
+/* Writes samples of the GPU's counters into the recording: at once, or only those that a watch for slow moments keeps,
+ * with the rest held in memory. One thread makes all calls except sb_counter_rows_keep. */
 #ifndef SB_GPU_COUNTER_ROWS_H
 #define SB_GPU_COUNTER_ROWS_H
 
@@ -27,9 +27,9 @@ bool sb_counter_rows_start(bool held);
 void sb_counter_rows_take(
 	struct sb_counter_rows *rows, uint64_t from_ticks, uint64_t to_ticks, const double *row);
 
-/* Has the rows of this time written, also those that come in the next seconds. From any of strobe's threads; never waits. */
+/* Marks the rows of this time to be written, also those that come in the next seconds. From any thread of strobe; never waits. */
 void sb_counter_rows_keep(uint64_t begin_ticks, uint64_t end_ticks);
-void sb_counter_rows_look(void); /* writes what is to be kept */
+void sb_counter_rows_look(void); /* writes the marked rows */
 void sb_counter_rows_stop(void); /* gives the memory back */
 
 struct sb_counter_counts sb_counter_rows_counts(void); /* since the start */

@@ -15,7 +15,7 @@ void sb_gpu_counters_forget(void); /* in a forked child */
 /* After SIGUSR2: begins sampling beside the trace, or ends it, where counters were asked for. */
 void sb_gpu_counters_signalled(void);
 
-/* For the watch for slow moments: has held counters of this time written; ends, because the watch is over. */
+/* For the watch for slow moments: the first has the held counters of this time written, the second ends the sampling. */
 void sb_gpu_counters_keep(uint64_t from_ticks, uint64_t to_ticks);
 void sb_gpu_counters_watch_over(void);
 

@@ -1,8 +1,8 @@
 /*
- * The little of CUPTI's binary interface that strobe uses, so that a build
- * needs no CUDA toolkit. Only the leading part of each record is described:
+ * The part of CUPTI's binary interface that strobe uses. It is declared here, so
+ * that a build needs no CUDA toolkit. Only the leading part of each record is described:
  * it has been the same from CUDA 12.0 to 13.x; newer records are longer.
- * tests/unit/cupti_layout_test.c holds it against the real header where there is one.
+ * tests/unit/cupti_layout_test.c compares it with the real header where there is one.
  */
 #ifndef SB_GPU_CUPTI_H
 #define SB_GPU_CUPTI_H

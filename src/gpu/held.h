@@ -1,4 +1,4 @@
-/* The latest GPU records, held in bounded memory until it is known which are to be written. For one thread. */
+/* Keeps the latest GPU records in bounded memory until strobe knows which of them to write. For one thread. */
 #ifndef SB_GPU_HELD_H
 #define SB_GPU_HELD_H
 

@@ -1,4 +1,4 @@
-/* The latest moments of which everything is written: records of a moment may arrive some time after it. */
+/* The latest moments whose records are all written, also those that arrive some time after the moment. */
 #ifndef SB_GPU_KEPT_MOMENTS_H
 #define SB_GPU_KEPT_MOMENTS_H
 
@@ -16,9 +16,9 @@ struct sb_kept_moments {
 	uint32_t count;
 };
 
-/* Makes room by forgetting the oldest. */
+/* Adds a moment; a full list forgets its oldest. */
 void sb_kept_moments_add(struct sb_kept_moments *moments, struct sb_kept_moment moment);
-/* Forgets those for which nothing is expected any more. */
+/* Forgets moments for which no more records are expected. */
 void sb_kept_moments_forget(struct sb_kept_moments *moments, uint64_t now_ticks);
 
 #endif

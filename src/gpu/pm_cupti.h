@@ -1,7 +1,7 @@
 /*
- * The little of CUPTI's PM sampling interface that strobe uses, from CUDA 12.6 on. Each call
+ * The part of CUPTI's PM sampling interface that strobe uses, from CUDA 12.6 on. Each call
  * takes one struct that begins with its own size, and fields were only ever added at the end.
- * tests/unit/cupti_layout_test.c holds it against the real headers where there are any.
+ * tests/unit/cupti_layout_test.c compares it with the real headers where there are any.
  */
 #ifndef SB_GPU_PM_CUPTI_H
 #define SB_GPU_PM_CUPTI_H

@@ -30,15 +30,15 @@ struct sb_pm_metrics {
 };
 
 /* Makes a host object that evaluates as many of the columns as fit in one pass, and the image that
- * configures the hardware for them (the caller frees it). Returns CUPTI's result; *out_host and
- * *out_config are then NULL. */
+ * configures the hardware for them (the caller frees it). Returns 0, or CUPTI's error with *out_host and
+ * *out_config NULL. */
 int sb_pm_metrics_choose(const struct sb_pm_cupti *pm, const char *chip, const uint8_t *availability,
 	struct sb_pm_metrics *out_metrics, void **out_host, uint8_t **out_config, size_t *out_config_bytes);
 
 /* What CUPTI evaluated, by column; NaN: not sampled here. */
 void sb_pm_metrics_row(const struct sb_pm_metrics *metrics, const double *values, double *out_row);
 
-/* Bytes and cycles become rates, DRAM's also shares of its peak (0: not known). */
+/* Turns bytes and cycles into rates, DRAM's also into shares of its peak (0: not known). */
 void sb_pm_metrics_rates(double *row, double width_s, double dram_peak_bytes_per_s);
 
 #endif

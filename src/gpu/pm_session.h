@@ -22,7 +22,7 @@ struct sb_pm_session {
 
 struct sb_pm_sample {
 	uint64_t start, end; /* on CUPTI's clock */
-	double row[SB_PM_COLUMNS]; /* bytes of the sample, not rates: its length is known on our clock only */
+	double row[SB_PM_COLUMNS]; /* bytes of the sample, not rates: only our clock knows its length */
 };
 
 /* Gets the device's sampling hardware, configured and not yet sampling. On failure nothing is held:

@@ -28,10 +28,10 @@ void sb_gpu_resolve_start(bool with_thread);
 /* Hands a zone over. false: no room; the references stay the caller's. */
 bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone);
 
-/* Looks once at every zone that waits. Returns how many still do. */
+/* Looks once at every zone that waits. Returns how many still wait. */
 uint32_t sb_gpu_resolve_pass(void);
 
-/* Waits a little for what is in flight, counts the rest as lost, ends the thread. */
+/* Waits briefly for what is in flight, counts the rest as lost, ends the thread. */
 void sb_gpu_resolve_stop(void);
 
 void sb_gpu_resolve_forget(void); /* in a forked child */

@@ -1,5 +1,5 @@
-/* Slow moments: judges steps and generations as they end, keeps the GPU records around slow ones, and says
- * which they were. One thread calls all of it. */
+/* Finds slow moments: judges steps and generations as they end, keeps the GPU records around slow ones, and records
+ * which ones were slow. One thread makes all calls. */
 #ifndef SB_GPU_SLOW_H
 #define SB_GPU_SLOW_H
 
@@ -14,7 +14,7 @@ bool sb_slow_start(const struct sb_trace_spec *spec); /* false: no memory */
 void sb_slow_look(bool tracing);
 bool sb_slow_enough(void); /* true: as many as were asked for are kept */
 
-/* Looks for the last time and frees what it has. */
+/* Looks a last time and frees its memory. */
 void sb_slow_stop(bool tracing);
 
 uint64_t sb_slow_kernels(void); /* kernels that were kept */

@@ -1,5 +1,5 @@
-/* CUPTI's timestamps on strobe's clock. Their unit is not taken for granted:
- * PyTorch's profiler replaces CUPTI's clock by one of its own. */
+/* Puts CUPTI's timestamps on strobe's clock. Their unit may change: PyTorch's
+ * profiler replaces CUPTI's clock with its own. */
 #ifndef SB_GPU_STAMPS_H
 #define SB_GPU_STAMPS_H
 

@@ -1,5 +1,5 @@
-/* News of the program's threads for the watch for slow moments: steps and generations as they begin and end. The
- * threads never wait: what finds the queue full is left out. */
+/* Tells the watch for slow moments which steps and generations begin and end on the program's threads. These
+ * threads never wait: news that finds the queue full is left out. */
 #ifndef SB_GPU_WATCH_H
 #define SB_GPU_WATCH_H
 
@@ -14,7 +14,7 @@ struct sb_watch_news {
 	enum sb_watch_kind kind;
 	enum strobe_role role; /* a step or a generation */
 	uint32_t tid;
-	bool first; /* of its generation: warms up */
+	bool first; /* of its generation: a warm-up */
 	uint64_t begin_ticks, end_ticks;
 	uint64_t key; /* peers have the same: role, size, whether a cache served it */
 	char why[48]; /* of what was asked for */

@@ -1,5 +1,5 @@
-/* A recording that another process cuts short: stores past its new end raise SIGBUS. For
- * addresses of strobe's own mapping the handler puts private memory there and counts; all
+/* Survives a recording that another process truncates: stores past its new end raise SIGBUS.
+ * For addresses of strobe's own mapping the handler puts private memory there and counts; all
  * other faults go to the handler that was there before. */
 #ifndef SB_RECORD_FAULT_H
 #define SB_RECORD_FAULT_H

@@ -1,5 +1,5 @@
 /* The gate: the recorder's state, changed by one thread at a time. One opens a session;
- * the others wait for it, and what a thread that cannot wait loses is counted. */
+ * the others wait for it. What is lost by a thread that cannot wait is counted. */
 #ifndef SB_RECORD_GATE_H
 #define SB_RECORD_GATE_H
 

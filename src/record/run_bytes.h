@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much of `step` a recording of own_bytes may grow by, so that the run stays within
- * most_bytes (0: no bound); 0: not at all. The last quarter is for recordings that have
+/* Returns by how much, at most `step`, a recording of own_bytes may grow while the run stays
+ * within most_bytes (0: no bound); 0: not at all. The last quarter is for recordings that have
  * little or nothing yet. Near the bound processes take turns, and reserve(own, bytes) makes
  * this one's file that much longer before the next looks. Looks at the run's folder: for the
  * thread that may touch files. */

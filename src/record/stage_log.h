@@ -1,5 +1,5 @@
 /* `stage_log`: each zone prints its line as it ends, "[3b] RAFT optical flow (12 iters): 95.32s". While it is on
- * every event takes the slow path, which asks here; off, the fast path knows nothing of it. */
+ * every event takes the slow path, which calls it; while it is off, the fast path is as without it. */
 #ifndef SB_RECORD_STAGE_LOG_H
 #define SB_RECORD_STAGE_LOG_H
 

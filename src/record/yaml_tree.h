@@ -1,5 +1,5 @@
 /* A parsed YAML document as a tree. Aliases are followed when they are met, never
- * written out: nested ones would take more memory than any machine has. */
+ * expanded: nested ones would need more memory than any machine has. */
 #ifndef SB_RECORD_YAML_TREE_H
 #define SB_RECORD_YAML_TREE_H
 

@@ -1,4 +1,4 @@
-/* Whether a size fits, for people and programs. */
+/* Whether a size fits, as text and as JSON. */
 #ifndef SB_REPORT_FIT_H
 #define SB_REPORT_FIT_H
 

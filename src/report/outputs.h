@@ -1,4 +1,4 @@
-/* Keeps what a run wrote: outputs.json with sizes and SHA-256s, and copies, since the next run writes the same file. */
+/* Keeps what a run wrote: outputs.json with sizes and SHA-256s, and copies, because the next run overwrites the file. */
 #ifndef SB_REPORT_OUTPUTS_H
 #define SB_REPORT_OUTPUTS_H
 

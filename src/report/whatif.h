@@ -1,4 +1,4 @@
-/* A prediction, for people and programs. */
+/* A prediction as text and as JSON. */
 #ifndef SB_REPORT_WHATIF_H
 #define SB_REPORT_WHATIF_H
 

@@ -28,8 +28,8 @@ struct sb_family *sb_exposition_family(
 /* One sample of it; more: further labels, with their comma. */
 void sb_family_put(
 	struct sb_family *f, const char *suffix, const char *labels, const char *more, double value);
-/* Adds to the sample that was put last: one observation that it counted, for OpenMetrics alone. labels must not be
- * longer than 128 characters, quotes and signs left out. */
+/* Adds an exemplar to the sample that was put last: one observation that it counted. Written in OpenMetrics only. labels
+ * must not be longer than 128 characters, quotes and signs left out. */
 void sb_family_exemplar(struct sb_family *f, const char *labels, double value, double real_s);
 /* One sample. name's characters are made legal; labels is "" or what
  * sb_exposition_label wrote; suffix ("", "_bucket"...) is part of the sample's

@@ -1,5 +1,5 @@
-/* The head of an HTTP request as plain text: what was asked, and by what
- * headers. Knows no socket; trusts nothing. */
+/* Parses the head of an HTTP request: method, path and headers. Works on text
+ * alone, without a socket, and trusts nothing in it. */
 #ifndef SB_SERVE_REQUEST_H
 #define SB_SERVE_REQUEST_H
 
@@ -21,7 +21,7 @@ struct sb_request {
 
 /* Bytes of the head with its empty line; 0: it is not complete yet. */
 size_t sb_request_head_size(const char *text, size_t size);
-/* Takes a complete head apart, in place. 0, or the status to refuse it with. */
+/* Parses a complete head in place. Returns 0, or the status to refuse it with. */
 int sb_request_parse(char *head, size_t size, struct sb_request *out_request);
 
 /* Decodes %XX; false: it does not fit, or holds a NUL or half a code. */

@@ -72,7 +72,7 @@ struct sb_server {
 };
 
 /* ---- server.c ---- */
-double sb_server_now_s(struct sb_server *s); /* of a clock that only goes on */
+double sb_server_now_s(struct sb_server *s); /* on a clock that never goes back */
 /* Watches the worker's descriptor; again after the worker was replaced. */
 void sb_server_watch_worker(struct sb_server *s);
 
@@ -82,7 +82,7 @@ void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, 
 	const char *id, const char *other);
 void sb_answers_take(struct sb_server *s); /* takes what the worker has finished, and answers with it */
 void sb_answers_forget(
-	struct sb_server *s, const struct sb_connection *gone); /* waits for nothing any more */
+	struct sb_server *s, const struct sb_connection *gone); /* the connection no longer waits */
 void sb_answers_done(struct sb_server *s); /* frees all answers and waiters */
 
 /* ---- stream.c ---- */

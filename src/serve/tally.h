@@ -1,6 +1,6 @@
-/* The running totals of one recording, kept up as its records come: what
- * /metrics needs, without reading the recording again. follow.h finds the records
- * that are new. */
+/* The running totals of one recording, updated with each new record: what
+ * /metrics needs, without reading the recording again. follow.h finds the new
+ * records. */
 #ifndef SB_SERVE_TALLY_H
 #define SB_SERVE_TALLY_H
 

@@ -40,7 +40,7 @@ static inline uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, ui
 		return stage;
 	return sb_tally_make_stage(t, parent, name);
 }
-/* The same where its role is not that of the stage above which has its name: not recursive, but inside it. */
+/* The same if a stage above has this name but another role: a stage inside that one, not a recursive call. */
 uint32_t sb_tally_stage_of_role(struct sb_tally *t, uint32_t parent, uint32_t name);
 /* A new stage; name 0: text names it. Returns its number. */
 uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text);

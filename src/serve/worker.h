@@ -1,5 +1,5 @@
-/* A process of its own that reads recordings, so that a bad file never takes the
- * server with it and a large one never makes it wait. The server sends it tasks
+/* A process of its own that reads recordings, so that a bad file never ends the
+ * server and a large one never makes it wait. The server sends it tasks
  * through a socket. A worker that dies or takes too long is replaced; the file it
  * was reading is named and not read again. */
 #ifndef SB_SERVE_WORKER_H

@@ -27,7 +27,7 @@ void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_bu
 void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size);
 /* "+6.4 %"; "new" or "gone" where a side is absent, "-" from nothing */
 void sb_diff_percent(double base, double now, char *out, size_t size);
-/* "116.33 s", "98.41 s", "-17.92 s", "-15.4 %"; a difference that cannot be told is "n/a". */
+/* "116.33 s", "98.41 s", "-17.92 s", "-15.4 %"; a difference that is not known is "n/a". */
 struct sb_diff_words {
 	char base[32], now[32], delta[40], percent[24];
 };

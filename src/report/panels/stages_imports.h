@@ -1,5 +1,5 @@
-/* The imports that a program begins with, as one row: a page of them hides the stages that
- * make the video. */
+/* Shows the imports that a program begins with as one row, so that they do not hide the stages
+ * that make the video. */
 #ifndef SB_REPORT_PANELS_STAGES_IMPORTS_H
 #define SB_REPORT_PANELS_STAGES_IMPORTS_H
 

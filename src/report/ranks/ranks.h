@@ -1,4 +1,4 @@
-/* Many ranks, for people and programs. */
+/* The report of a job's ranks, as text and as JSON. */
 #ifndef SB_REPORT_RANKS_RANKS_H
 #define SB_REPORT_RANKS_RANKS_H
 

@@ -1,5 +1,5 @@
 /* Where memory rose: between two readings of a device's allocator or of the host's memory, and where the
- * program itself told of an allocation. */
+ * program itself reported an allocation. */
 #ifndef SB_REPORT_TIMELINE_RISES_H
 #define SB_REPORT_TIMELINE_RISES_H
 

@@ -16,10 +16,10 @@ struct sb_mcp;
 int sb_mcp_open(const char *root, struct sb_mcp **out_mcp);
 void sb_mcp_close(struct sb_mcp *m); /* takes NULL */
 
-/* The answer to one message, a line; nothing for a notification. Whatever the message is, there
- * is an answer or none, never a failure; only memory that runs out leaves out->failed. */
+/* Writes the answer to one message, a line; nothing for a notification. No message makes it fail:
+ * out->failed is set only if memory runs out. */
 void sb_mcp_answer(struct sb_mcp *m, const char *message, size_t size, struct sb_buf *out);
-/* To a message past SB_MCP_MESSAGE_MAX. */
+/* Writes the answer to a message longer than SB_MCP_MESSAGE_MAX. */
 void sb_mcp_answer_too_long(struct sb_buf *out);
 
 #endif

@@ -14,7 +14,7 @@ struct sb_mcp {
 	struct sb_model *kept;
 };
 
-/* What an id stands for, by a new look; borrowed until the next. */
+/* Looks at the folder again and finds the run with this id. *out_run is valid until the next call. */
 int sb_mcp_find(struct sb_mcp *m, const char *id, const struct sb_listed **out_run);
 
 #endif

@@ -74,7 +74,7 @@ int sb_mcp_job_report(const struct sb_aggregate *job, struct sb_json *json);
 /* ---- mask.c ---- */
 /* Masks command lines, tag values, strings that the program attached, host names and paths of the run. */
 void sb_mcp_mask(struct sb_model *model);
-/* The last failure's words, with path replaced by id. */
+/* Repeats the last failure, with id in place of path in its message. STROBE_EINVAL becomes STROBE_EIO. */
 int sb_mcp_fail_as(int err, const char *path, const char *id);
 
 /* ---- answers.c ---- */
