@@ -272,8 +272,9 @@ static bool has_recorded(const struct run *r, pid_t pid)
 /* Why there are no stages, as far as it can be told from outside. */
 static void say_missing_stages(const struct run *r)
 {
-	bool any = run_outer_say_inner(r->absolute) || anything_recorded(r->absolute);
+	bool any = run_gather_say_refused(&r->gather);
 
+	any |= run_outer_say_inner(r->absolute) || anything_recorded(r->absolute);
 	if (any && r->python.unreached && !has_recorded(r, r->python.pid ? r->python.pid : r->child.pid))
 		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
 	if (any)

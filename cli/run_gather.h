@@ -5,6 +5,7 @@
 
 #include "base/folder.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,6 +22,8 @@ struct run_gather {
 /* Looks through the folder. Begins once there are many small files of processes that
  * have ended; what cannot be gathered stays where it is. */
 void run_gather_finished(struct run_gather *gather);
+/* Says in the recording how many processes found no room for theirs. False: none. */
+bool run_gather_say_refused(const struct run_gather *gather);
 /* Says in the recording what was dropped. */
 void run_gather_end(struct run_gather *gather);
 

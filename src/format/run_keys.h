@@ -70,6 +70,8 @@
 #define SB_MEMORY_READING_PINNED SB_MEMORY_READING "pinned"
 #define SB_MEMORY_READING_FILES SB_MEMORY_READING "files"
 
+/* what a run says under "Not recorded" of processes that have no recording: "recordings of 3 processes" */
+#define SB_MISSING_RECORDINGS "recordings of "
 /* what a run without a stage says under "Not recorded" */
 #define SB_NO_STAGES "no program recorded any"
 #define SB_NO_STAGES_HOW                                                                             \

@@ -224,6 +224,7 @@ static int open_extent(struct sb_opening *o, bool spooled)
 	struct sb_descriptor file;
 	int err = open_file(o, spooled, &file);
 
+	REC->run_full = false;
 	if (err)
 		return err;
 	err = sb_extent_open(
@@ -231,14 +232,32 @@ static int open_extent(struct sb_opening *o, bool spooled)
 	if (err) {
 		o->unmappable = cannot_map(fresh.error);
 		REC->run_full = fresh.run_full;
-		if (fresh.run_full && REC->under_run)
-			sb_run_bytes_refused(o->run_dir);
 		sb_extent_close(&fresh);
 		discard_file(o->run_dir, o->file_name);
 		return err;
 	}
 	REC->extent = fresh;
 	return 0;
+}
+
+/* `strobe run` counts it. On a full disk an empty file still has room: it takes no block. */
+static void tell_refused(const char *run_dir)
+{
+	char name[40];
+	int folder, file;
+
+	if (REC->run_full) {
+		sb_run_bytes_refused(run_dir);
+		return;
+	}
+	folder = sb_folder_reopen(run_dir, &REC->run_folder);
+	if (folder < 0)
+		return;
+	snprintf(name, sizeof name, SB_RUN_DISK_FULL "%ld", (long)getpid());
+	file = sb_folder_create(folder, name, 0600);
+	if (file >= 0)
+		close(file);
+	close(folder);
 }
 
 int sb_destination_open(void *opening)
@@ -250,6 +269,8 @@ int sb_destination_open(void *opening)
 
 	if (err && !spooled && o->unmappable && !secure_getenv("STROBE_SPOOL"))
 		err = open_extent(o, true);
+	if (err == STROBE_ENOSPC && REC->under_run)
+		tell_refused(o->run_dir);
 	if (err)
 		return err;
 	header = (struct sb_file_header *)REC->extent.base;

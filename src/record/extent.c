@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -227,6 +228,19 @@ static void reserve_step(void *extent, size_t size)
 		reserve_disk(x->file.number, x->mapped_bytes, size);
 }
 
+/* strobe run's own recording, the one without a bound of the run, leaves most of a nearly
+ * full disk to the program's. */
+static size_t modest_step(const struct sb_extent *x, size_t step)
+{
+	struct statvfs disk;
+
+	if (x->run_most_bytes || fstatvfs(x->file.number, &disk))
+		return step;
+	while (step / 2 >= SMALLEST_STEP && step > (uint64_t)disk.f_bavail * disk.f_frsize / 4)
+		step /= 2;
+	return step;
+}
+
 /* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */
 static bool grow_locked(struct sb_extent *x)
 {
@@ -241,7 +255,7 @@ static bool grow_locked(struct sb_extent *x)
 		stop_growing(x, SB_LIMIT_RUN);
 		return false;
 	}
-	for (; step >= SMALLEST_STEP; step /= 2) {
+	for (step = modest_step(x, step); step >= SMALLEST_STEP; step /= 2) {
 		size_t size = step & ~(page - 1);
 		uint32_t ready;
 

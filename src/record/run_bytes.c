@@ -146,7 +146,7 @@ void sb_run_bytes_refused(const char *run_dir)
 	snprintf(path, sizeof path, "%s/" SB_RUN_REFUSED, run_dir);
 	if (!sb_descriptor_open(&file, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600))
 		return;
-	/* a full disk: one process more that is not named */
+	/* a disk that is full, too: one process more that is not named */
 	sb_descriptor_write(file.number, line, (size_t)size);
 	sb_descriptor_close(&file);
 }

@@ -17,5 +17,6 @@ size_t sb_run_bytes_claim(
 void sb_run_bytes_refused(const char *run_dir);
 
 #define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */
+#define SB_RUN_DISK_FULL "unrecorded." /* and the number of a process that found the disk full */
 
 #endif

@@ -425,7 +425,8 @@ static void foot(struct sb_screen *s)
 	char bytes[32], own[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
-	sb_screen_say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
+	sb_screen_say(s, "strobe: ");
+	sb_text_dropped(&s->line, s->model, "events dropped");
 	if (!isnan(r->overhead_ratio)) {
 		sb_screen_say(s, ", ");
 		sb_text_percent(&s->line, r->overhead_ratio);

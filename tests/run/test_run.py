@@ -427,33 +427,6 @@ def test_a_program_that_records_itself_is_called_after_its_script(strobe, argume
     assert re.match(name + r"[\d.]*-\d{8}-", strobe.last().name), strobe.last().name
 
 
-@pytest.fixture
-def small_disk(strobe):
-    def mount(size):
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s" % size, "tmpfs", str(disk)], capture_output=True)
-        if made.returncode:
-            pytest.skip("no filesystem can be mounted here")
-        return disk
-
-    disk = strobe.folder / "disk"
-    disk.mkdir()
-    yield mount
-    subprocess.run(["umount", str(disk)], capture_output=True)
-
-
-@pytest.mark.parametrize("size", ["4k", "64k", "600k"])
-def test_a_full_disk_does_not_stop_the_program(strobe, small_disk, size):
-    disk = small_disk(size)
-    done = strobe.run("-o", str(disk / "runs"), "--", "sh", "-c", "echo ran; exit 4")
-    assert (done.returncode, done.stdout) == (4, "ran\n")
-    if size == "4k":
-        assert done.stderr == "strobe run: no room on the disk for a recording\nstrobe: the command runs unrecorded\n"
-        assert list((disk / "runs").iterdir()) == []
-    else:
-        assert "== strobe: sh, exit 4" in done.stderr
-        assert ("No space left on device" in done.stderr) == (size == "64k")
-
-
 def test_many_short_processes_are_all_waited_for(strobe):
     done = strobe.run("--", "sh", "-c", "for i in $(seq 300); do true & /bin/true & done; wait; exit 3")
     assert done.returncode == 3

@@ -136,13 +136,15 @@ void sb_markdown_findings(const struct sb_model *model, struct sb_buf *out)
 
 /* ---- what is not there ---- */
 
-static void lost(const struct sb_recording_panel *r, struct sb_buf *out)
+static void lost(const struct sb_model *model, struct sb_buf *out)
 {
+	const struct sb_recording_panel *r = &model->recording;
 	char bytes[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
-	sb_buf_printf(out, "- Recording: %lld zones in %s, %lld events dropped, %s", (long long)r->zones,
-		bytes, (long long)r->dropped_count,
+	sb_buf_printf(out, "- Recording: %lld zones in %s, ", (long long)r->zones, bytes);
+	sb_text_dropped(out, model, "events dropped");
+	sb_buf_printf(out, ", %s",
 		r->complete       ? "complete"
 		: r->live         ? "still being written"
 		: r->damage_count ? "damaged: some of it is missing"
@@ -184,5 +186,5 @@ void sb_markdown_missing(const struct sb_model *model, struct sb_buf *out)
 	}
 	if (m->count > MISSING_SHOWN)
 		sb_buf_printf(out, "- %zu more\n", m->count - MISSING_SHOWN);
-	lost(&model->recording, out);
+	lost(model, out);
 }

@@ -1,7 +1,10 @@
 /* recording and not_recorded: what to believe, and what is not there. */
 #include "report/panels/panel.h"
 
+#include "format/run_keys.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WARNINGS_SHOWN 8u
@@ -42,13 +45,37 @@ static void text_losses(const struct sb_recording_panel *r, const char *note, co
 			r->warning_count - WARNINGS_SHOWN);
 }
 
+/* Processes that have no recording, as far as is known. */
+static unsigned long unrecorded(const struct sb_missing_panel *m)
+{
+	const size_t prefix = sizeof SB_MISSING_RECORDINGS - 1;
+	unsigned long count = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (!strncmp(m->all[i].what, SB_MISSING_RECORDINGS, prefix))
+			count += strtoul(m->all[i].what + prefix, NULL, 10);
+	return count;
+}
+
+void sb_text_dropped(struct sb_buf *out, const struct sb_model *m, const char *dropped)
+{
+	unsigned long none = unrecorded(&m->missing);
+
+	if (m->recording.dropped_count || !none)
+		sb_buf_printf(
+			out, "%lld %s%s", (long long)m->recording.dropped_count, dropped, none ? ", " : "");
+	if (none)
+		sb_buf_printf(out, "%lu process%s unrecorded", none, none == 1 ? "" : "es");
+}
+
 /* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
  * 8 bytes); strobe's own threads took 1.20 ms of CPU; moving on to the next piece … took 40 us" */
-static void cost_words(const struct sb_recording_panel *r, struct sb_buf *line)
+static void cost_words(const struct sb_model *m, struct sb_buf *line)
 {
+	const struct sb_recording_panel *r = &m->recording;
 	char a[32], b[32];
 
-	sb_buf_printf(line, "%lld dropped", (long long)r->dropped_count);
+	sb_text_dropped(line, m, "dropped");
 	if (!isnan(r->overhead_ratio)) {
 		sb_text_seconds(a, sizeof a, r->recording_s);
 		sb_text_seconds(b, sizeof b, r->record_cost_s);
@@ -107,7 +134,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		: r->damage_count ? "damaged: some of it is missing"
 				  : "ended without a stop");
 	sb_buf_clear(&line);
-	cost_words(r, &line);
+	cost_words(m, &line);
 	sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
 	out->failed |= line.failed;
 	sb_buf_done(&line);
