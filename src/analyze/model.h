@@ -278,6 +278,15 @@ struct sb_model {
 	bool failed; /* memory ran out; sb_model_build reports it */
 };
 
+/* A pasted table of layers: its whole is one call of a model, not a run with time of its own. */
+static inline bool sb_model_one_call(const struct sb_model *m)
+{
+	const struct sb_stage *first = m->stages.stages;
+
+	return m->session.file_date && m->models.layer_count && m->stages.stage_count && first->count == 1 &&
+	       m->stages.unattributed_s == 0 && first->total_s >= m->stages.wall_s - 1e-9;
+}
+
 /* profiling_report.json: every key of the report, see stats/fields.h. */
 extern const struct sb_fields sb_model_fields;
 

@@ -97,7 +97,8 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 {
 	struct sb_summary_rows rows = { .wall_s = model->summary.generation_s,
 		.unattributed_s = model->summary.unattributed_s,
-		.overlap_s = model->summary.overlap_s };
+		.overlap_s = model->summary.overlap_s,
+		.one_call = sb_model_one_call(model) };
 	bool startup = model->generations.whole_run && isfinite(model->summary.startup_end_s);
 
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);

@@ -23,6 +23,7 @@ struct sb_summary_rows {
 	double startup_s; /* of the run: what came before the pipeline, none of the rows; 0: nothing */
 	char startup_name[64]; /* "start-up (imports, model load)" */
 	double unattributed_s; /* no row covers it */
+	bool one_call; /* a pasted table of layers: no run, nothing unattributed */
 	double overlap_s; /* the rows, startup_s and unattributed_s add up to this much more than wall_s */
 };
 

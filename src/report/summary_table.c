@@ -351,9 +351,11 @@ int sb_screen_table(struct sb_screen *s)
 	}
 	rest_row(s, &rows);
 	imports_line(s, &rows);
-	plain_label(s, "unattributed");
-	row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
-	sb_screen_end(s, NULL);
+	if (!rows.one_call) {
+		plain_label(s, "unattributed");
+		row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
+		sb_screen_end(s, NULL);
+	}
 	place_lines(s, sb_place_list_of(s->model), "it", 2);
 	overlap_row(s, &rows);
 	free(rows.all);

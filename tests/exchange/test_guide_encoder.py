@@ -1,5 +1,6 @@
 """What a benchmark of a video encoder prints (guide 004, and examples/profile_video_model.py), pasted."""
 import json
+import re
 
 import pytest
 
@@ -167,6 +168,19 @@ def test_a_layer_table_keeps_its_components(strobe):
     assert "per block 1.67 ms \u00b1 0.12" in text and "91.9 %" in text
     assert "slowest: Block 23 1.89 ms, Block 22 1.84 ms" in text, "the row of all blocks is none of them"
     assert "Layers (as printed), " in text and "timed_on" not in report["model_analysis"]["layers"], "the text does not say where it was measured"
+
+
+def test_a_layer_table_has_no_time_of_a_run(strobe):
+    """Its whole is one call of the model: nothing is unattributed or the wall time of a run."""
+    path = strobe.write("a.txt", LAYERS)
+    again = strobe.write("again.json", strobe("report", path, "--format", "json"))
+    for table in path, again, strobe.write("both.txt", BENCHMARK + LAYERS):
+        for form in (), ("--brief",), ("--format", "md"):
+            text = strobe("report", table, *form)
+            assert "forward" in text and "unattributed" not in text, form
+        assert not re.search(r"^wall ", strobe("report", table), re.M)
+    run = strobe("report", strobe.write("run.txt", "[3b] RAFT: 95.32s\n" + LAYERS))
+    assert "unattributed" in run and re.search(r"^wall ", run, re.M), "beside a stage the run has a time"
 
 
 def test_a_layer_table_is_read_blocks_are_where_it_should_be(strobe):

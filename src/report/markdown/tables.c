@@ -85,8 +85,10 @@ static void parts(const struct sb_summary_rows *rows, struct sb_buf *out)
 		row_share(out, name, rest_s, rows->wall_s);
 		sb_buf_puts(out, " | |\n");
 	}
-	row_share(out, "unattributed", rows->unattributed_s, rows->wall_s);
-	sb_buf_puts(out, " | |\n");
+	if (!rows->one_call) {
+		row_share(out, "unattributed", rows->unattributed_s, rows->wall_s);
+		sb_buf_puts(out, " | |\n");
+	}
 	if (rows->overlap_s >= rows->wall_s * 0.0005 && rows->overlap_s > 0) {
 		row_share(out, "overlap (at the same time)", -rows->overlap_s, rows->wall_s);
 		sb_buf_puts(out, " | |\n");

@@ -429,6 +429,8 @@ static void write_table(const struct sb_model *m, const struct sb_text_options *
 		write_row(m, o, rows[i], &w, out);
 	if (count > top)
 		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", count - top, count);
+	if (sb_model_one_call(m))
+		return;
 	write_rest(m, "unattributed", s->unattributed_s, &w, out);
 	if (sb_stages_overlap(s))
 		write_rest(m, "overlap, top level", -s->overlap_s, &w, out);

@@ -243,9 +243,11 @@ static void tree_end(const struct tree *t)
 	const struct sb_stages_panel *s = &t->model->stages;
 	char text[32], share[32];
 
-	sb_text_printed_seconds(text, sizeof text, s->unattributed_s, t->model->session.digit_s);
-	sb_text_share(share, sizeof share, s->wall_s > 0 ? s->unattributed_s / s->wall_s : 0, "");
-	sb_buf_printf(t->out, "  %-*s%10s %6s\n", (int)t->width - 2, "unattributed", text, share);
+	if (!sb_model_one_call(t->model)) {
+		sb_text_printed_seconds(text, sizeof text, s->unattributed_s, t->model->session.digit_s);
+		sb_text_share(share, sizeof share, s->wall_s > 0 ? s->unattributed_s / s->wall_s : 0, "");
+		sb_buf_printf(t->out, "  %-*s%10s %6s\n", (int)t->width - 2, "unattributed", text, share);
+	}
 	if (sb_stages_overlap(s)) {
 		sb_text_seconds(text, sizeof text, -s->overlap_s);
 		sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "overlap (at the same time)",
