@@ -113,6 +113,18 @@ test('the first timeline shows its charts whole on narrow screens, with no empty
     }
 });
 
+test('a text without times has no wall time on its page', async (browser) => {
+  for (const no_times of [undefined, true]) {
+    const made = small();
+    made.report.session_info = { ...made.report.session_info, no_times };
+    made.report.generations = undefined;
+    const { page, close } = await open(browser, writePage(`no-times-${no_times}`, made));
+    await ready(page);
+    assert.equal(await page.locator('.figure', { hasText: 'wall time' }).count(), no_times ? 0 : 1);
+    await close();
+  }
+});
+
 test('search marks what it finds in the tables too', async (browser) => {
   const { page, close } = await open(browser, writePage('found', fixture()));
   await ready(page);

@@ -56,6 +56,14 @@ test('a journal sets each step against the one before and against the baseline',
   await close();
 });
 
+test('on a phone the words above the tables of a journal are whole', async (browser) => {
+  const report = { schema: 'strobe.journal/1', per_generation: false, steps: [step('baseline', 300, {}), step('RAFT 12 → 8 iterations', 240, { delta_before_s: -60, delta_base_s: -60, speedup_ratio: 1.25 })] };
+  const { page, close } = await open(browser, writePage('journal-phone', { report, kind: 'journal' }), { wait: 'table', viewport: { width: 390, height: 844 } });
+  const ends = await page.locator('caption').evaluateAll((all) => all.map((c) => [c, ...c.querySelectorAll('button')].map((e) => e.getBoundingClientRect().right)).flat());
+  assert.ok(ends.length === 6 && ends.every((x) => x <= 390), ends.join());
+  await close();
+});
+
 test('an empty journal says so', async (browser) => {
   const { page, close } = await open(browser, writePage('journal-empty', { report: { schema: 'strobe.journal/1', per_generation: false, steps: [] }, kind: 'journal' }), { wait: 'h1' });
   assert.equal(await page.locator('h1').innerText(), 'An empty journal');

@@ -146,7 +146,8 @@ function busyFigure(r: Report): Figure | null {
   return { label: 'GPU busy while traced', value: percent(g.busy_ratio), note: `${grouped(g.kernel_count)} kernels, idle ${seconds(g.idle_s / gpus)}${gpus > 1 ? ' per GPU' : ''}` };
 }
 
-function timeFigure(r: Report): Figure {
+function timeFigure(r: Report): Figure | null {
+  if (r.session_info?.no_times) return null;
   const time = r.generations?.whole_run ? undefined : r.generations?.wall; // of the finished ones
   const wall = num(r.summary, 'wall_s') ?? r.stage_analysis?.wall_s;
   if (!time?.count) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis?.unattributed_ratio === undefined ? undefined : `${percent(r.stage_analysis.unattributed_ratio)} unattributed` };
