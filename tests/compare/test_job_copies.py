@@ -85,7 +85,7 @@ def test_an_imported_page_is_the_folder_of_ranks(strobe, jobs, job, tmp_path):
     assert names == {p.relative_to(jobs / job) for p in (jobs / job).rglob("*.strobe")}
     was, now = (json.loads(strobe("report", path, "--format", "json").stdout)["metrics"] for path in (jobs / job, "again"))
     assert now == was
-    assert "there already" in strobe("import", jobs / f"{job}.html", "-o", "again", code=2).stderr
+    assert "exists already" in strobe("import", jobs / f"{job}.html", "-o", "again", code=2).stderr
 
 
 def test_reports_of_a_page_are_written_where_it_is_said(strobe, jobs, tmp_path):
