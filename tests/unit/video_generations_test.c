@@ -228,6 +228,22 @@ static void generations_that_overlap_share_the_wall_time(void **state)
 	synthetic_done(&s);
 }
 
+/* No whole number of 64 bits; the sanitizers see whether it is taken for one. */
+static void a_size_past_64_bits_stays_a_float(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	sb_builder_attr_float(s.main, sb_builder_name(s.b, "height", NULL), 5.61334e+112);
+	synthetic_end(&s, SECOND);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->sizes.count, 1);
+	assert_int_equal(m->sizes.all[0].attributes[0].type, STROBE_TYPE_FLOAT);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +254,7 @@ int main(void)
 		cmocka_unit_test(a_generation_marked_twice_is_one),
 		cmocka_unit_test(generations_that_overlap_share_the_wall_time),
 		cmocka_unit_test(a_generation_of_no_length_beside_another_counts),
+		cmocka_unit_test(a_size_past_64_bits_stays_a_float),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

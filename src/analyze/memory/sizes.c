@@ -66,7 +66,7 @@ static void set_value(struct sb_model *model, struct asked *a, const char *key, 
 		return;
 	p = p ? p : &a->values[a->count++];
 	*p = (struct sb_pair){ .key = sb_model_text(model, key), .type = STROBE_TYPE_FLOAT, .f = value };
-	if (value == (double)(int64_t)value) {
+	if (value < 1e15 && value == (double)(int64_t)value) {
 		p->type = STROBE_TYPE_INT;
 		p->i = (int64_t)value;
 	}
