@@ -5,6 +5,7 @@ import sys
 
 counts = {}
 _LOSES = {"when CUDA came up": "GPU time of sections"}  # else what was being done
+_late = []  # what could not be printed at once: strobe's own threads have other descriptors than the program
 _given = {}  # what a function of the program raised -> how often
 
 
@@ -13,8 +14,15 @@ def count(where):
     counts[where] = counts.get(where, 0) + 1
     if os.environ.get("STROBE_DEBUG") == "1":
         import traceback
-        sys.stderr.write("strobe: fault %s\n" % where)
-        traceback.print_exc()
+        _print("strobe: fault %s\n%s" % (where, traceback.format_exc()))
+
+
+def _print(text):
+    try:
+        sys.stderr.write(text)
+    except OSError:
+        if len(_late) < 100:
+            _late.append(text)
 
 
 def count_given(what, error):
@@ -24,11 +32,14 @@ def count_given(what, error):
         _given[key] = _given.get(key, 0) + 1
     if os.environ.get("STROBE_DEBUG") == "1":
         import traceback
-        traceback.print_exc()
+        _print(traceback.format_exc())
 
 
 def say(native):
     """At a session's end."""
+    late, _late[:] = _late[:], []
+    for text in late:
+        _print(text)
     for (what, error), times in _given.items():
         native.missing(what, "the program's own function for it raised %s%s" % (
             error[:200], "" if times == 1 else ", %d times" % times), "STROBE_DEBUG=1 shows where")

@@ -6,6 +6,7 @@ import collections
 import gc
 import queue
 import sys
+import tempfile
 import threading
 import weakref
 
@@ -357,3 +358,20 @@ def test_tensors_on_a_device_hold_no_memory_of_the_host(monkeypatch):
     assert holders.largest(100 << 20, True) is on_device
     assert "`on_device` held 20 objects, 320 MB" in holders.describe(on_device, "device")["holder"]
     assert "`on_host` held 10 objects, 160 MB" in holders.describe(on_host, "host")["holder"]
+
+
+class Lazy:
+    """As a lazy module: whatever it is asked for, it imports something."""
+    asked = []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        raise ImportError(name)
+
+
+def test_nothing_is_asked_of_objects_that_run_code_when_asked(tmp_path):
+    assert holders._files([Lazy() for _ in range(40)]) == 0
+    assert Lazy.asked == []
+    with open(tmp_path / "a", "w") as file, tempfile.NamedTemporaryFile() as wrapped:
+        assert holders._files([file] * 40) == holders._files([wrapped] * 40) == 40
+    assert holders._files([open] * 40) == holders._files([type(file)] * 40) == 0

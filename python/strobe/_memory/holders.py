@@ -78,7 +78,12 @@ def _held(on_device, holder, least=0):
 
 
 def _files(holder, least=0):
-    return len(holder) if all(hasattr(item, "fileno") and not isinstance(item, type) for item in _newest(holder)) else 0
+    return len(holder) if all(_is_file(type(item)) for item in _newest(holder)) else 0
+
+
+def _is_file(kind):
+    """By its class: to ask a lazy module for an attribute imports it."""
+    return not issubclass(kind, type) and (any("fileno" in vars(base) for base in kind.__mro__) or kind.__module__ == "tempfile")
 
 
 def _size(value, on_device, depth):

@@ -4,7 +4,7 @@ import sys
 from ... import _imports
 from ..._native import ROLE_IMPORT, section
 
-_open = {}
+_open = {}  # name -> its section, then a None for each time it is imported again meanwhile: cv2 imports itself
 
 
 class _Installed:
@@ -17,14 +17,18 @@ class _Installed:
 
 
 def _begin(name):
+    if name in _open:
+        _open[name].append(None)
+        return
     one = section("import " + name.partition(".")[0], **{"strobe.role": ROLE_IMPORT})
     one.__enter__()
-    _open[name] = one
+    _open[name] = [one]
 
 
 def _end(name):
-    one = _open.pop(name, None)
+    one = _open[name].pop() if name in _open else None
     if one is not None:
+        del _open[name]
         one.__exit__(None, None, None)
 
 
