@@ -252,7 +252,7 @@ static void find_held_attention(struct sb_advisor *a)
 	uint32_t line = (uint32_t)fmax(0, sb_asked_number(held, "line"));
 	struct sb_advice *f;
 
-	if (a->model->gpu.present || !family || !left || !file ||
+	if (sb_weigh_traced(a->model) || !family || !left || !file ||
 		!(sb_asked_number(held, "count") >= HELD_LEAST) ||
 		was_left(a->model, component_of(e), family))
 		return;
@@ -386,7 +386,7 @@ void sb_rule_known_version(struct sb_advisor *a)
 	if (!f)
 		return;
 	f->stage = f->where.stage = component_of(e);
-	if (!a->model->gpu.present)
+	if (!sb_weigh_traced(a->model))
 		return;
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 	f->confidence = "possible";

@@ -58,7 +58,8 @@ static bool by_communication(struct sb_model *model)
 {
 	double waited_s = work_s(model, STROBE_ROLE_COLLECTIVE), wall_s = judged_s(model);
 
-	if (model->gpu.present && model->gpu.exposed_communication_s > model->gpu.window_s * SHARE_LARGE) {
+	if (sb_weigh_traced(model) &&
+		model->gpu.exposed_communication_s > model->gpu.window_s * SHARE_LARGE) {
 		waited_s = model->gpu.exposed_communication_s;
 		wall_s = model->gpu.window_s;
 	} else if (!(waited_s > wall_s * SHARE_LARGE)) {
@@ -78,7 +79,7 @@ static bool by_copies(struct sb_model *model)
 {
 	double offload = model->diffusion.offload_s / judged_s(model);
 
-	if (model->gpu.present && model->gpu.copy_ratio > SHARE_LARGE)
+	if (sb_weigh_traced(model) && model->gpu.copy_ratio > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the GPU's time is copies", model->gpu.copy_ratio * 100);
 	else if (offload > SHARE_LARGE)
@@ -98,7 +99,8 @@ static double behind(const struct sb_model *model)
 
 static bool by_gpu(struct sb_model *model)
 {
-	double busy = model->gpu.present ? model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s) : NAN;
+	double busy = sb_weigh_traced(model) ? model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s)
+					     : NAN;
 
 	if (busy >= GPU_BUSY)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
@@ -145,13 +147,13 @@ static bool by_launches(struct sb_model *model)
 	double util = utilization(model);
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
-	if (model->gpu.present && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
+	if (sb_weigh_traced(model) && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
 		model->gpu.small_kernel_ratio > 0.5)
 		model->summary.bound_reason = sb_model_printf(model,
 			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
 			model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
 			model->gpu.small_kernel_ratio * 100);
-	else if (!model->gpu.present && util > 0 && util < 60 && cpu >= 80)
+	else if (!sb_weigh_traced(model) && util > 0 && util < 60 && cpu >= 80)
 		model->summary.bound_reason = sb_model_printf(
 			model, "GPU utilisation %.0f %% while the process uses %.0f %% CPU", util, cpu);
 	else
@@ -165,7 +167,7 @@ static bool by_cpu(struct sb_model *model)
 {
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
-	if (model->gpu.present || model->summary.gpu_utilization_mean_percent > 0 || !(cpu >= CPU_BUSY))
+	if (sb_weigh_traced(model) || model->summary.gpu_utilization_mean_percent > 0 || !(cpu >= CPU_BUSY))
 		return false;
 	bound(model, "CPU", "cpu");
 	model->summary.bound_reason = sb_model_printf(
@@ -199,7 +201,7 @@ static void by_nothing(struct sb_model *model)
 	double busy = model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s);
 
 	bound(model, "mixed", "mixed");
-	if (model->gpu.present)
+	if (sb_weigh_traced(model))
 		model->summary.bound_reason = sb_model_printf(model,
 			busy < GPU_WAITS ? "GPU busy %s %%: it waits for the program; no cause stands out"
 					 : "GPU busy %s %%; nothing else stands out",
@@ -214,7 +216,7 @@ void sb_bound_judge(struct sb_model *model)
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
 		by_launches(model) || by_cpu(model))
 		return;
-	if (utilization(model) > 0 || model->gpu.present)
+	if (utilization(model) > 0 || sb_weigh_traced(model))
 		by_nothing(model);
 	else
 		too_short(model);

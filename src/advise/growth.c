@@ -137,11 +137,17 @@ static bool may_settle(const struct sb_growth *g)
 
 static void doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_growth *g)
 {
+	bool grow = sb_weigh_sizes_grow(a->model);
+
 	sb_finding_cause(f,
-		sb_say(a, "nothing was found that keeps it; in %lld %ss the allocator may not have settled",
-			(long long)g->unit_count, g->per),
+		grow ? "nothing was found that keeps it; the generations themselves became larger"
+		     : sb_say(a,
+			       "nothing was found that keeps it; in %lld %ss the allocator may not have "
+			       "settled",
+			       (long long)g->unit_count, g->per),
 		SB_GAIN_ESTIMATED, SB_POSSIBLE);
-	f->suggestion = "Record a longer run: a leak goes on, an allocator stops.";
+	f->suggestion = grow ? "Record several generations of one size: a leak goes on."
+			     : "Record a longer run: a leak goes on, an allocator stops.";
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
@@ -165,7 +171,7 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 	if (f && line)
 		sb_finding_line(f, line->file, (uint32_t)line->line);
 	add_place(f, e, g->where);
-	if (f && !known && may_settle(g))
+	if (f && !known && (may_settle(g) || sb_weigh_sizes_grow(a->model)))
 		doubt(a, f, g);
 	else
 		raise(a, f);
@@ -195,7 +201,8 @@ static void find_seen(struct sb_advisor *a, const char *of, const char *kind, co
 	double mb = bytes ? (double)bytes->i / SB_MB : 0;
 	struct sb_advice *f;
 
-	if (!(mb > a->limit) || (g && g->verdict == SB_GROWTH_SETTLES) || has_stopped(a->model, e, g))
+	if (!(mb > a->limit) || (g && g->verdict == SB_GROWTH_SETTLES) || has_stopped(a->model, e, g) ||
+		(!holder && sb_weigh_sizes_grow(a->model)))
 		return;
 	f = sb_advisor_find(a, mb, NAN, sb_say(a, "%s grows with every generation", words),
 		sb_say(a, "%.0f MB more after each of five generations in a row", mb));

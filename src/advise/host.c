@@ -68,7 +68,7 @@ static bool waits_at_every_launch(const struct sb_model *model)
 /* The same where no trace counts the launches: the other thread never lets go, and the GPU has next to nothing to do. */
 static bool starves(const struct sb_model *model, double other_s)
 {
-	return !model->gpu.present && other_s >= ALL_THE_WHILE * sb_weigh_work_s(model) &&
+	return !sb_weigh_traced(model) && other_s >= ALL_THE_WHILE * sb_weigh_work_s(model) &&
 	       sb_weigh_utilization(model) <= STARVED;
 }
 
@@ -228,7 +228,7 @@ static bool is_climbing(const struct sb_advisor *a, const struct sb_iterations *
 {
 	size_t skip = it->sample_count > 16 ? 2 : 1;
 
-	return it->sample_count >= 12 + skip &&
+	return it->sample_count >= 12 + skip && !sb_weigh_sizes_grow(a->model) &&
 	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_trend) &&
 	       costs_generations(a->model, it, out_trend);
 }

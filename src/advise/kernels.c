@@ -108,7 +108,7 @@ static struct shown worst(const struct sb_model *model, problem_fn problem)
 {
 	struct shown most = { 0 };
 
-	for (size_t i = 0; model->gpu.present && i < model->stages.stage_count; i++) {
+	for (size_t i = 0; sb_weigh_traced(model) && i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 		struct kernels k = kernels_of(s);
 		double cost_s = s->kernel_share_count ? problem(model, &k) : 0,

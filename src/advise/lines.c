@@ -128,7 +128,7 @@ static void find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 	double percent = sb_weigh_percent(a->model, hot->step_s);
 	struct sb_advice *f;
 
-	if (a->model->gpu.present || !synchronizes(hot->line) || !is_sampled_enough(a->model, hot) ||
+	if (sb_weigh_traced(a->model) || !synchronizes(hot->line) || !is_sampled_enough(a->model, hot) ||
 		!(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, NAN,
@@ -191,20 +191,20 @@ static double collected_s(const struct sb_model *model, int64_t *out_count)
 
 /* ---- Python between the steps -------------------------------------------- */
 
-/* A step without parts, of a model that uses no GPU: a line in it may be the model itself. */
+/* In a step without parts a line that computes may be the model itself; the kernels tell how long a GPU waited for it. */
 static bool tells_calls_in_steps(const struct sb_model *model)
 {
 	for (size_t i = 0; i < model->stages.stage_count; i++)
 		if (model->stages.stages[i].role == STROBE_ROLE_STEP && model->stages.stages[i].child_count)
 			return true;
-	return sb_weigh_has_gpu(model);
+	return sb_weigh_traced(model);
 }
 
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
 
-	if (l->step_s > 0 && !tells_calls_in_steps(model))
+	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
 	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
 		doing == SB_DOES_ALLOCATE || doing == SB_DOES_COPY)
@@ -229,7 +229,9 @@ static bool knows_calls(const struct sb_model *model)
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
-	double spent_s = hot.generation_s, left_s;
+	/* where the CPU runs ahead, a line between the calls may wait for what the GPU has to do anyway */
+	double spent_s = hot.generation_s, left_s,
+	       idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 	int64_t collections;
 	struct sb_advice *f;
 
@@ -237,7 +239,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
 	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));
-	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), sb_weigh_idle_s(a->model)), SB_LIKELY,
+	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			sb_weigh_percent(a->model, spent_s)));
 

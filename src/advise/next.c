@@ -45,7 +45,8 @@ void sb_next_find(struct sb_model *model)
 	const struct sb_stage *most = largest(model);
 	const char *command = model->session.command;
 
-	if (model->gpu.present || !sb_weigh_has_gpu(model) || model->generations.whole_run || is_named(model))
+	if (sb_weigh_traced(model) || !sb_weigh_has_gpu(model) || model->generations.whole_run ||
+		is_named(model))
 		return;
 	model->summary.next_command = sb_model_printf(model, "strobe run --gpu-trace%s -- %s",
 		has_steps(model) ? "=steps:3" : "", command && *command ? command : "COMMAND");

@@ -2,6 +2,7 @@
 #include "advise/between.h"
 #include "advise/hot.h"
 #include "advise/rule.h"
+#include "advise/weigh.h"
 
 #include "base/filename.h"
 #include "base/role.h"
@@ -141,7 +142,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		f->stage = s->name;
 		f->rank_s = sb_stage_in_turn_s(a->model, s) * TENTH;
 		f->whole_s = s->covered_s;
-		if (a->model->gpu.present)
+		if (sb_weigh_traced(a->model))
 			f->suggestion = KERNELS;
 		if (found == 1 && is_largest(stages, i))
 			f->suggestion = sb_say(a,

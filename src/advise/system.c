@@ -280,7 +280,7 @@ void sb_rule_scaling(struct sb_advisor *a)
 			waited_s += s->self_ratio * a->model->stages.wall_s;
 	}
 	exposed_s = sb_advise_per_gpu(a->model, a->model->gpu.exposed_communication_s);
-	if (a->model->gpu.present && exposed_s > waited_s)
+	if (sb_weigh_traced(a->model) && exposed_s > waited_s)
 		waited_s = exposed_s;
 	percent = (1 - waited_s / a->model->summary.generation_s) * 100;
 	if (ranks > 1 && waited_s > 0 && percent < a->limit)

@@ -77,6 +77,8 @@ static struct sb_advice *find_traced(
 	struct sample s;
 	bool sampled = false;
 
+	if (a->model->gpu.slow_only) /* no sample of the run */
+		return NULL;
 	if (evidence && sample_of(a->model, &s)) {
 		saves_s = fmin(saves_s * s.whole_s / s.traced_s, s.whole_s);
 		evidence = sb_say(a, "%s; the gain is an estimate: %s were traced of %s in %s", evidence,

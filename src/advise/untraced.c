@@ -95,7 +95,7 @@ static void find_masked(struct sb_advisor *a, const struct sb_event_row *asked)
 
 void sb_untraced_unpacked(struct sb_advisor *a)
 {
-	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+	for (size_t i = 0; !sb_weigh_traced(a->model) && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = computed_by(a->model, model_at(a->model, i));
 		const struct sb_stage *s = e && sb_asked_number(e, "unpacked_ratio") > 0
 						   ? stage_of(a->model, sb_asked_text(e, "component"))
@@ -115,7 +115,7 @@ void sb_untraced_unpacked(struct sb_advisor *a)
 
 void sb_untraced_layout(struct sb_advisor *a)
 {
-	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+	for (size_t i = 0; !sb_weigh_traced(a->model) && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = computed_by(a->model, model_at(a->model, i));
 		const struct sb_stage *s = e && sb_asked_number(e, "relaid_ratio") >= RELAID_LEAST
 						   ? stage_of(a->model, sb_asked_text(e, "component"))
@@ -166,7 +166,7 @@ void sb_untraced_attention(struct sb_advisor *a)
 	const struct sb_event_row *e = sb_asked_last(a->model, "torch.attention", "backends", "math");
 	const struct sb_stage *s = e ? stage_of(a->model, sb_asked_text(e, "component")) : NULL;
 
-	if (a->model->gpu.present || !sb_weigh_has_gpu(a->model))
+	if (sb_weigh_traced(a->model) || !sb_weigh_has_gpu(a->model))
 		return;
 	if (!s && (e = sb_asked_last(a->model, "torch.asked", "sdp", "math")))
 		s = stage_of(a->model, sb_asked_text(e, "component"));
@@ -182,7 +182,7 @@ void sb_untraced_attention(struct sb_advisor *a)
 
 void sb_untraced_convolutions(struct sb_advisor *a)
 {
-	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+	for (size_t i = 0; !sb_weigh_traced(a->model) && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = model_at(a->model, i);
 		const struct sb_stage *s = e && sb_asked_number(e, "cudnn") == 0
 						   ? stage_of(a->model, sb_asked_text(e, "component"))
@@ -300,7 +300,7 @@ static void find_doubles(struct sb_advisor *a)
 	for (size_t i = 0; i < a->model->events.count; i++) {
 		const struct sb_stage *s = double_model(a->model, i);
 
-		if (s && !(a->model->gpu.present &&
+		if (s && !(sb_weigh_traced(a->model) &&
 				 is(sb_asked_text(&a->model->events.rows[i], "device"), "cuda")))
 			find_double(a, &a->model->events.rows[i], s);
 	}
@@ -311,7 +311,7 @@ void sb_untraced_precision(struct sb_advisor *a)
 	const struct sb_event_row *half = half_model(a->model);
 
 	find_doubles(a);
-	for (size_t i = 0; !a->model->gpu.present && i < a->model->events.count; i++) {
+	for (size_t i = 0; !sb_weigh_traced(a->model) && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = model_at(a->model, i);
 		const struct sb_stage *s = e && is(sb_asked_text(e, "dtype"), "float32") &&
 							   !sb_asked_text(e, "quantised")

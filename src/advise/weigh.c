@@ -47,7 +47,7 @@ double sb_weigh_warm_share(const struct sb_model *model)
 
 double sb_weigh_traced_steps(const struct sb_model *model)
 {
-	for (size_t i = 0; model->gpu.present && i < model->system.setting_count; i++) {
+	for (size_t i = 0; sb_weigh_traced(model) && i < model->system.setting_count; i++) {
 		const struct sb_pair *p = &model->system.settings[i];
 		unsigned steps;
 
@@ -251,6 +251,33 @@ double sb_weigh_uncovered_s(const struct sb_model *model)
 	return behind && all_s > 0 ? fmax(0, 1 - covered_s / all_s) * sb_weigh_work_s(model) : INFINITY;
 }
 
+bool sb_weigh_traced(const struct sb_model *model)
+{
+	return model->gpu.present && !model->gpu.slow_only;
+}
+
+#define GROWN 1.1
+
+/* Frames times pixels of one generation on average; 0: not known. */
+static double mean_size(const struct sb_generation *all, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += fmax(1, (double)all[i].frames) * fmax(1, (double)all[i].width) *
+		       fmax(1, (double)all[i].height);
+	return count ? sum / (double)count : 0;
+}
+
+bool sb_weigh_sizes_grow(const struct sb_model *model)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	size_t third = (g->count + 2) / 3;
+
+	return !g->whole_run && g->count >= 2 &&
+	       mean_size(&g->all[g->count - third], third) > GROWN * mean_size(g->all, third);
+}
+
 bool sb_weigh_has_gpu(const struct sb_model *model)
 {
 	return model->gpu.present || model->summary.gpu_utilization_mean_percent > 0;
@@ -263,7 +290,7 @@ double sb_weigh_idle_s(const struct sb_model *model)
 
 	if (!isnan(step_busy))
 		return work_s * (1 - step_busy);
-	if (model->gpu.present && model->gpu.busy_s + model->gpu.idle_s > 0)
+	if (sb_weigh_traced(model) && model->gpu.busy_s + model->gpu.idle_s > 0)
 		return work_s * model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s);
 	return used > 0 ? work_s * fmax(0, 1 - used) : INFINITY;
 }

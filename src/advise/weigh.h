@@ -46,6 +46,10 @@ double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_s
 double sb_weigh_gpu_s(const struct sb_stage *s);
 /* True if the moment lies between the first warm generation's begin and the last one's end. */
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s);
+/* True if a trace of the GPU stands for the run; one that was kept around slow moments does not. */
+bool sb_weigh_traced(const struct sb_model *model);
+/* True if later generations are larger than earlier ones, by frames or pixels: time and memory rise with them. */
+bool sb_weigh_sizes_grow(const struct sb_model *model);
 bool sb_weigh_has_gpu(const struct sb_model *model); /* true: a GPU was traced, or sampled at work */
 /* High, medium or low by its share of the generations' time; of a finding that may be NULL. */
 void sb_weigh_priority(struct sb_advisor *a, struct sb_advice *f);

@@ -146,6 +146,7 @@ struct sb_memory_panel {
 /* ---- gpu_trace ---- */
 struct sb_gpu_panel {
 	bool present;
+	bool slow_only; /* kept around slow moments: it does not stand for the run */
 	int64_t kernel_count;
 	double kernel_total_s;
 	double busy_ratio; /* busy_s of window_s; NAN: no window */

@@ -40,6 +40,9 @@
  * five numbers in ticks (begin, end, begin and end of a normal one or 0, median of its peers or 0), why it was asked for */
 #define SB_RUN_SLOW_MOMENT "slow_moment"
 
+/* string, of each time that strobe set up a trace or the sampling of counters: begin and end in ticks */
+#define SB_RUN_GPU_SETUP "gpu_setup"
+
 /* int; the same of sampled counters, and how many samples were written and lost each time */
 #define SB_RUN_GPU_COUNTERS_BEGIN "gpu_counters_begin_ticks"
 #define SB_RUN_GPU_COUNTERS_END "gpu_counters_end_ticks"

@@ -8,6 +8,7 @@
 #include "gpu/driver.h"
 #include "gpu/pm_session.h"
 #include "gpu/pool.h"
+#include "gpu/setup.h"
 #include "gpu/stamps.h"
 #include "gpu/trace.h"
 #include "record/clock.h"
@@ -130,10 +131,11 @@ static bool open_devices(void)
 {
 	const struct sb_pm_cupti *pm;
 	int used[DEVICES_MAX], mode, err = 0;
-	uint32_t count = find_devices(used, DEVICES_MAX);
+	uint32_t count = find_devices(used, DEVICES_MAX), setup;
 
 	if (!count)
 		return false;
+	setup = sb_setup_begin();
 	mode = sb_cuda_capture_relax();
 	err = sb_cupti_load(&cupti);
 	if (!err)
@@ -147,6 +149,7 @@ static bool open_devices(void)
 		err = device_count ? 0 : err;
 	}
 	sb_cuda_capture_restore(mode);
+	sb_setup_end(setup, err != 0);
 	if (err) {
 		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
 		sb_step_counting_hook_set(NULL);
@@ -159,10 +162,12 @@ static bool open_devices(void)
 
 static bool start_devices(void)
 {
+	uint32_t setup = sb_setup_begin();
 	int mode = sb_cuda_capture_relax(), err = 0;
 
 	for (uint32_t i = 0; i < device_count && !err; i++)
 		err = sb_pm_session_start(&devices[i].session);
+	sb_setup_end(setup, err != 0);
 	if (err) {
 		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
 		close_devices();

@@ -6,6 +6,7 @@
 #include "gpu/held.h"
 #include "gpu/kept_moments.h"
 #include "gpu/peers.h"
+#include "gpu/setup.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -195,6 +196,7 @@ static void take_news(bool tracing)
 	struct sb_watch_news n;
 
 	while (sb_watch_hear(&n)) {
+		n.first |= n.kind == SB_WATCH_ENDED && sb_setup_meets(n.begin_ticks, n.end_ticks);
 		if (n.kind == SB_WATCH_ASKED) {
 			take_asked(n, tracing);
 		} else if (n.kind == SB_WATCH_ENDED) {

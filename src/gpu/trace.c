@@ -9,6 +9,7 @@
 #include "gpu/counters.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
+#include "gpu/setup.h"
 #include "gpu/slow.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
@@ -78,10 +79,14 @@ static int begin(void)
 {
 	const struct sb_cupti *cupti;
 	const char *unattributed;
+	uint32_t setup;
 	int err = sb_cupti_load(&cupti);
 
-	if (!err)
+	if (!err) {
+		setup = sb_setup_begin();
 		err = sb_activity_start(cupti, for_slow(), &unattributed);
+		sb_setup_end(setup, err != 0);
+	}
 	if (err) {
 		sb_keep_missing("kernels", strobe_error(), err == STROBE_EPERM ? HOW_PERMITTED : HOW);
 		untraceable = true;

@@ -19,6 +19,7 @@ struct open_zone {
 	bool first;
 	uint32_t nested; /* of the same role inside it: part of it */
 	uint64_t begin_ticks, key;
+	uint64_t size; /* of a generation: its steps have peers in those of this size alone */
 };
 
 struct open_zones {
@@ -46,6 +47,11 @@ static uint64_t mixed(uint64_t key, uint32_t name, int64_t value)
 	return sb_hash64(key ^ (uint64_t)name << 56 ^ (uint64_t)value) + key;
 }
 
+static uint64_t step_key(const struct open_zones *h)
+{
+	return mixed(h->generation.open ? h->generation.size : 0, SB_NAME_ROLE, STROBE_ROLE_STEP);
+}
+
 static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role role)
 {
 	struct sb_watch_news n = { .kind = SB_WATCH_BEGUN, .role = role, .tid = h->tid };
@@ -59,9 +65,15 @@ static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role ro
 	*z = (struct open_zone){ .open = true,
 		.first = role == STROBE_ROLE_STEP && !h->step_count++,
 		.begin_ticks = sb_clock_ticks(),
-		.key = mixed(0, SB_NAME_ROLE, role) };
+		.key = role == STROBE_ROLE_STEP ? step_key(h) : mixed(0, SB_NAME_ROLE, role) };
 	n.begin_ticks = z->begin_ticks;
 	sb_ring_push(&news, &n);
+}
+
+static bool is_of_generation(uint32_t name)
+{
+	return name == SB_NAME_FRAMES || name == SB_NAME_WIDTH || name == SB_NAME_HEIGHT ||
+	       name == SB_NAME_STEPS || name == SB_NAME_BATCH || name == SB_NAME_CACHED;
 }
 
 /* What makes two of them comparable: the size, and whether a cache served it. */
@@ -69,16 +81,17 @@ static void fact(uint32_t name, int64_t value)
 {
 	struct open_zones *h = zones_here();
 
-	if (name == SB_NAME_ROLE && value == STROBE_ROLE_STEP)
+	if (name == SB_NAME_ROLE && value == STROBE_ROLE_STEP) {
 		begin(h, &h->step, STROBE_ROLE_STEP);
-	else if (name == SB_NAME_ROLE && value == STROBE_ROLE_GENERATION)
+	} else if (name == SB_NAME_ROLE && value == STROBE_ROLE_GENERATION) {
 		begin(h, &h->generation, STROBE_ROLE_GENERATION);
-	else if (h->step.open && (name == SB_NAME_BLOCK_SIZE || name == SB_NAME_CACHED) && value)
+	} else if (h->step.open && (name == SB_NAME_BLOCK_SIZE || name == SB_NAME_CACHED) && value) {
 		h->step.key = mixed(h->step.key, name, value);
-	else if (!h->step.open && h->generation.open &&
-		 (name == SB_NAME_FRAMES || name == SB_NAME_WIDTH || name == SB_NAME_HEIGHT ||
-			 name == SB_NAME_STEPS || name == SB_NAME_BATCH || name == SB_NAME_CACHED))
+	} else if (!h->step.open && h->generation.open && is_of_generation(name)) {
 		h->generation.key = mixed(h->generation.key, name, value);
+		if (!h->step_count) /* what comes later is counted, not asked for */
+			h->generation.size = h->generation.key;
+	}
 }
 
 static void end(enum strobe_role role)
@@ -114,7 +127,7 @@ static void step_over(uint64_t duration_ns, int64_t block_size)
 	n.first = !h->step_count++;
 	n.end_ticks = sb_clock_ticks();
 	n.begin_ticks = took < n.end_ticks ? n.end_ticks - took : 0;
-	n.key = mixed(mixed(0, SB_NAME_ROLE, STROBE_ROLE_STEP), SB_NAME_BLOCK_SIZE, block_size);
+	n.key = mixed(step_key(h), SB_NAME_BLOCK_SIZE, block_size);
 	sb_ring_push(&news, &n);
 }
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "format/run_keys.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,5 +136,37 @@ bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t 
 			return true;
 		first = false;
 	}
+	return false;
+}
+
+int sb_gpu_setups_find(const struct sb_run *run, struct sb_vec *out)
+{
+	for (uint32_t i = 0; i < run->meta_count; i++) {
+		const struct sb_run_meta *meta = &run->metas[i];
+		uint64_t begin_ticks, end_ticks;
+		struct sb_gpu_setup *setup;
+
+		if (meta->scope != SB_META_RUN || meta->attr.type != STROBE_TYPE_STRING || !meta->attr.s ||
+			strcmp(meta->attr.key, SB_RUN_GPU_SETUP) != 0 ||
+			sscanf(meta->attr.s, "%" SCNu64 " %" SCNu64, &begin_ticks, &end_ticks) != 2)
+			continue;
+		setup = sb_vec_push(out, sizeof *setup);
+		if (!setup)
+			return sb_fail(STROBE_ENOMEM, "no memory for the GPU traces of '%s'", run->path);
+		*setup = (struct sb_gpu_setup){ meta->process,
+			sb_run_time_ns(run, meta->process, begin_ticks),
+			sb_run_time_ns(run, meta->process, end_ticks) };
+	}
+	return 0;
+}
+
+bool sb_gpu_setups_meet(const struct sb_vec *setups, uint32_t process, int64_t begin_ns, int64_t end_ns)
+{
+	const struct sb_gpu_setup *all = setups->items;
+
+	for (size_t i = 0; i < setups->count; i++)
+		if ((process == UINT32_MAX || all[i].process == process) && all[i].begin_ns <= end_ns &&
+			all[i].end_ns >= begin_ns)
+			return true;
 	return false;
 }

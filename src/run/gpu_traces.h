@@ -25,4 +25,15 @@ bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t b
  * was not seen. */
 bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
 
+struct sb_gpu_setup {
+	uint32_t process;
+	int64_t begin_ns, end_ns;
+};
+
+/* Adds each time (struct sb_gpu_setup) that strobe set up a trace or the sampling of counters to out. */
+int sb_gpu_setups_find(const struct sb_run *run, struct sb_vec *out);
+/* True if one of the process ran in [begin, end]: the driver kept the program waiting. UINT32_MAX: of any
+ * process. */
+bool sb_gpu_setups_meet(const struct sb_vec *setups, uint32_t process, int64_t begin_ns, int64_t end_ns);
+
 #endif

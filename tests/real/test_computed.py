@@ -43,8 +43,20 @@ class Plain(torch.nn.Module):
             x = F.silu(layer(x))
         return x
 
+class Patches(torch.nn.Module):
+    # as a transformer for videos: one convolution makes the tokens, the products come after it
+    def __init__(self):
+        super().__init__()
+        self.embed, self.layers = torch.nn.Conv2d(4, 64, 2, 2), torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, x):
+        x = self.embed(x).flatten(2).transpose(1, 2).contiguous()
+        for layer in self.layers:
+            x = layer(x).transpose(1, 2).contiguous().transpose(1, 2).contiguous()
+        return x
+
 models = [(Packed(), torch.zeros(2, 16)), (Relaid(), torch.zeros(1, 4, 8, 8)), (Masked(), torch.zeros(1, 2, 16, 8)),
-          (Plain(), torch.zeros(1, 4, 8, 8))]
+          (Plain(), torch.zeros(1, 4, 8, 8)), (Patches(), torch.zeros(1, 4, 8, 8))]
 with torch.no_grad():
     for model, x in models:
         model(x)

@@ -102,7 +102,7 @@ static void a_trend_on_a_crowded_machine_is_doubted(void **state)
 }
 
 /* Steps of Python that launches kernels, each longer than the one before, in generations that take as long as the GPU does. */
-static bool has_trend(uint64_t more_ns)
+static bool has_trend(uint64_t more_ns, int64_t more_frames)
 {
 	struct synthetic s;
 	uint64_t at_ns = 0;
@@ -113,6 +113,7 @@ static bool has_trend(uint64_t more_ns)
 		uint64_t begin_ns = at_ns;
 
 		synthetic_begin(&s, at_ns, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 9 + (int64_t)video * more_frames);
 		for (uint64_t i = 0; i < 8; i++) {
 			synthetic_step(&s, at_ns, at_ns + (20 + 8 * video + i) * MS, (int64_t)i, 0);
 			at_ns += (20 + 8 * video + i) * MS;
@@ -127,8 +128,13 @@ static bool has_trend(uint64_t more_ns)
 
 static void steps_that_slow_no_generation_down_are_no_trend(void **state)
 {
-	assert_false(has_trend(0));
-	assert_true(has_trend(100 * MS));
+	assert_false(has_trend(0, 0));
+	assert_true(has_trend(100 * MS, 0));
+}
+
+static void videos_that_become_longer_are_no_trend(void **state)
+{
+	assert_false(has_trend(100 * MS, 8));
 }
 
 /* One slow step of sixteen while this program uses a fiftieth of a core. */
@@ -181,6 +187,7 @@ int main(void)
 		cmocka_unit_test(memory_that_goes_up_and_down_is_no_leak),
 		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
 		cmocka_unit_test(steps_that_slow_no_generation_down_are_no_trend),
+		cmocka_unit_test(videos_that_become_longer_are_no_trend),
 		cmocka_unit_test(a_small_part_of_a_crowded_machine_is_not_nothing),
 		cmocka_unit_test(a_trend_saves_nothing_of_one_long_step),
 	};

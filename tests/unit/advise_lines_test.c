@@ -366,9 +366,12 @@ static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
 	synthetic_done(&s);
 }
 
-/* Five videos of one long step each, all of it in one line; parts: the step has the model's call as a stage. */
-static bool blames_python_in_steps(bool parts)
+/* Five videos of one long step each, all of it in one line; parts: the step has the model's call as a stage; a GPU that
+ * works for a third of the time. */
+static bool blames_python_in_steps(bool parts, bool gpu)
 {
+	static const char *const columns[] = { "utilization_percent" };
+	const double used[] = { 33 };
 	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
 	struct synthetic s;
 	uint32_t own;
@@ -388,16 +391,20 @@ static bool blames_python_in_steps(bool parts)
 	for (uint64_t i = 1; i < VIDEOS * 20; i++)
 		sb_builder_stack_sample(
 			s.b, i * 50 * MS + 20 * MS, &sample, &own, (const uint32_t[]){ 41 }, 1);
+	for (uint64_t i = 0; gpu && i < VIDEOS; i++)
+		sb_builder_sample(s.b, sb_builder_schema(s.b, "gpu", 0, columns, 1), i * SECOND, used, 1);
 	blamed = finding(synthetic_model(&s, VIDEOS * SECOND), "python_between_steps") != NULL;
 	synthetic_done(&s);
 	return blamed;
 }
 
-/* Where neither a part of the step nor a GPU tells the model's call apart, the line may be that call. */
+/* Where neither a part of the step nor its kernels tell the model's call apart, the line may be that call. */
 static void a_line_of_a_step_without_parts_is_not_between_the_models_calls(void **state)
 {
-	assert_true(blames_python_in_steps(true));
-	assert_false(blames_python_in_steps(false));
+	assert_true(blames_python_in_steps(true, false));
+	assert_true(blames_python_in_steps(true, true));
+	assert_false(blames_python_in_steps(false, false));
+	assert_false(blames_python_in_steps(false, true));
 }
 
 int main(void)

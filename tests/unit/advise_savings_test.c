@@ -86,6 +86,21 @@ static void a_comprehension_counts_with_the_function_around_it(void **state)
 	synthetic_done(&s);
 }
 
+/* Without a GPU's events all of its time; behind a GPU that works all but a millisecond of the 25 it only waits there. */
+static void python_behind_a_busy_gpu_costs_nothing(void **state)
+{
+	struct synthetic s;
+
+	put_videos(&s, BUSY_MS);
+	see(&s, TID, "pipe.on_step", NULL, 70, 50);
+	assert_null(finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "python_between_steps"));
+	synthetic_done(&s);
+	put_videos(&s, 10);
+	see(&s, TID, "pipe.on_step", NULL, 70, 50);
+	assert_non_null(finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "python_between_steps"));
+	synthetic_done(&s);
+}
+
 static double emptying_saves(uint64_t gpu_ms)
 {
 	const struct sb_advice *f;
@@ -269,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_reach_back_over_short_generations),
 		cmocka_unit_test(a_comprehension_counts_with_the_function_around_it),
+		cmocka_unit_test(python_behind_a_busy_gpu_costs_nothing),
 		cmocka_unit_test(emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles),
 		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
 		cmocka_unit_test(only_a_thread_that_waits_for_the_gil_is_said_to_hold_it),

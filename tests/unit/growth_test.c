@@ -187,6 +187,39 @@ static void a_cache_that_fills_up_in_a_few_generations_is_no_leak(void **state)
 	synthetic_done(&s);
 }
 
+/* Each generation leaves 40 MB more; they are of one size, or each has eight frames more. */
+static const char *leak_priority(int64_t more_frames, const char **out_cause)
+{
+	static char priority[16], cause[200];
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	for (int64_t i = 0; i < 16; i++) {
+		uint64_t begin_ns = (uint64_t)(1 + i) * SECOND;
+
+		synthetic_begin(&s, begin_ns, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 9 + i * more_frames);
+		synthetic_end(&s, begin_ns + 800 * MS);
+		reading(&s, begin_ns + 900 * MS, "host", -1, (1000 + 40 * i) * MIB);
+	}
+	f = finding(synthetic_model(&s, 18 * SECOND), "memory_leak");
+	snprintf(priority, sizeof priority, "%s", f ? f->priority : "");
+	snprintf(cause, sizeof cause, "%s", f ? f->cause : "");
+	synthetic_done(&s);
+	*out_cause = cause;
+	return priority;
+}
+
+static void memory_of_generations_that_become_larger_is_doubted(void **state)
+{
+	const char *cause;
+
+	assert_string_equal(leak_priority(0, &cause), "high");
+	assert_string_equal(leak_priority(8, &cause), "low");
+	assert_non_null(strstr(cause, "the generations themselves became larger"));
+}
+
 static void noise_is_steady(void **state)
 {
 	int64_t mb[30];
@@ -258,6 +291,7 @@ int main(void)
 		cmocka_unit_test(host_memory_of_a_few_calls_may_be_the_allocator),
 		cmocka_unit_test(a_cache_that_fills_up_settles),
 		cmocka_unit_test(a_cache_that_fills_up_in_a_few_generations_is_no_leak),
+		cmocka_unit_test(memory_of_generations_that_become_larger_is_doubted),
 		cmocka_unit_test(noise_is_steady),
 		cmocka_unit_test(files_that_stay_open_are_found),
 		cmocka_unit_test(readings_are_not_listed_as_snapshots),

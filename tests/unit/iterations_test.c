@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "report/panels/panel.h"
+#include "format/run_keys.h"
 #include "synthetic.h"
 
 static struct sb_model *loop(struct synthetic *s, const uint64_t *ms, size_t count)
@@ -228,6 +229,68 @@ static void what_strobes_trace_slows_is_not_the_programs_slowness(void **state)
 	synthetic_done(&s);
 }
 
+static void put_text(struct synthetic *s, const char *key, uint64_t begin_ns, uint64_t end_ns)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "%llu %llu", (unsigned long long)sb_builder_ticks_at(s->b, begin_ns),
+		(unsigned long long)sb_builder_ticks_at(s->b, end_ns));
+	sb_builder_meta_string(s->b, SB_META_RUN, key, text);
+}
+
+/* A watch for slow moments traced all steps and kept the slow one, 11; step 5 met the set-up of the counters. */
+static void a_step_that_was_caught_is_slow_and_one_that_met_a_set_up_is_not(void **state)
+{
+	struct strobe_attr kept = { "gpu_trace_kept", STROBE_TYPE_INT, { .i = 1 } };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 20; i++) {
+		uint64_t at = (uint64_t)i * SECOND;
+
+		synthetic_step(&s, at, at + (i == 5 || i == 11 ? 200 : 100) * MS, i, 0);
+		synthetic_stage(&s, at + 300 * MS, at + (i == 5 || i == 11 ? 500 : 400) * MS, "tile",
+			STROBE_ROLE_ITERATION);
+	}
+	synthetic_gpu_trace(&s, 10 * SECOND, 11 * SECOND + 200 * MS);
+	sb_builder_meta(s.b, SB_META_RUN, &kept);
+	put_text(&s, SB_RUN_GPU_SETUP, 4 * SECOND + 500 * MS, 5 * SECOND + 350 * MS);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_int_equal(m->diffusion.trace_edge_steps, 1);
+	assert_int_equal(m->diffusion.slow_step_total, 1);
+	assert_int_equal(m->diffusion.slow_steps[0].step, 11);
+	assert_int_equal(m->iterations.all[1].outlier_count, 1);
+	assert_int_equal(m->iterations.all[1].outliers[0].index, 11);
+	synthetic_done(&s);
+}
+
+/* Steps of a video of 33 frames take three times as long as those of one of 9; one of these is slow. */
+static void steps_have_peers_in_generations_of_their_size(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	for (int video = 0; video < 4; video++) {
+		synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", video % 2 ? 33 : 9);
+		for (int i = 0; i < 6; i++) {
+			uint64_t ns = (video % 2 ? 300 : video == 2 && i == 4 ? 200 : 100) * MS;
+
+			synthetic_step(&s, at, at + ns, i, 0);
+			at += ns;
+		}
+		synthetic_end(&s, at);
+	}
+	m = synthetic_model(&s, at);
+	assert_int_equal(m->diffusion.slow_step_total, 1);
+	assert_int_equal(m->diffusion.slow_steps[0].ordinal, 16);
+	near(m->diffusion.slow_steps[0].peer_s, 0.1);
+	synthetic_done(&s);
+}
+
 /* One loop, one median: 1.3 times is not slow, 1.6 times is. */
 static void slow_is_half_as_long_again_as_the_median(void **state)
 {
@@ -296,6 +359,8 @@ int main(void)
 		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
 		cmocka_unit_test(one_iteration_has_no_deviation),
 		cmocka_unit_test(the_loop_and_the_video_agree_on_slow_steps),
+		cmocka_unit_test(a_step_that_was_caught_is_slow_and_one_that_met_a_set_up_is_not),
+		cmocka_unit_test(steps_have_peers_in_generations_of_their_size),
 		cmocka_unit_test(what_strobes_trace_slows_is_not_the_programs_slowness),
 		cmocka_unit_test(slow_is_half_as_long_again_as_the_median),
 		cmocka_unit_test(steps_inside_steps_and_unfinished_ones_are_no_iterations),

@@ -11,6 +11,7 @@
 #include "format/run_keys.h"
 #include "gpu/held.h"
 #include "gpu/peers.h"
+#include "gpu/setup.h"
 #include "gpu/slow.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
@@ -18,7 +19,7 @@
 
 static uint64_t clock_ticks = 1000000;
 static char moments[2048]; /* each and a ';' */
-static int moment_count, span_count;
+static int moment_count, span_count, setup_count;
 static int64_t span_begin, span_end; /* of the last one */
 
 static uint64_t clock_now(void)
@@ -41,7 +42,9 @@ void __wrap_sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const
 	size_t n = strlen(moments);
 
 	assert_int_equal(scope, SB_META_RUN);
-	assert_string_equal(key, SB_RUN_SLOW_MOMENT);
+	setup_count += !strcmp(key, SB_RUN_GPU_SETUP);
+	if (strcmp(key, SB_RUN_SLOW_MOMENT))
+		return;
 	snprintf(moments + n, sizeof moments - n, "%s;", value);
 	moment_count++;
 }
@@ -71,7 +74,7 @@ static int setup(void **state)
 	sb_clock_source = clock_now;
 	clock_ticks += 10 * sb_clock_hz();
 	moments[0] = 0;
-	moment_count = span_count = 0;
+	moment_count = span_count = setup_count = 0;
 	written_reset();
 	start(3);
 	return 0;
@@ -286,6 +289,42 @@ static void what_had_to_make_room_is_counted(void **state)
 	assert_non_null(strstr(missing, "51 records had made room"));
 }
 
+/* One that still runs when the step is judged, and one that has ended by then. */
+static void a_step_that_met_a_set_up_is_not_slow(void **state)
+{
+	uint32_t setup;
+
+	(void)state;
+	steps(10, 10);
+	setup = sb_setup_begin();
+	steps(1, 40);
+	sb_setup_end(setup, false);
+	steps(2, 10); /* the first of them met its end */
+	setup = sb_setup_begin();
+	pass(1);
+	sb_setup_end(setup, false);
+	assert_int_equal(setup_count, 2);
+	steps(3, 10);
+	assert_int_equal(moment_count, 0);
+	steps(1, 40);
+	steps(1, 10);
+	assert_int_equal(moment_count, 1);
+}
+
+static void steps_of_a_larger_video_are_not_slow(void **state)
+{
+	(void)state;
+	for (int video = 0; video < 6; video++) {
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
+		sb_watcher_fact(SB_NAME_FRAMES, video % 2 ? 81 : 9);
+		for (int i = 0; i < 8; i++)
+			step(video % 2 ? 50 : 10, 1, 0);
+		sb_watcher_end(STROBE_ROLE_GENERATION);
+		sb_slow_look(false);
+	}
+	assert_int_equal(moment_count, 0);
+}
+
 static void only_steps_of_one_kind_are_peers(void **state)
 {
 	(void)state;
@@ -428,6 +467,8 @@ int main(void)
 		TEST(records_that_come_late_are_kept_too),
 		TEST(no_more_are_kept_than_were_asked_for),
 		TEST(what_had_to_make_room_is_counted),
+		TEST(a_step_that_met_a_set_up_is_not_slow),
+		TEST(steps_of_a_larger_video_are_not_slow),
 		TEST(only_steps_of_one_kind_are_peers),
 		TEST(the_first_step_of_a_generation_warms_up),
 		TEST(a_slow_generation_is_caught_and_a_longer_video_is_not),

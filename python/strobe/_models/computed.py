@@ -3,6 +3,7 @@
 from .._native import native
 
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
+CONVOLVED_LEAST = 0.5  # of all FLOPs: below that the layouts of its convolutions are not what a model spends its time on
 
 _told = set()
 
@@ -13,6 +14,7 @@ class Computed:
     def __init__(self, torch, model):
         self.torch = torch
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
+        self.convolved_flops = self.flops = 0
         weights = [*model.parameters(), *model.buffers()]
         self.weights = sum(weight.numel() for weight in weights)
         self.packed = sum(weight.numel() for weight in weights if self._is_packed(weight))
@@ -48,11 +50,17 @@ class Computed:
 
         return Attention()
 
+    def take_flops(self, counts):
+        """Of each operator, as torch counted them."""
+        self.flops = sum(counts.values())
+        self.convolved_flops = sum(flops for operator, flops in counts.items() if "convolution" in str(operator))
+
     def facts(self):
+        convolves = self.convolved_bytes and self.convolved_flops >= CONVOLVED_LEAST * self.flops
         unpacks = self.packed >= UNPACKED_LEAST * self.weights and self.unpacked >= UNPACKED_LEAST * self.packed
         facts = {"attention_count": self.attentions, "masked_count": self.masked,
                  "unpacked_ratio": self.unpacked / self.packed if self.packed and unpacks else 0,
-                 "relaid_ratio": self.relaid_bytes / self.convolved_bytes if self.convolved_bytes else 0}
+                 "relaid_ratio": self.relaid_bytes / self.convolved_bytes if convolves else 0}
         return {key: value for key, value in facts.items() if value}
 
     def tell(self, component):

@@ -221,6 +221,7 @@ def _flops_of(torch, copy, args, kwargs, until):
     counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
     with torch.no_grad(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
         copy.forward(*args, **kwargs)
+    computed.take_flops(counter.get_flop_counts().get("Global", {}))
     return float(counter.get_total_flops()), computed
 
 

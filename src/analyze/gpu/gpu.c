@@ -300,19 +300,21 @@ static void fill_devices(struct gpu *g, struct sb_model *model)
 static void fill_traced(struct gpu *g, struct sb_model *model)
 {
 	int64_t sum_ns = 0;
-	size_t processes = 0;
+	size_t processes = 0, kept = 0;
 	struct sb_gpu_traced *rows = sb_model_alloc(model, (g->traces.count + 1) * sizeof *rows);
 
 	for (size_t i = 0; rows && i < g->traces.count; i++) {
 		const struct sb_gpu_trace *t = (const struct sb_gpu_trace *)g->traces.items + i;
 
 		processes += !i || t->process != t[-1].process;
+		kept += t->kept;
 		sum_ns += t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
 		rows[i] = (struct sb_gpu_traced){ g->run->processes[t->process].pid, seconds(t->begin_ns),
 			seconds(t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0) };
 	}
 	model->gpu.traces = rows;
 	model->gpu.trace_count = rows ? g->traces.count : 0;
+	model->gpu.slow_only = kept && kept == g->traces.count;
 	model->gpu.traced_s = sum_ns ? seconds(sum_ns) / (double)processes : NAN;
 }
 

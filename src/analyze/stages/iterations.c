@@ -44,7 +44,7 @@ struct loops {
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
 	uint32_t aside_count;
-	struct sb_vec traces; /* struct sb_gpu_trace */
+	struct sb_vec traces, setups; /* struct sb_gpu_trace, sb_gpu_setup */
 	bool imported; /* zones may stand for several calls */
 	bool no_memory;
 };
@@ -239,10 +239,13 @@ void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
 }
 
 /* strobe's own doing, not the program's. */
-static bool holds_trace_edge(const struct loops *l, const struct loop *at, size_t i, double took_s)
+static bool is_by_strobe(const struct loops *l, const struct loop *at, size_t i, double took_s)
 {
-	return i < at->begin_count && sb_gpu_traces_edge(&l->traces, UINT32_MAX, at->begins[i],
-					      at->begins[i] + (int64_t)(took_s * 1e9));
+	int64_t begin_ns = i < at->begin_count ? at->begins[i] : 0,
+		end_ns = begin_ns + (int64_t)(took_s * 1e9);
+
+	return i < at->begin_count && (sb_gpu_traces_edge(&l->traces, UINT32_MAX, begin_ns, end_ns) ||
+					      sb_gpu_setups_meet(&l->setups, UINT32_MAX, begin_ns, end_ns));
 }
 
 /* Of iterations and blocks. Which steps are slow is for steps.c, which knows their
@@ -255,8 +258,7 @@ static void find_outliers(const struct loops *l, const struct loop *at, const do
 	if (at->role == STROBE_ROLE_STEP || out->warm.count < SB_SLOW_PEERS_LEAST)
 		return;
 	for (size_t i = (size_t)out->warmup_count; i < count; i++)
-		if (sb_is_slow(seconds[i], out->warm.median, ratio) &&
-			!holds_trace_edge(l, at, i, seconds[i]))
+		if (sb_is_slow(seconds[i], out->warm.median, ratio) && !is_by_strobe(l, at, i, seconds[i]))
 			sb_iterations_add_slow(out,
 				(struct sb_outlier){ .index = (int64_t)i,
 					.duration_s = seconds[i],
@@ -410,6 +412,7 @@ static void done(void *self)
 	}
 	sb_map_done(&l->index);
 	sb_vec_done(&l->traces);
+	sb_vec_done(&l->setups);
 	free(l->all);
 	free(l);
 }
@@ -438,6 +441,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path)
 			       : sb_gpu_traces_find(run, &l->traces);
 
+	if (!err)
+		err = sb_gpu_setups_find(run, &l->setups);
 	s->all = sb_model_alloc(model, (l->count + 1) * sizeof *s->all);
 	for (uint32_t i = 0; !err && s->all && i < l->count; i++) {
 		const struct loop *at = &l->all[i];

@@ -1,14 +1,10 @@
-/* Scheduler steps: which there were, in which chains, and which were slow. */
-#include "run/gpu_traces.h"
+/* Scheduler steps: which there were, and in which chains. */
 #include "base/inorder.h"
 #include "analyze/sampled.h"
-#include "analyze/slow.h"
 #include "analyze/video/video.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define SLOW_LISTED 20
 
 static double seconds(const struct sb_video_step *n)
 {
@@ -227,130 +223,6 @@ static void group(struct sb_video *v, struct sb_model *model, bool by_step, doub
 	*out_count = count;
 }
 
-/* ---- slow steps --------------------------------------------------------- */
-
-static bool is_peer(const struct sb_video_step *n, int64_t block_size)
-{
-	return !n->cached && !n->first && !n->trace_edge && n->block_size == block_size;
-}
-
-static double peer_median_s(struct sb_video *v, int64_t block_size, double *scratch_s)
-{
-	const struct sb_video_step *all = v->steps.items;
-	struct sb_stats stats;
-	size_t count = 0;
-
-	for (size_t i = 0; i < v->steps.count; i++) {
-		if (is_peer(&all[i], block_size))
-			scratch_s[count++] = seconds(&all[i]);
-	}
-	if (count < SB_SLOW_PEERS_LEAST || sb_stats_of(scratch_s, count, &stats) != 0)
-		return NAN;
-	return stats.median;
-}
-
-static void list_slow(struct sb_diffusion_panel *d, const struct sb_video_step *n, double median_s)
-{
-	struct sb_slow_step slow = { .step = n->step,
-		.block = n->block,
-		.ordinal = n->ordinal,
-		.t_s = (double)n->begin_ns / 1e9,
-		.duration_s = seconds(n),
-		.peer_s = median_s };
-	size_t at = d->slow_step_count;
-
-	d->slow_step_total++;
-	d->slow_step_excess_s += slow.duration_s - median_s;
-	while (at > 0 && d->slow_steps[at - 1].duration_s < slow.duration_s)
-		at--;
-	if (at == SLOW_LISTED)
-		return;
-	if (d->slow_step_count < SLOW_LISTED)
-		d->slow_step_count++;
-	memmove(&d->slow_steps[at + 1], &d->slow_steps[at],
-		(d->slow_step_count - 1 - at) * sizeof *d->slow_steps);
-	d->slow_steps[at] = slow;
-}
-
-/* The loop of that name lists the same steps: a slow step is the same step in both lists. */
-static void tell_loop(
-	struct sb_video *v, struct sb_model *model, const struct sb_video_step *n, double median_s)
-{
-	const char *name = v->run->names[n->name].text;
-
-	for (size_t i = 0; i < model->iterations.count; i++) {
-		struct sb_iterations *it = &model->iterations.all[i];
-
-		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
-			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
-							   seconds(n), median_s });
-	}
-}
-
-static bool is_traced(const struct sb_vec *traces, uint32_t process, const struct sb_video_step *n)
-{
-	const struct sb_gpu_trace *all = traces->items;
-
-	for (size_t i = 0; i < traces->count; i++)
-		if (all[i].process == process && all[i].begin_ns <= n->end_ns && all[i].end_ns >= n->begin_ns)
-			return true;
-	return false;
-}
-
-/* A few traced steps among others: tracing takes its time too. */
-static bool traced_are_few(const struct sb_video *v, const struct sb_vec *traces)
-{
-	const struct sb_video_step *all = v->steps.items;
-	size_t others = 0;
-
-	for (size_t i = 0; i < v->steps.count && others < SB_SLOW_PEERS_LEAST; i++)
-		others += !all[i].first && !is_traced(traces, v->run->tracks[all[i].track].process, &all[i]);
-	return others >= SB_SLOW_PEERS_LEAST;
-}
-
-/* To begin and end a trace takes the program's time: such a step is slow by strobe. */
-static void find_trace_edges(struct sb_video *v, struct sb_model *model)
-{
-	struct sb_video_step *all = v->steps.items;
-	struct sb_vec traces = { 0 };
-	bool few;
-
-	if (sb_gpu_traces_find(v->run, &traces) != 0)
-		v->failed = true;
-	few = traced_are_few(v, &traces);
-	for (size_t i = 0; traces.count && i < v->steps.count; i++) {
-		uint32_t process = v->run->tracks[all[i].track].process;
-
-		all[i].trace_edge = few ? is_traced(&traces, process, &all[i])
-					: sb_gpu_traces_edge(
-						  &traces, process, all[i].begin_ns, all[i].end_ns);
-		model->diffusion.trace_edge_steps += all[i].trace_edge;
-	}
-	sb_vec_done(&traces);
-}
-
-static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
-{
-	struct sb_diffusion_panel *d = &model->diffusion;
-	const struct sb_video_step *all = v->steps.items;
-	double ratio = sb_slow_ratio(v->run);
-
-	d->slow_steps = sb_model_alloc(model, (SLOW_LISTED + 1) * sizeof *d->slow_steps);
-	if (!d->slow_steps)
-		return;
-	for (size_t g = 0; g < d->by_block_size_count || g == 0; g++) {
-		int64_t block_size = d->by_block_size_count ? d->by_block_size[g].key : 0;
-		double median_s = peer_median_s(v, block_size, scratch_s);
-
-		for (size_t i = 0; !isnan(median_s) && i < v->steps.count; i++) {
-			if (is_peer(&all[i], block_size) && sb_is_slow(seconds(&all[i]), median_s, ratio)) {
-				list_slow(d, &all[i], median_s);
-				tell_loop(v, model, &all[i], median_s);
-			}
-		}
-	}
-}
-
 static void store_series(struct sb_video *v, struct sb_model *model)
 {
 	static const char *const columns[] = { "duration_s", "step_index", "block_index", "cached_count" };
@@ -458,8 +330,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 		d->cached_ratio = (double)d->cached_steps / (double)v->steps.count;
 		group(v, model, false, scratch_s, &d->by_block_size, &d->by_block_size_count);
 		group(v, model, true, scratch_s, &d->by_step, &d->by_step_count);
-		find_trace_edges(v, model);
-		find_slow(v, model, scratch_s);
+		sb_slow_steps_fill(v, model, scratch_s);
 		store_series(v, model);
 		fill_generations(v, model);
 	}

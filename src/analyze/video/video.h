@@ -106,6 +106,8 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model);
 /* The part of their time that came one after the other until the last one ended; NAN: no memory, or no time. */
 double sb_generations_in_turn_ratio(const struct sb_vec *generations);
 void sb_steps_fill(struct sb_video *v, struct sb_model *model);
+/* Called by sb_steps_fill; scratch has room for every step. */
+void sb_slow_steps_fill(struct sb_video *v, struct sb_model *model, double *scratch_s);
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model);
 void sb_rates_fill(struct sb_video *v, struct sb_model *model);
 

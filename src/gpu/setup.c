@@ -1,0 +1,51 @@
+/* The last few times that strobe set something up on the GPU. */
+#include "gpu/setup.h"
+
+#include "format/run_keys.h"
+#include "record/clock.h"
+#include "record/put.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define LAST 16u
+
+static struct {
+	_Atomic uint64_t begin_ticks, end_ticks; /* end 0: it runs */
+} all[LAST];
+static _Atomic uint32_t count;
+
+uint32_t sb_setup_begin(void)
+{
+	uint32_t which = atomic_fetch_add(&count, 1) % LAST;
+
+	atomic_store(&all[which].end_ticks, 0);
+	atomic_store(&all[which].begin_ticks, sb_clock_ticks());
+	return which;
+}
+
+void sb_setup_end(uint32_t which, bool refused)
+{
+	uint64_t begin_ticks = atomic_load(&all[which].begin_ticks), end_ticks = sb_clock_ticks();
+	char text[64];
+
+	if (refused) {
+		atomic_store(&all[which].begin_ticks, 0);
+		return;
+	}
+	atomic_store(&all[which].end_ticks, end_ticks);
+	snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, begin_ticks, end_ticks);
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_GPU_SETUP, text);
+}
+
+bool sb_setup_meets(uint64_t begin_ticks, uint64_t end_ticks)
+{
+	for (uint32_t i = 0; i < LAST; i++) {
+		uint64_t began = atomic_load(&all[i].begin_ticks), ended = atomic_load(&all[i].end_ticks);
+
+		if (began && began <= end_ticks && (!ended || ended >= begin_ticks))
+			return true;
+	}
+	return false;
+}

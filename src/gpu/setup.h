@@ -1,0 +1,16 @@
+/* When strobe sets up a trace or the sampling of counters. The driver keeps the program waiting meanwhile: a step that is slow
+ * then is slow by strobe. From any thread. */
+#ifndef SB_GPU_SETUP_H
+#define SB_GPU_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+uint32_t sb_setup_begin(void); /* returns what the end takes */
+/* Puts it into the recording; one that was refused counts for nothing. */
+void sb_setup_end(uint32_t which, bool refused);
+
+/* True if one of the last few ran in this time, or still runs. */
+bool sb_setup_meets(uint64_t begin_ticks, uint64_t end_ticks);
+
+#endif
