@@ -411,6 +411,32 @@ def healthy_service_on_the_gpu(fixed):
     pipe.run()
 
 
+@planted(healthy=True, needs="cuda")
+def healthy_videos_of_growing_size(fixed):
+    """Each is longer than the one before: what takes more time and memory then is no trend and no leak."""
+    pipe = Pipeline(Size(CUDA, dim=2048, videos=12))
+
+    def between():
+        frames, height, width = pipe.size.grid
+        pipe.size.tokens, pipe.size.grid = pipe.size.tokens * (frames + 4) // frames, (frames + 4, height, width)
+
+    pipe.between = between
+    pipe.run()
+
+
+@planted(healthy=True, needs="cuda")
+def healthy_steps_without_modules(fixed):
+    """Products that nothing waits for: the steps have no parts, and their lines are the model itself."""
+    a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    for _ in range(4):
+        with strobe.generation(frames=33):
+            x = a
+            for _ in strobe.steps(range(30)):
+                for _ in range(80):
+                    x = torch.tanh(x @ a)
+            torch.cuda.synchronize()
+
+
 @planted(healthy=True, needs="torch")
 def healthy_small_torch(fixed):
     Pipeline(Size(False)).run()
