@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct sb_residency_panel {
-	int64_t generation; /* which one, from 1: the last whole one */
+	int64_t generation; /* which one, from 1; 0: none */
 	struct sb_residency {
 		const char *stage;
 		const char *at; /* "begin", "peak", "end" */

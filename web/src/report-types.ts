@@ -746,7 +746,7 @@ export type Allocator = {
 
 // What a part of memory held at one moment.
 export type ResidentAt = {
-  stage: string; // directly inside the last whole generation; without one an outermost stage
+  stage: string; // directly inside that generation; without one an outermost stage
   at: "begin" | "peak" | "end"; // which moment of it
   device_index?: number; // which GPU; absent: the host
   component: string; // what held it; "unnamed": the rest
@@ -873,7 +873,7 @@ export type WouldFit = {
 
 // What memory held at the begin, the peak and the end of each stage.
 export type Residency = {
-  generation_index: number; // from 1: the last whole one; 0: the program has none
+  generation_index: number; // from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program has none
   moments: ResidencyMoment[]; // begin, peak and end of each stage
 };
 
@@ -883,7 +883,7 @@ export type ResidencyMoment = {
   at: "begin" | "peak" | "end"; // which moment of it
   device_index?: number; // which GPU; absent: the host
   t_s: number; // since the run's start
-  total_bytes: number; // in use on the GPU, as its driver says; of the host the processes' resident memory
+  total_bytes: number; // in use on the GPU, as its driver says (between two samples that the allocator has left behind: with what it had reserved then); of the host the processes' resident memory
   parts: Resident[]; // what it consists of, largest first
   rest_bytes: number; // total_bytes less the parts; negative: readings of different moments overlap
   pinned_bytes?: number; // of the host: pinned memory, which may be among its parts

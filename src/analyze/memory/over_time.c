@@ -1,7 +1,7 @@
 /* What memory held over time: layers of each device and of the host, at a bounded number of moments.
  *
- * A device's allocator is read four times a second, the driver is asked less often: what lies beside the allocator is that of
- * its last sample. At samples the layers add up to the driver's number. */
+ * A device's allocator is read four times a second, the driver is asked less often: what lies beside the allocator is from the
+ * driver's samples where the allocator did not change around them. */
 #include "analyze/memory/residency.h"
 
 #include "base/memory_units.h"
@@ -144,35 +144,22 @@ static double put_caches(struct drawing *d, size_t at, double within)
 	return sum;
 }
 
-/* When a series was sampled last; NAN: never. */
-static double sampled_s(const struct sb_series *s, double t_s)
-{
-	double at = NAN;
-
-	for (size_t i = 0; s && i < s->count && (s->t_s[i] <= t_s || isnan(at)); i++)
-		at = s->t_s[i];
-	return at;
-}
-
 static void draw_device(struct drawing *d, const struct sb_series *s)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		const struct sb_device_reading *now = sb_residency_reading_at(d->c, d->device, d->t_s[i]),
-					       *then = sb_residency_reading_at(
-						       d->c, d->device, sampled_s(s, d->t_s[i]));
-		double process = sb_residency_value_at(s, "process_memory_mb", d->t_s[i]),
-		       used = sb_residency_value_at(s, "memory_used_mb", d->t_s[i]), weights;
+		struct sb_device_values v = sb_residency_device_at(d->c, s, d->device, d->t_s[i]);
+		double weights;
 
-		put(d, i, "other processes and the driver", NULL, 0, used - process);
-		if (!now || !then) {
-			put(d, i, "memory of this run", NULL, 3, process);
+		put(d, i, "other processes and the driver", NULL, 0, v.used - v.process);
+		if (!v.reading) {
+			put(d, i, "memory of this run", NULL, 3, v.process);
 			continue;
 		}
-		weights = put_weights(d, i, now->allocated);
-		weights += put_caches(d, i, now->allocated - weights);
-		put(d, i, "CUDA context and libraries", NULL, 1, process - then->reserved);
-		put(d, i, "activations and other tensors", NULL, 3, now->allocated - weights);
-		put(d, i, "allocator slack", NULL, 4, now->reserved - now->allocated);
+		weights = put_weights(d, i, v.reading->allocated);
+		weights += put_caches(d, i, v.reading->allocated - weights);
+		put(d, i, "CUDA context and libraries", NULL, 1, v.context);
+		put(d, i, sb_residency_tensors(d->c->weights.count), NULL, 3, v.reading->allocated - weights);
+		put(d, i, "allocator slack", NULL, 4, v.reading->reserved - v.reading->allocated);
 	}
 }
 
@@ -314,15 +301,6 @@ static bool draw_stages(struct drawing *d, int64_t device, const struct sb_serie
 	return drawn;
 }
 
-static bool is_used_gpu(const struct sb_series *s)
-{
-	const struct sb_series_column *own = strcmp(s->source, "gpu")
-						     ? NULL
-						     : sb_series_column_find(s, "process_memory_mb");
-
-	return own && own->stats.max > 0;
-}
-
 bool sb_residency_over_time(struct sb_residency_collected *c)
 {
 	struct sb_model *m = c->model;
@@ -340,7 +318,7 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 		d->rows = calloc(d->row_most, sizeof *d->rows);
 	drawn = d && d->rows && m->memory_pictures.all;
 	for (size_t i = 0; drawn && i < m->series_count; i++)
-		if (is_used_gpu(&m->series[i]))
+		if (sb_residency_is_used_gpu(&m->series[i]))
 			drawn = draw(d, m->series[i].device, &m->series[i]) &&
 				(has_stages(&by_line, m->series[i].device) ||
 					draw_stages(d, m->series[i].device, NULL));

@@ -1,5 +1,6 @@
-/* residency: what memory held at the begin, the peak and the end of each stage of the last whole generation; where there is
- * none, but the program has listed its models, of each outermost stage of the run.
+/* residency: what memory held at the begin, the peak and the end of each stage of one whole generation, that with the highest
+ * peak on a GPU, else the last; where there is none, but the program has listed its models or a GPU's allocator was read, of
+ * each outermost stage of the run.
  *
  * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
  * allocator, and the monitors' samples. Nothing is traced. */
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define WEIGHTS_MOST 256u
-#define READINGS_MOST 65536u
 #define STAGES_MOST 16u
 #define PARTS_MOST 40u
 #define DEVICES_MOST 8
@@ -62,21 +62,6 @@ static void see_weights(struct sb_residency_collected *c, const struct sb_event 
 		c->failed = true;
 }
 
-static void see_reading(struct sb_residency_collected *c, const struct sb_event *e)
-{
-	struct sb_device_reading *r;
-
-	if (strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE) ||
-		e->snapshot.allocated_bytes < 0 || c->readings.count == READINGS_MOST)
-		return;
-	r = sb_vec_push(&c->readings, sizeof *r);
-	if (r)
-		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device,
-			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes };
-	else
-		c->failed = true;
-}
-
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct sb_residency_collected *c = self;
@@ -84,7 +69,7 @@ static void see_event(void *self, const struct sb_event *e)
 	if (e->kind == SB_EVENT_SNAPSHOT && !strcmp(c->run->names[e->name].text, SB_MEMORY_READING_HOST))
 		sb_residency_host_see(c, e);
 	else if (e->kind == SB_EVENT_SNAPSHOT)
-		see_reading(c, e);
+		sb_residency_device_see(c, e);
 	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT))
 		see_weights(c, e);
 }
@@ -127,28 +112,48 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 /* ---- stages of the generation ---- */
 
+/* The outermost one that contains a time of a track. */
+static const struct sb_open_stage *outermost(
+	const struct sb_residency_collected *c, uint32_t track, int64_t begin_ns, int64_t end_ns)
+{
+	const struct sb_open_stage *all = c->generations.items, *found = NULL;
+
+	for (size_t i = 0; i < c->generations.count; i++)
+		if (all[i].track == track && all[i].begin_ns <= begin_ns && all[i].end_ns >= end_ns &&
+			(!found || all[i].depth < found->depth))
+			found = &all[i];
+	return found;
+}
+
 static const struct sb_open_stage *last_generation(const struct sb_residency_collected *c)
 {
 	const struct sb_open_stage *all = c->generations.items, *last = NULL;
 
 	for (size_t i = 0; i < c->generations.count; i++)
-		if (!last || all[i].begin_ns > last->begin_ns ||
-			(all[i].begin_ns == last->begin_ns && all[i].depth < last->depth))
+		if (!last || all[i].begin_ns > last->begin_ns)
 			last = &all[i];
-	for (size_t i = 0; last && i < c->generations.count;
-		i++) /* the outermost of those inside each other */
-		if (all[i].track == last->track && all[i].begin_ns <= last->begin_ns &&
-			all[i].end_ns >= last->end_ns)
-			last = &all[i];
-	return last;
+	return last ? outermost(c, last->track, last->begin_ns, last->end_ns) : NULL;
 }
 
-/* In place of a generation, for a program that has none and lists its models: all of the track with the longest stage. */
+/* The whole one in which a device's allocator held most: after it, the allocator's own maximum tells nothing of the
+ * others. Else the last one. */
+static const struct sb_open_stage *chosen_generation(const struct sb_residency_collected *c)
+{
+	const struct sb_open_stage *last = last_generation(c), *highest = NULL;
+	double at_s = sb_residency_most_at(c);
+	int64_t t_ns = isnan(at_s) ? -1 : (int64_t)(at_s * 1e9);
+
+	if (last && t_ns >= 0)
+		highest = outermost(c, last->track, t_ns, t_ns);
+	return highest ? highest : last;
+}
+
+/* In place of a generation, for a program that has none: all of the track with the longest stage. */
 static bool whole_run(const struct sb_residency_collected *c, struct span *out_span)
 {
 	const struct sb_open_stage *all = c->stages.all.items, *longest = NULL;
 
-	for (size_t i = 0; c->weights.count && i < c->stages.all.count; i++)
+	for (size_t i = 0; (c->weights.count || c->readings.count) && i < c->stages.all.count; i++)
 		if (!all[i].depth &&
 			(!longest || all[i].end_ns - all[i].begin_ns > longest->end_ns - longest->begin_ns))
 			longest = &all[i];
@@ -231,18 +236,6 @@ static double peak_at(const struct sb_residency_collected *c, const struct stage
 	return at;
 }
 
-const struct sb_device_reading *sb_residency_reading_at(
-	const struct sb_residency_collected *c, int64_t device, double t_s)
-{
-	const struct sb_device_reading *all = c->readings.items, *best = NULL;
-
-	for (size_t i = 0; i < c->readings.count; i++)
-		if (all[i].device == device && (!best || fabs((double)all[i].t_ns / 1e9 - t_s) <
-								 fabs((double)best->t_ns / 1e9 - t_s)))
-			best = &all[i];
-	return best;
-}
-
 /* ---- parts ---- */
 
 static void add_part(struct sb_residency *r, const char *component, const char *dtype, double bytes)
@@ -272,6 +265,11 @@ static double add_weights(const struct sb_residency_collected *c, struct sb_resi
 			sum += all[i].bytes;
 		}
 	return sum;
+}
+
+const char *sb_residency_tensors(bool listed)
+{
+	return listed ? "activations and other tensors" : "weights, activations and other tensors";
 }
 
 static bool is_same_cache(const struct sb_weights *a, const struct sb_weights *b)
@@ -328,23 +326,29 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 		sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
 }
 
-/* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's. */
+/* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's.
+ * most: what was allocated, if it is known more exactly; else NAN. */
 static void fill_device(
-	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r)
+	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r, double most)
 {
-	const struct sb_device_reading *reading = sb_residency_reading_at(c, r->device, r->t_s);
-	double process = sb_residency_value_at(s, "process_memory_mb", r->t_s), weights = add_weights(c, r);
+	struct sb_device_values v = sb_residency_device_at(c, s, r->device, r->t_s);
+	double weights = v.process > 0 ? add_weights(c, r) : 0, allocated;
+	bool listed;
 
-	r->total_bytes = sb_residency_value_at(s, "memory_used_mb", r->t_s);
-	if (reading) {
-		weights += add_caches(c, r, reading->allocated - weights);
-		add_part(r, "activations and other tensors", NULL, reading->allocated - weights);
-		add_part(r, "allocator slack", NULL, reading->reserved - reading->allocated);
-		add_part(r, "CUDA context and libraries", NULL, process - reading->reserved);
+	r->total_bytes = v.used;
+	if (v.reading) {
+		allocated = fmin(isnan(most) ? v.reading->allocated : most, v.reading->reserved);
+		listed = c->weights.count && weights <= allocated; /* else they were listed at another time */
+		if (!listed)
+			weights = (double)(r->part_count = 0);
+		weights += add_caches(c, r, allocated - weights);
+		add_part(r, sb_residency_tensors(listed), NULL, allocated - weights);
+		add_part(r, "allocator slack", NULL, v.reading->reserved - allocated);
+		add_part(r, "CUDA context and libraries", NULL, v.context);
 	} else {
-		add_part(r, "memory of this run", NULL, process - weights);
+		add_part(r, "memory of this run", NULL, v.process - weights);
 	}
-	add_part(r, "other processes and the driver", NULL, r->total_bytes - process);
+	add_part(r, "other processes and the driver", NULL, v.used - v.process);
 }
 
 static int largest_first(const void *a, const void *b)
@@ -371,7 +375,7 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 	if (device < 0)
 		fill_host(c, r, most);
 	else
-		fill_device(c, s, r);
+		fill_device(c, s, r, most);
 	if (isnan(r->total_bytes) || !r->part_count)
 		return true;
 	r->rest_bytes = r->total_bytes;
@@ -384,12 +388,17 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 }
 
 static bool add_stage(struct sb_residency_collected *c, const struct stage *stage, int64_t device,
-	const struct sb_series *s, const char *column)
+	const struct sb_series *s)
 {
-	double peak_s = peak_at(c, stage, s, column), most = NAN;
+	double peak_s = NAN, most = NAN;
 
-	if (device < 0)
+	if (device < 0) {
+		peak_s = peak_at(c, stage, s, "rss_mb");
 		sb_residency_host_peak(c, s, stage->name, stage->begin_s, stage->end_s, &peak_s, &most);
+	} else {
+		sb_residency_device_peak(
+			c, s, device, stage->name, stage->begin_s, stage->end_s, &peak_s, &most);
+	}
 	return add_moment(c, stage, "begin", stage->begin_s, device, s, NAN) &&
 	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s, most)) &&
 	       add_moment(c, stage, "end", stage->end_s, device, s, NAN);
@@ -404,17 +413,10 @@ static bool fill(struct sb_residency_collected *c, const struct stage *stages, s
 	for (size_t i = 0; m->residency.all && i < count && filled; i++) {
 		size_t devices = 0;
 
-		for (size_t k = 0; k < m->series_count && filled; k++) {
-			const struct sb_series *s = &m->series[k];
-			const struct sb_series_column *own = strcmp(s->source, "gpu")
-								     ? NULL
-								     : sb_series_column_find(
-									       s, "process_memory_mb");
-
-			if (own && own->stats.max > 0 && devices++ < DEVICES_MOST)
-				filled = add_stage(c, &stages[i], s->device, s, "memory_used_mb");
-		}
-		filled = filled && add_stage(c, &stages[i], -1, sb_model_series(m, "process", -2), "rss_mb");
+		for (size_t k = 0; k < m->series_count && filled; k++)
+			if (sb_residency_is_used_gpu(&m->series[k]) && devices++ < DEVICES_MOST)
+				filled = add_stage(c, &stages[i], m->series[k].device, &m->series[k]);
+		filled = filled && add_stage(c, &stages[i], -1, sb_model_series(m, "process", -2));
 	}
 	return m->residency.all && filled;
 }
@@ -449,7 +451,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_residency_collected *c = self;
 	struct stage stages[STAGES_MOST];
-	const struct sb_open_stage *g = last_generation(c);
+	const struct sb_open_stage *g = chosen_generation(c);
 	struct span in;
 	size_t count;
 
@@ -457,6 +459,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (c->failed || c->stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	sb_residency_host_sort(c);
+	sb_residency_device_prepare(c);
 	if (!sb_residency_over_time(c))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (g)

@@ -15,7 +15,10 @@ struct sb_weights { /* of a module, as the program's process listed them */
 struct sb_device_reading { /* of a device's allocator */
 	int64_t t_ns;
 	int device;
+	uint32_t process;
 	double allocated, reserved;
+	double most; /* that was ever allocated; NAN: not known */
+	double context; /* what its processes held beside the allocator; NAN: not known */
 };
 
 struct sb_host_reading { /* of the program's process */
@@ -39,11 +42,10 @@ struct sb_residency_collected {
 
 /* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
+/* The name of what is allocated beside the weights. listed: these have names of their own. */
+const char *sb_residency_tensors(bool listed);
 /* True if the moment is inside a call of the stage, not between two calls. */
 bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s);
-/* The reading of a device that is nearest to a moment; NULL: none. */
-const struct sb_device_reading *sb_residency_reading_at(
-	const struct sb_residency_collected *c, int64_t device, double t_s);
 /* The next cache of a device that held something at a moment, from *at on; *at moves past it. NULL: no
  * more. */
 const struct sb_weights *sb_residency_cache_at(
@@ -53,6 +55,25 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 	struct sb_memory_picture *out_picture, bool *out_any);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
+
+/* ---- residency_device.c ---- */
+void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_event *e);
+/* Once all readings are there: before the calls below. */
+void sb_residency_device_prepare(struct sb_residency_collected *c);
+bool sb_residency_is_used_gpu(const struct sb_series *s);
+struct sb_device_values {
+	const struct sb_device_reading *reading; /* of its allocator; NULL: none */
+	double used, process, context; /* NAN: not known */
+};
+/* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree. */
+struct sb_device_values sb_residency_device_at(
+	const struct sb_residency_collected *c, const struct sb_series *s, int64_t device, double t_s);
+/* The peak of a stage: its moment, and what was allocated then if the allocator's own maximum rose in it, else NAN.
+ * False: neither a reading nor a sample lies in it. */
+bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
+	int64_t device, const char *stage, double begin_s, double end_s, double *out_t_s, double *out_most);
+/* When the allocator's maximum, over all devices, was reached; NAN: not known. */
+double sb_residency_most_at(const struct sb_residency_collected *c);
 
 /* ---- residency_host.c ---- */
 void sb_residency_host_see(struct sb_residency_collected *c, const struct sb_event *e);

@@ -1,0 +1,174 @@
+/* What a GPU held, where the driver is asked less often than the allocator is read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "synthetic.h"
+
+#define CONTEXT_MB 700
+#define OTHERS_MB 10
+
+static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
+
+static const struct sb_residency *moment(const struct sb_model *m, const char *stage, const char *at)
+{
+	for (size_t i = 0; i < m->residency.count; i++) {
+		const struct sb_residency *r = &m->residency.all[i];
+
+		if (!strcmp(r->stage, stage) && !strcmp(r->at, at) && r->device == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static double part(const struct sb_residency *r, const char *component)
+{
+	for (size_t i = 0; i < r->part_count; i++)
+		if (!strcmp(r->parts[i].component, component))
+			return r->parts[i].bytes / (double)MIB;
+	return 0;
+}
+
+static void reading(struct synthetic *s, uint64_t t_ms, int64_t allocated, int64_t reserved, int64_t most)
+{
+	sb_builder_snapshot(s->b, t_ms * MS, SB_MEMORY_READING_DEVICE, 0, allocated * MIB, reserved * MIB,
+		most * MIB);
+}
+
+static void sample(struct synthetic *s, uint32_t schema, uint64_t t_ms, double reserved)
+{
+	double process = reserved + CONTEXT_MB;
+
+	sb_builder_sample(s->b, schema, t_ms * MS, (double[]){ process + OTHERS_MB, process }, 2);
+}
+
+static void weights(struct synthetic *s)
+{
+	struct strobe_attr attrs[] = { TEXT("at", "generation"), INT("set", 1),
+		TEXT("component", "weights of transformer"), INT("bytes", 2000 * MIB), TEXT("dtype", "bfloat16"),
+		INT("device", 0) };
+
+	sb_builder_event(s->b, 10 * SECOND, SB_EVENT_RESIDENT, 0, attrs, 6);
+}
+
+static void generation(struct synthetic *s, uint64_t from_s)
+{
+	synthetic_begin(s, from_s * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, from_s * SECOND, (from_s + 2) * SECOND, "denoise", 0);
+	synthetic_stage(s, (from_s + 2) * SECOND, (from_s + 4) * SECOND, "vae_decode", 0);
+	synthetic_end(s, (from_s + 4) * SECOND);
+}
+
+/* Two alike: the allocator's maximum rises in the first one's decoding, and never again. The driver's samples lie before
+ * and after the rise. */
+static struct sb_model *two_generations(struct synthetic *s)
+{
+	uint32_t schema;
+
+	synthetic_open(s);
+	schema = sb_builder_schema(s->b, "gpu", 0, gpu, 2);
+	generation(s, 2);
+	generation(s, 12);
+	for (uint64_t t = 1000; t <= 4000; t += 500)
+		reading(s, t, 2500, 3000, 2500);
+	reading(s, 4400, 4000, 5000, 4200);
+	reading(s, 4900, 3000, 9000, 7500);
+	for (uint64_t t = 5400; t <= 17000; t += 200)
+		reading(s, t, t > 14000 && t < 16000 ? 5000 : 2500, 9000, 7500);
+	sample(s, schema, 1300, 3000);
+	sample(s, schema, 2300, 3000);
+	sample(s, schema, 4600, 8000); /* between two readings, while it grows */
+	for (uint64_t t = 5500; t < 17000; t += 1000)
+		sample(s, schema, t, 9000);
+	weights(s);
+	return synthetic_model(s, 18 * SECOND);
+}
+
+static void a_peak_is_the_allocators_own(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = two_generations(&s);
+	const struct sb_residency *r = moment(m, "vae_decode", "peak");
+
+	assert_int_equal(m->residency.generation, 1);
+	assert_non_null(r);
+	assert_near(part(r, "weights of transformer"), 2000, 1);
+	assert_near(part(r, "activations and other tensors"), 5500, 1);
+	assert_near(part(r, "allocator slack"), 1500, 1);
+	assert_near(part(r, "CUDA context and libraries"), CONTEXT_MB, 1);
+	assert_near(part(r, "other processes and the driver"), OTHERS_MB, 1);
+	assert_near(r->total_bytes / MIB, 9000 + CONTEXT_MB + OTHERS_MB, 1);
+	assert_near(r->rest_bytes / MIB, 0, 1);
+	r = moment(m, "denoise", "peak");
+	assert_near(part(r, "activations and other tensors"), 500, 1);
+	assert_near(r->total_bytes / MIB, 3000 + CONTEXT_MB + OTHERS_MB, 1);
+	synthetic_done(&s);
+}
+
+/* What the allocator took between a reading and a sample is no context. */
+static void the_picture_is_never_higher_than_the_device(void **state)
+{
+	struct synthetic s;
+	const struct sb_memory_picture *p = &two_generations(&s)->memory_pictures.all[0];
+
+	assert_int_equal(p->device, 0);
+	for (size_t i = 0; i < p->count; i++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < p->layer_count; k++) {
+			sum += p->layers[k].mb[i];
+			if (!strcmp(p->layers[k].component, "CUDA context and libraries"))
+				assert_near(p->layers[k].mb[i], CONTEXT_MB, 0.1);
+		}
+		assert_true(sum <= 9000 + CONTEXT_MB + OTHERS_MB + 0.5);
+	}
+	synthetic_done(&s);
+}
+
+/* A script that calls its model has no generations, and lists no weights. */
+static void a_script_on_a_gpu_has_its_outermost_stages(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_residency *r;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	synthetic_stage(&s, 2 * SECOND, 4 * SECOND, "load", 0);
+	synthetic_stage(&s, 4 * SECOND, 8 * SECOND, "model", 0);
+	sb_builder_sample(s.b, schema, SECOND, (double[]){ OTHERS_MB, NAN }, 2);
+	for (uint64_t t = 4010; t <= 9000; t += 250)
+		reading(&s, t, t < 6000 ? 600 : 700, 1200, t < 6000 ? 600 : 1100);
+	for (uint64_t t = 4500; t < 9000; t += 500)
+		sample(&s, schema, t, 1200);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->residency.generation, 0);
+	r = moment(m, "load", "begin"); /* nothing of this run */
+	assert_non_null(r);
+	assert_int_equal(r->part_count, 1);
+	assert_near(part(r, "other processes and the driver"), OTHERS_MB, 1);
+	r = moment(m, "load", "end");
+	assert_near(part(r, "weights, activations and other tensors"), 600, 1);
+	assert_near(r->rest_bytes / MIB, 0, 1);
+	r = moment(m, "model", "peak");
+	assert_near(part(r, "weights, activations and other tensors"), 1100, 1);
+	assert_near(part(r, "allocator slack"), 100, 1);
+	assert_near(part(r, "CUDA context and libraries"), CONTEXT_MB, 1);
+	assert_near(r->rest_bytes / MIB, 0, 1);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_peak_is_the_allocators_own),
+		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
+		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
