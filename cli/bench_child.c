@@ -1,6 +1,7 @@
 /* One measured run of a command. */
 #include "bench_child.h"
 #include "command.h"
+#include "inherited.h"
 
 #include "base/error.h"
 
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,30 +39,14 @@ static int output_file(void)
 	return fd >= 0 ? fd : memfd_create("strobe-bench", MFD_CLOEXEC);
 }
 
-static int spawn(char **command, int output, const sigset_t *mask, pid_t *out_pid)
+/* Never 0 to 2, which strobe may have been started without: these are the command's. */
+static int keep_high(int fd)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
-	int error;
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
-	command_changed_signals(&defaults);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGCHLD);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-	posix_spawnattr_setflags(
-		&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setsigmask(&attributes, mask);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	error = posix_spawnp(out_pid, command[0], &actions, &attributes, command, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
+	if (fd >= 0)
+		close(fd);
+	return high;
 }
 
 /* The last of what the command printed; returns its size. */
@@ -174,31 +158,33 @@ static int await(const struct bench_child *child, pid_t pid, double start, struc
 int bench_child_run(const struct bench_child *child, char **command, struct bench_run *out_run)
 {
 	struct bench_run run = { SB_BENCH_OK, 0, NAN, NAN, false, "" };
-	int output = child->show_output ? dup(STDERR_FILENO) : output_file();
+	int output = keep_high(child->show_output ? dup(STDERR_FILENO) : output_file());
 	sigset_t blocked, before;
 	struct rusage usage = { 0 };
 	bool timed_out = false;
-	double start;
+	const struct inherited_start start = { command, environ, output, true };
+	double begin_s;
 	pid_t pid;
 	int status, error;
 
 	if (output < 0)
 		return sb_fail_errno("cannot keep the command's output");
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGCHLD);
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
-	start = now_s();
-	error = spawn(command, output, &before, &pid);
+	begin_s = now_s();
+	error = inherited_spawn(&start, &pid);
 	if (error) {
 		run.state = SB_BENCH_FAILED;
 		run.exit_code = error == ENOENT ? 127 : 126;
 		snprintf(
 			run.reason, sizeof run.reason, "cannot run '%.80s': %s", command[0], strerror(error));
 	} else {
-		status = await(child, pid, start, &run, &usage, &timed_out);
-		run.seconds = now_s() - start;
+		status = await(child, pid, begin_s, &run, &usage, &timed_out);
+		run.seconds = now_s() - begin_s;
 		run.peak_memory_bytes = (double)usage.ru_maxrss * 1024;
 		run.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 		if (status)

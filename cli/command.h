@@ -61,8 +61,6 @@ bool args_count(const struct args *args, const char *name, size_t lowest, size_t
 
 /* ---- talking to the user ---- */
 /* "strobe NAME: message" on stderr, and the exit code to return. */
-/* The signals that strobe itself ignores (SIGXFSZ). Programs that strobe starts get them as they were. */
-void command_changed_signals(sigset_t *out_signals);
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with the library's own last message. */
 int complain_last(void);

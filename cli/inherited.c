@@ -2,6 +2,7 @@
 #include "inherited.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -49,47 +50,64 @@ void inherited_restore(void)
 	set_mask(&blocked, NULL);
 }
 
-struct start {
-	char **command, **environment;
+struct child {
+	const struct inherited_start *start;
 	int error;
 };
+
+static int arrange(const struct inherited_start *start)
+{
+	int empty;
+
+	if (start->own_group && setpgid(0, 0))
+		return -1;
+	if (start->output < 0)
+		return 0;
+	empty = open("/dev/null", O_RDONLY);
+	if (empty < 0 || (empty && dup2(empty, STDIN_FILENO) < 0) ||
+		dup2(start->output, STDOUT_FILENO) < 0 || dup2(start->output, STDERR_FILENO) < 0)
+		return -1;
+	return empty > STDERR_FILENO ? close(empty) : 0;
+}
 
 /* On a stack of its own in strobe's memory, with every signal blocked until no handler of strobe's is left. */
 static int become(void *argument)
 {
-	struct start *start = argument;
+	struct child *child = argument;
 
-	inherited_restore();
-	execvpe(start->command[0], start->command, start->environment);
-	start->error = errno;
+	if (!arrange(child->start)) {
+		inherited_restore();
+		execvpe(child->start->command[0], child->start->command, child->start->environment);
+	}
+	child->error = errno;
 	_exit(127);
 }
 
-int inherited_spawn(char **command, char **environment, pid_t *out_pid)
+int inherited_spawn(const struct inherited_start *start, pid_t *out_pid)
 {
 	const uint64_t every = ~0ull;
-	struct start start = { command, environment, 0 };
+	struct child child = { start, 0 };
 	size_t size = STACK_BYTES;
 	uint64_t before;
 	char *stack;
 	pid_t pid;
 
-	for (char **c = command; *c; c++)
+	for (char **c = start->command; *c; c++)
 		size += sizeof *c; /* a script without a first line: /bin/sh gets a copy of them */
 	size = (size + 4095) & ~(size_t)4095;
 	stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return errno;
 	set_mask(&every, &before);
-	pid = clone(become, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+	pid = clone(become, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
 	if (pid < 0)
-		start.error = errno;
+		child.error = errno;
 	set_mask(&before, NULL);
 	munmap(stack, size);
-	if (start.error) {
+	if (child.error) {
 		if (pid > 0)
 			waitpid(pid, NULL, 0);
-		return start.error;
+		return child.error;
 	}
 	*out_pid = pid;
 	return 0;

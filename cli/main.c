@@ -15,19 +15,10 @@
 
 static const char *command_name;
 
-static bool file_limit_ends; /* SIGXFSZ was not ignored when strobe began */
-
 /* A file that gets no larger (ulimit -f) is an error of its writer, who takes back what is half written. */
 static void outlive_file_limit(void)
 {
-	file_limit_ends = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
-}
-
-void command_changed_signals(sigset_t *out_signals)
-{
-	sigemptyset(out_signals);
-	if (file_limit_ends)
-		sigaddset(out_signals, SIGXFSZ);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 int complain(const char *format, ...)

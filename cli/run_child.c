@@ -128,7 +128,8 @@ static void record_process(pid_t pid, pid_t parent, bool start, int status, cons
 
 int run_child_start(struct run_child *child, char **command, char **environment)
 {
-	int error = inherited_spawn(command, environment, &child->pid);
+	const struct inherited_start start = { command, environment, -1, false };
+	int error = inherited_spawn(&start, &child->pid);
 
 	child->refused = error == EAGAIN || error == ENOMEM;
 	if (child->refused)

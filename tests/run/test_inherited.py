@@ -76,6 +76,25 @@ def test_signals_are_ignored_and_blocked_as_without_strobe(strobe, ignored, bloc
     assert any(line.startswith("SigIgn:") for line in below) and any(line.startswith("SigBlk:") for line in below)
 
 
+@pytest.mark.parametrize("ignored, blocked", [([], []), (EVERY, EVERY), ([7, 17, 32], [33, 15, 25])], ids=["plain", "all", "some"])
+def test_a_measured_command_has_its_signals_as_without_strobe(strobe, tmp_path, ignored, blocked):
+    show = ["sh", "-c", f"grep Sig /proc/self/status > {tmp_path}/$STATUS"]
+    found = []
+    for name, before in ("without", ()), ("below", (TOOL, "bench", "-n", "1", "--warmup", "0", "--")):
+        subprocess.run([*before, *show], cwd=strobe.folder, env=dict(strobe.environment, STATUS=name), stdin=subprocess.DEVNULL, check=True,
+                       capture_output=True, timeout=LIMIT_S, preexec_fn=begin_with(ignored, blocked), restore_signals=False)
+        found.append([line for line in (tmp_path / name).read_text().splitlines() if not line.startswith(OTHER)])
+    assert found[0] == found[1] and len(found[0]) >= 4
+
+
+def test_a_measured_command_prints_where_strobe_was_started_without_descriptors(strobe, tmp_path):
+    def without():
+        os.closerange(0, 3)
+    show = ["sh", "-c", f"echo out; echo err >&2; ls /proc/$$/fd > {tmp_path}/fds"]
+    subprocess.run([TOOL, "bench", "-n", "1", "--warmup", "0", "--", *show], cwd=strobe.folder, env=strobe.environment, timeout=LIMIT_S, preexec_fn=without)
+    assert {"0", "1", "2"} <= set((tmp_path / "fds").read_text().split())
+
+
 def test_limits_and_priorities_are_as_without_strobe(strobe):
     without, below = both(strobe, begin_with([], [], [limits]), "cat", *SHOWN)
     assert below == without

@@ -265,7 +265,8 @@ static void take_higher(struct candidate *best, const struct candidate *new)
 	double alike = alike_bytes(best->used);
 
 	if (isnan(best->used) || new->used > best->used + alike ||
-		(new->used >= best->used - alike && new->allocated > best->allocated))
+		(new->used >= best->used - alike && new->allocated > best->allocated) ||
+		(new->used > best->used && new->allocated >= best->allocated))
 		*best = *new;
 }
 
