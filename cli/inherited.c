@@ -64,8 +64,8 @@ static int arrange(const struct inherited_start *start)
 	if (start->output < 0)
 		return 0;
 	empty = open("/dev/null", O_RDONLY);
-	if (empty < 0 || (empty && dup2(empty, STDIN_FILENO) < 0) ||
-		dup2(start->output, STDOUT_FILENO) < 0 || dup2(start->output, STDERR_FILENO) < 0)
+	if (empty < 0 || (empty && dup2(empty, STDIN_FILENO) < 0) || dup2(start->output, STDOUT_FILENO) < 0 ||
+		dup2(start->output, STDERR_FILENO) < 0)
 		return -1;
 	return empty > STDERR_FILENO ? close(empty) : 0;
 }

@@ -1,6 +1,8 @@
 /* The report model: its memory, and what is looked up in it. */
 #include "analyze/model.h"
 
+#include "format/run_keys.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,17 @@ const char *sb_model_printf(struct sb_model *model, const char *format, ...)
 	return sb_model_text(model, text);
 }
 
+static void count_unrecorded(struct sb_recording_panel *r, const char *what)
+{
+	const size_t prefix = sizeof SB_MISSING_RECORDINGS - 1;
+	long count = strncmp(what, SB_MISSING_RECORDINGS, prefix) ? 0 : strtol(what + prefix, NULL, 10);
+
+	if (count <= 0)
+		return;
+	r->unrecorded_count += count;
+	r->complete = false;
+}
+
 void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how)
 {
 	struct sb_missing_panel *m = &model->missing;
@@ -80,6 +93,7 @@ void sb_model_missing(struct sb_model *model, const char *what, const char *why,
 	}
 	m->all[m->count++] = (struct sb_missing){ sb_model_text(model, what), sb_model_text(model, why),
 		sb_model_text(model, how) };
+	count_unrecorded(&model->recording, what);
 }
 
 const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device)

@@ -199,7 +199,8 @@ struct sb_recording_panel {
 		int64_t count, bytes, first_offset;
 	} * damage;
 	size_t damage_count;
-	bool complete; /* the main process stopped in order, and nothing of it is missing */
+	bool complete; /* the main process stopped in order, nothing of it is missing, and every process was recorded */
+	int64_t unrecorded_count; /* processes without a recording, as far as is known */
 	bool live;
 	const char *
 		limited_by; /* why detail was folded: "max_trace_bytes", "max_run_bytes"…; NULL: no limit was met */

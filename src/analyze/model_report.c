@@ -296,7 +296,8 @@ static const struct sb_field recording_rows[] = {
 		"lost events by reason"),
 	SB_FIELD_AS(WHOLE, sb_recording_panel, bytes, "bytes", SB_ALWAYS, "size of the recording"),
 	SB_FIELD(sb_recording_panel, complete, "complete", SB_ALWAYS,
-		"the main process stopped in order, and nothing of it is missing"),
+		"the main process stopped in order, nothing of it is missing, and no process is known to be "
+		"unrecorded"),
 	SB_FIELD(sb_recording_panel, live, "live", SB_ALWAYS, "it is still being written"),
 	SB_FIELD(sb_recording_panel, files, "file_count", SB_ALWAYS, "its files"),
 	SB_FIELD(sb_recording_panel, open_zones, "open_zone_count", SB_ALWAYS, "zones that had not ended"),

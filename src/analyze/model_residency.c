@@ -12,7 +12,8 @@ static const struct sb_field row_rows[] = {
 	SB_FIELD(sb_residency, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD(sb_residency, t_s, "t_s", SB_ALWAYS, "since the run's start", .range = SB_SIGNED),
 	SB_FIELD_AS(WHOLE, sb_residency, total_bytes, "total_bytes", SB_ALWAYS,
-		"in use on the GPU, as its driver says (between two samples that the allocator has left behind: with what it had reserved then); of the host the processes' resident memory"),
+		"in use on the GPU, as its driver says (between two samples that the allocator has left "
+		"behind: with what it had reserved then); of the host the processes' resident memory"),
 	SB_FIELD_LIST(sb_residency, parts, part_count, "parts", SB_ALWAYS, sb_resident_fields,
 		"what it consists of, largest first"),
 	SB_FIELD_AS(WHOLE, sb_residency, rest_bytes, "rest_bytes", SB_ALWAYS,
@@ -27,7 +28,8 @@ static SB_FIELDS(row, sb_residency, "ResidencyMoment", "What memory held at one 
 
 static const struct sb_field sb_residency_fields_rows[] = {
 	SB_FIELD(sb_residency_panel, generation, "generation_index", SB_ALWAYS,
-		"from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program has none"),
+		"from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program "
+		"has none"),
 	SB_FIELD_LIST(sb_residency_panel, all, count, "moments", SB_ALWAYS, row,
 		"begin, peak and end of each stage"),
 };

@@ -235,7 +235,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	s->open_zones = (int64_t)pass->open_zones;
 	s->folded_zones = (int64_t)pass->folded_zones;
 	s->unmatched_ends = (int64_t)pass->unmatched_ends;
-	s->complete = run->complete;
+	s->complete = run->complete && !s->unrecorded_count;
 	s->live = run->live;
 	s->folded_until_s = pass->folded_until_ns == INT64_MIN ? NAN : (double)pass->folded_until_ns / 1e9;
 	fill_drops(run, m);

@@ -213,6 +213,12 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 			m->recording.damage[0].text, m->recording.damage[0].count,
 			m->recording.damage[0].count == 1 ? "place" : "places", m->recording.skipped_bytes);
 		f->damage = sb_facts_text(f, text);
+	} else if (m->recording.unrecorded_count) {
+		char text[64];
+
+		snprintf(text, sizeof text, "recordings of %" PRId64 " process%s are missing",
+			m->recording.unrecorded_count, m->recording.unrecorded_count == 1 ? "" : "es");
+		f->damage = sb_facts_text(f, text);
 	}
 }
 

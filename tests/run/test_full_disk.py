@@ -74,10 +74,12 @@ def test_processes_that_find_the_disk_full_are_counted(strobe, small_disk, more,
     report = json.loads(strobe("report", str(disk / "runs"), "--format", "json").stdout)
     assert {"what": "recordings of " + whose, "why": "no room on the disk", "how": "make room, or record to another disk (-o)"} in report["not_recorded"]
     assert not [m for m in report["not_recorded"] if m["what"] == "stages"]
+    assert report["recording"]["complete"] is False
     assert not list((disk / "runs").glob("*/unrecorded.*"))
     for form in ("text", "markdown"):
         said = strobe("report", str(disk / "runs"), "--format", form).stdout
-        assert whose + " unrecorded" in said and "0 dropped" not in said and "0 events dropped" not in said
+        assert whose + " unrecorded" in said and "0 dropped" not in said and "0 events dropped" not in said and ", not of all processes" in said
+    assert "recordings of %s are missing" % whose in strobe("aggregate", str(disk / "runs")).stdout
 
 
 def test_a_disk_without_room_for_anything_still_counts_the_program(strobe, small_disk):

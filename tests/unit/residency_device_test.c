@@ -34,8 +34,8 @@ static double part(const struct sb_residency *r, const char *component)
 
 static void reading(struct synthetic *s, uint64_t t_ms, int64_t allocated, int64_t reserved, int64_t most)
 {
-	sb_builder_snapshot(s->b, t_ms * MS, SB_MEMORY_READING_DEVICE, 0, allocated * MIB, reserved * MIB,
-		most * MIB);
+	sb_builder_snapshot(
+		s->b, t_ms * MS, SB_MEMORY_READING_DEVICE, 0, allocated * MIB, reserved * MIB, most * MIB);
 }
 
 static void sample(struct synthetic *s, uint32_t schema, uint64_t t_ms, double reserved)
@@ -48,8 +48,8 @@ static void sample(struct synthetic *s, uint32_t schema, uint64_t t_ms, double r
 static void weights(struct synthetic *s)
 {
 	struct strobe_attr attrs[] = { TEXT("at", "generation"), INT("set", 1),
-		TEXT("component", "weights of transformer"), INT("bytes", 2000 * MIB), TEXT("dtype", "bfloat16"),
-		INT("device", 0) };
+		TEXT("component", "weights of transformer"), INT("bytes", 2000 * MIB),
+		TEXT("dtype", "bfloat16"), INT("device", 0) };
 
 	sb_builder_event(s->b, 10 * SECOND, SB_EVENT_RESIDENT, 0, attrs, 6);
 }

@@ -1497,7 +1497,7 @@ export type Recording = {
   dropped_count: number; // events that were lost
   drop_reasons: Free; // lost events by reason
   bytes: number; // size of the recording
-  complete: boolean; // the main process stopped in order, and nothing of it is missing
+  complete: boolean; // the main process stopped in order, nothing of it is missing, and no process is known to be unrecorded
   live: boolean; // it is still being written
   file_count: number; // its files
   open_zone_count: number; // zones that had not ended

@@ -328,8 +328,8 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 
 /* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's.
  * most: what was allocated, if it is known more exactly; else NAN. */
-static void fill_device(
-	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r, double most)
+static void fill_device(const struct sb_residency_collected *c, const struct sb_series *s,
+	struct sb_residency *r, double most)
 {
 	struct sb_device_values v = sb_residency_device_at(c, s, r->device, r->t_s);
 	double weights = v.process > 0 ? add_weights(c, r) : 0, allocated;

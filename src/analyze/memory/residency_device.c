@@ -132,8 +132,8 @@ struct sample { /* of the driver */
 };
 
 /* The last sample with the processes' memory up to a moment, and the first one after it; NAN: none. */
-static void samples_around(const struct sb_series *s, double t_s, struct sample *out_before,
-	struct sample *out_after)
+static void samples_around(
+	const struct sb_series *s, double t_s, struct sample *out_before, struct sample *out_after)
 {
 	const struct sb_series_column *process = s ? sb_series_column_find(s, "process_memory_mb") : NULL;
 	size_t low = 0, high = process ? s->count : 0;
@@ -201,9 +201,10 @@ struct sb_device_values sb_residency_device_at(
 	if (!before && !(after && seconds_of(after) <= t_s + ADJACENT_S) && isnan(samples[0].t_s) && s &&
 		s->count && s->t_s[0] <= t_s)
 		return (struct sb_device_values){ /* the run has not used it so far */
-			NULL, sb_residency_value_at(s, "memory_used_mb", t_s), 0, NAN };
+			NULL, sb_residency_value_at(s, "memory_used_mb", t_s), 0, NAN
+		};
 	readings[0] = !after || (before && t_s - seconds_of(before) <= seconds_of(after) - t_s) ? before
-												 : after;
+												: after;
 	readings[1] = readings[0] == before ? after : before;
 	reading = readings[0];
 	sample = isnan(samples[0].t_s) ? samples[1] : samples[0];
@@ -265,8 +266,8 @@ static void take_higher(struct candidate *best, const struct candidate *new)
 	double alike = alike_bytes(best->used);
 
 	if (isnan(best->used) || new->used > best->used + alike ||
-		(new->used >= best->used - alike && new->allocated > best->allocated) ||
-		(new->used > best->used && new->allocated >= best->allocated))
+		(new->used >= best->used - alike &&new->allocated > best->allocated) ||
+		(new->used > best->used &&new->allocated >= best->allocated))
 		*best = *new;
 }
 
@@ -288,8 +289,7 @@ bool sb_residency_device_peak(const struct sb_residency_collected *c, const stru
 	for (size_t i = 0; used && i < s->count && s->t_s[i] <= end_s; i++) {
 		struct candidate new = { s->t_s[i], used->values[i] * SB_MB, -1, false };
 
-		if (s->t_s[i] >= begin_s && !isnan(new.used) &&
-			sb_residency_in_stage(c, stage, s->t_s[i]))
+		if (s->t_s[i] >= begin_s && !isnan(new.used) && sb_residency_in_stage(c, stage, s->t_s[i]))
 			take_higher(&best, &new);
 	}
 	*out_t_s = best.t_s;

@@ -144,11 +144,7 @@ static void lost(const struct sb_model *model, struct sb_buf *out)
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
 	sb_buf_printf(out, "- Recording: %lld zones in %s, ", (long long)r->zones, bytes);
 	sb_text_dropped(out, model, "events dropped");
-	sb_buf_printf(out, ", %s",
-		r->complete       ? "complete"
-		: r->live         ? "still being written"
-		: r->damage_count ? "damaged: some of it is missing"
-				  : "ended without a stop");
+	sb_buf_printf(out, ", %s", sb_text_completeness(model));
 	if (!isnan(r->overhead_ratio)) {
 		sb_buf_puts(out, "; recording cost ");
 		sb_text_percent(out, r->overhead_ratio);

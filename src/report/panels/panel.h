@@ -33,6 +33,8 @@ void sb_text_memory(char *out, size_t size, double bytes); /* as nvidia-smi has 
 void sb_text_percent(struct sb_buf *out, double ratio); /* "12.3 %", "0.05 %", "< 0.01 %" */
 /* "48 events dropped"; "3 processes unrecorded" where some found no room for a recording. */
 void sb_text_dropped(struct sb_buf *out, const struct sb_model *model, const char *dropped);
+/* "complete", "still being written", … */
+const char *sb_text_completeness(const struct sb_model *m);
 void sb_text_count(char *out, size_t size, double count); /* "10.0M", "1320" */
 void sb_text_heading(struct sb_buf *out, const struct sb_text_options *options, const char *title);
 void sb_text_colour(

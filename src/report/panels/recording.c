@@ -1,8 +1,6 @@
 /* recording and not_recorded: what to believe, and what is not there. */
 #include "report/panels/panel.h"
 
-#include "format/run_keys.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,27 +43,28 @@ static void text_losses(const struct sb_recording_panel *r, const char *note, co
 			r->warning_count - WARNINGS_SHOWN);
 }
 
-/* Processes that have no recording, as far as is known. */
-static unsigned long unrecorded(const struct sb_missing_panel *m)
-{
-	const size_t prefix = sizeof SB_MISSING_RECORDINGS - 1;
-	unsigned long count = 0;
-
-	for (size_t i = 0; i < m->count; i++)
-		if (!strncmp(m->all[i].what, SB_MISSING_RECORDINGS, prefix))
-			count += strtoul(m->all[i].what + prefix, NULL, 10);
-	return count;
-}
-
 void sb_text_dropped(struct sb_buf *out, const struct sb_model *m, const char *dropped)
 {
-	unsigned long none = unrecorded(&m->missing);
+	long long none = (long long)m->recording.unrecorded_count;
 
 	if (m->recording.dropped_count || !none)
 		sb_buf_printf(
 			out, "%lld %s%s", (long long)m->recording.dropped_count, dropped, none ? ", " : "");
 	if (none)
-		sb_buf_printf(out, "%lu process%s unrecorded", none, none == 1 ? "" : "es");
+		sb_buf_printf(out, "%lld process%s unrecorded", none, none == 1 ? "" : "es");
+}
+
+const char *sb_text_completeness(const struct sb_model *m)
+{
+	const struct sb_recording_panel *r = &m->recording;
+
+	if (r->complete || r->live)
+		return r->complete ? "complete" : "still being written";
+	if (r->damage_count)
+		return "damaged: some of it is missing";
+	return r->unrecorded_count && m->session.state && !strcmp(m->session.state, "complete")
+		       ? "not of all processes"
+		       : "ended without a stop";
 }
 
 /* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
@@ -128,11 +127,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
 	sb_buf_printf(out, "  %lld zone%s, %lld events in all, %s in %lld file%s, %s\n", (long long)r->zones,
 		r->zones == 1 ? "" : "s", (long long)r->events, bytes, (long long)r->files,
-		r->files == 1 ? "" : "s",
-		r->complete       ? "complete"
-		: r->live         ? "still being written"
-		: r->damage_count ? "damaged: some of it is missing"
-				  : "ended without a stop");
+		r->files == 1 ? "" : "s", sb_text_completeness(m));
 	sb_buf_clear(&line);
 	cost_words(m, &line);
 	sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
