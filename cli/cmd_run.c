@@ -400,7 +400,7 @@ static int record(struct run *r, const struct args *args)
 		.folder = r->folder,
 		.folder_id = &r->folder_id,
 		.outcome = outcome,
-		.left_behind = r->child.left_behind,
+		.child = &r->child,
 		.wall_s = wall_s,
 		.quiet = args_has(args, "quiet") });
 	return code;

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
+enum { GRACE_MS = 1000, LEFT_TRIES = 10, LEFT_MOMENT_NS = 10000000 };
 #define LOOK_NS_FIRST 50000000ull
 #define LOOK_NS_MOST 60000000000ull
 #define TIDY_NS 5000000000ull
@@ -187,12 +187,12 @@ static uint32_t living(pid_t *pids)
 {
 	sb_tree_rescan();
 	sb_tree_update(sb_mono_ns(), false);
-	return sb_tree_members(pids, MEMBERS_MAX);
+	return sb_tree_members(pids, RUN_MEMBERS_MAX);
 }
 
 static void kill_all(int signal_number)
 {
-	pid_t pids[MEMBERS_MAX];
+	pid_t pids[RUN_MEMBERS_MAX];
 	uint32_t count = living(pids);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -209,7 +209,7 @@ static uint32_t receivers(const struct run_child *child, pid_t *pids)
 /* As a bit for each enum run_place. */
 static unsigned places_of_command(const struct run_child *child)
 {
-	pid_t pids[MEMBERS_MAX];
+	pid_t pids[RUN_MEMBERS_MAX];
 	uint32_t count = receivers(child, pids);
 	unsigned places = 0;
 
@@ -221,7 +221,7 @@ static unsigned places_of_command(const struct run_child *child)
 /* To all but those in places that have it. */
 static void kill_command(const struct run_child *child, int signal_number, unsigned have_it)
 {
-	pid_t pids[MEMBERS_MAX];
+	pid_t pids[RUN_MEMBERS_MAX];
 	uint32_t count = receivers(child, pids);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -229,23 +229,53 @@ static void kill_command(const struct run_child *child, int signal_number, unsig
 			kill(pids[i], signal_number);
 }
 
-static void note_left_behind(struct run_child *child)
+static void write_left_behind(struct run_child *child)
 {
-	pid_t pids[MEMBERS_MAX];
-	uint32_t count = living(pids);
-	int used;
+	uint32_t count = child->left_count;
+	int used = 0;
 
-	if (!count)
-		return;
-	used = snprintf(child->left_behind, sizeof child->left_behind, "%u process%s still running: ", count,
-		count == 1 ? "" : "es");
+	child->left_behind[0] = 0;
+	if (count)
+		used = snprintf(child->left_behind, sizeof child->left_behind,
+			"%u process%s still running: ", count, count == 1 ? "" : "es");
 	for (uint32_t i = 0; i < count && i < 8; i++) {
 		char name[32];
 
-		name_of(pids[i], name, sizeof name);
+		name_of(child->left[i], name, sizeof name);
 		used += snprintf(child->left_behind + used, sizeof child->left_behind - (size_t)used,
-			"%s%d (%s)", i ? ", " : "", (int)pids[i], name);
+			"%s%d (%s)", i ? ", " : "", (int)child->left[i], name);
 	}
+}
+
+static void note_left_behind(struct run_child *child)
+{
+	child->left_count = living(child->left);
+	write_left_behind(child);
+}
+
+/* One that strobe is the parent of stays in the table of processes until it is waited for. */
+static bool is_gone(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == pid || (kill(pid, 0) && errno == ESRCH);
+}
+
+/* A helper that ends with its program, such as the resource tracker of Python's multiprocessing, does so a moment later. */
+const char *run_child_left(struct run_child *child)
+{
+	const struct timespec moment = { 0, LEFT_MOMENT_NS };
+
+	for (int tries = 0; tries < LEFT_TRIES && child->left_count; tries++) {
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < child->left_count; i++)
+			if (!is_gone(child->left[i]))
+				child->left[kept++] = child->left[i];
+		child->left_count = kept;
+		if (kept)
+			nanosleep(&moment, NULL);
+	}
+	write_left_behind(child);
+	return child->left_behind;
 }
 
 /* What is to happen later, unless the command ends before; 0: nothing. */
@@ -310,11 +340,11 @@ static void tidy(struct run_child *child, struct deadlines *later)
 /* Of what the command left behind, one that is not in strobe's group; strobe itself: there is none. */
 static pid_t left_outside(void)
 {
-	pid_t pids[MEMBERS_MAX];
+	pid_t pids[RUN_MEMBERS_MAX];
 	uint32_t count;
 
 	sb_tree_update(sb_mono_ns(), false);
-	count = sb_tree_members(pids, MEMBERS_MAX);
+	count = sb_tree_members(pids, RUN_MEMBERS_MAX);
 	for (uint32_t i = 0; i < count; i++)
 		if (run_group_place(pids[i]) != RUN_IN_GROUP)
 			return pids[i];
@@ -388,7 +418,7 @@ static void pass_on(struct run_child *child, const siginfo_t *info, struct deadl
 static void kill_the_rest(struct run_child *child)
 {
 	const struct timespec moment = { 0, 10000000 };
-	pid_t pids[MEMBERS_MAX];
+	pid_t pids[RUN_MEMBERS_MAX];
 
 	for (int tries = 0; tries < 20 && living(pids); tries++) {
 		kill_all(SIGKILL);

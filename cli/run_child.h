@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+enum { RUN_MEMBERS_MAX = 256 };
 
 struct run_child {
 	pid_t pid;
@@ -18,7 +21,9 @@ struct run_child {
 	bool killed_by_us; /* after a second Ctrl-C */
 	bool terminated; /* strobe received a SIGTERM */
 	unsigned reaped; /* processes of the tree that strobe had to wait for */
-	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
+	pid_t left[RUN_MEMBERS_MAX]; /* processes that the command left running */
+	uint32_t left_count;
+	char left_behind[400]; /* "2 processes still running: 123 (foo), 124 (bar)"; "" none */
 	void (*look)(void *); /* called now and then while the command runs; may be NULL */
 	void *look_for;
 	void (*tidy)(void *); /* the same, every few seconds until the end; may be NULL */
@@ -41,6 +46,8 @@ void run_child_wait(struct run_child *child, bool all);
 /* Signals are strobe's own again: Ctrl-C ends the writing of reports. Those that
  * were meant for the command are forgotten. */
 void run_child_release(struct run_child *child);
+/* What of left_behind runs even now, after the reports; those that end with the command get a moment more. */
+const char *run_child_left(struct run_child *child);
 /* The code to pass on: its own, or 128 + signal. */
 int run_child_exit_code(const struct run_child *child);
 /* "exit 0", "killed by SIGSEGV, core dumped", … */

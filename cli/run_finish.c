@@ -220,6 +220,14 @@ static void remember(const struct run_finish *f, const struct sb_model *model, s
 	*out_job = around;
 }
 
+static void say_left(struct run_child *child)
+{
+	const char *left = run_child_left(child);
+
+	if (left[0])
+		fprintf(stderr, "strobe: %s\n", left);
+}
+
 void run_finish_reports(const struct run_finish *f)
 {
 	bool show = !f->quiet && isatty(STDERR_FILENO);
@@ -253,8 +261,7 @@ void run_finish_reports(const struct run_finish *f)
 		else
 			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome,
 				f->wall_s);
-		if (f->left_behind[0])
-			fprintf(stderr, "strobe: %s\n", f->left_behind);
+		say_left(f->child);
 	}
 	sb_aggregate_free(job.aggregate);
 	sb_model_free(model);

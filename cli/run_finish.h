@@ -3,6 +3,7 @@
 #ifndef CLI_RUN_FINISH_H
 #define CLI_RUN_FINISH_H
 
+#include "run_child.h"
 #include "base/folder.h"
 #include "record/settings.h"
 
@@ -13,7 +14,7 @@ struct run_finish {
 	const char *folder;
 	const struct sb_folder *folder_id;
 	const char *outcome;
-	const char *left_behind; /* "": no process */
+	struct run_child *child;
 	double wall_s;
 	bool quiet;
 };

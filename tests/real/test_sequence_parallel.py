@@ -22,6 +22,7 @@ def planted(tmp_path_factory):
                               env=environment(STROBE_HISTORY="off"), timeout=900)
         assert done.returncode == 0, done.stderr
         assert "4 ranks on 1 host" in done.stderr, done.stderr
+        reports[name + " screen"] = done.stderr
         reports[name] = json.loads(subprocess.run([TOOL, "report", "runs/last", "--format", "json"], cwd=folder, check=True,
                                                   stdout=subprocess.PIPE, env=environment()).stdout)
         reports[name + " text"] = subprocess.run([TOOL, "aggregate", "runs/last"], cwd=folder, check=True, text=True,
@@ -35,11 +36,13 @@ def late(report):
 
 def test_the_slow_rank_is_named_with_its_stage(planted):
     assert late(planted["slow"])[2]["slow_stage"] == "attention"
+    assert "The others wait for rank 2: " in planted["slow screen"] and ", in attention\n" in planted["slow screen"]
 
 
 def test_the_late_group_is_named(planted):
     assert [g["group"].split(":")[:2] for g in planted["late"]["late_groups"]] == [["gloo", "2-3"]]
     assert "comes late as a whole" in planted["late text"]
+    assert "The others wait for group gloo:2-3" in planted["late screen"]
 
 
 def test_uneven_frames_are_named(planted):

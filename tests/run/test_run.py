@@ -121,6 +121,14 @@ def test_daemon_left_behind_is_named(strobe):
         os.kill(daemon, signal.SIGKILL)
 
 
+def test_a_helper_that_ends_with_its_program_is_not_still_running(strobe):
+    # as the resource tracker of Python's multiprocessing: at the end of its pipe, and a moment for it
+    done = strobe.run("--", PYTHON, strobe.script(
+        "import os, sys\nr, w = os.pipe()\nif os.fork() == 0:\n    os.close(w)\n    os.read(r, 1)\n"
+        "    os.execv(sys.executable, [sys.executable, '-c', ''])\n"))
+    assert done.returncode == 0 and "still running" not in done.stderr, done.stderr
+
+
 def test_wait_stays_for_daemons(strobe):
     done = strobe.run("--wait", "--", "sh", "-c", "(sleep 0.2; echo later > late) > /dev/null 2>&1 &")
     assert done.returncode == 0

@@ -390,9 +390,32 @@ static void the_rank_furthest_behind_is_named_first(void **state)
 	sb_buf_done(&out);
 }
 
+static void a_late_group_is_named_on_the_first_screen(void **state)
+{
+	struct sb_aggregate job = few_of(0.10, 0.20);
+	struct sb_late_group group = {
+		.group = "nccl:2-3:tp", .late_count = 12, .shared_count = 13, .wait_s = 2.56
+	};
+	struct sb_buf out = { 0 };
+
+	few[1].straggler = true;
+	few[1].behind_s = 2;
+	few[1].slow_stage = "attention";
+	job.late_groups = &group;
+	job.late_group_count = 1;
+	assert_int_equal(sb_aggregate_draw(&job), 0);
+	sb_ranks_screen(&job, "runs/job", &out);
+	assert_non_null(strstr(sb_buf_text(&out), "2.00 s more work than the other rank, in attention\n"
+						  "The others wait for group nccl:2-3:tp: last at 12 of 13 "
+						  "collectives, 2.56 s over all ranks\n"));
+	sb_aggregate_drawings_done(&job);
+	sb_buf_done(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_late_group_is_named_on_the_first_screen),
 		cmocka_unit_test(a_slow_rank_is_named_with_its_seconds_however_ranks_started),
 		cmocka_unit_test(many_small_collectives_do_not_outvote_a_long_wait),
 		cmocka_unit_test(a_rank_that_only_started_late_is_not_named),

@@ -104,6 +104,11 @@ static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
 	free(sorted);
 }
 
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	if (a->straggler_rule && a->world_size > (int64_t)a->rank_count) /* what it saw is not all */
@@ -115,10 +120,16 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 			r->behind_s, sb_rank_compared(a->rank_count));
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
-			sb_label_put(out, r->slow_stage, 24);
+			sb_label_put(out, r->slow_stage, least(sb_label_columns(r->slow_stage), 24));
 		}
 		sb_buf_putc(out, '\n');
 	}
+	for (size_t i = 0; i < a->late_group_count && i < 3; i++)
+		sb_buf_printf(out,
+			"The others wait for group %s: last at %zu of %zu collectives, %.2f s over all "
+			"ranks\n",
+			a->late_groups[i].group, a->late_groups[i].late_count, a->late_groups[i].shared_count,
+			a->late_groups[i].wait_s);
 }
 
 void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb_buf *out)

@@ -322,6 +322,15 @@ static void put_stages(const struct sb_aggregate *a, size_t top, struct sb_buf *
 		sb_buf_puts(out, "  some stages were left out: there are more than 4096 different ones\n");
 }
 
+/* Calls in which only some wait for others are split in their rows alone. */
+static void put_one_sided(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	double other_s = a->wait_s - a->late_wait_s - a->transfer_s;
+
+	if (other_s >= 0.01 * a->wait_s && other_s >= 0.005)
+		sb_buf_printf(out, ", %.2f s in calls with a root, between pairs or not matched", other_s);
+}
+
 static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	const struct sb_across_ranks *e = &a->metrics[SB_METRIC_COLLECTIVE];
@@ -337,8 +346,10 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 	if (a->startup_wait_s >= 0.005)
 		sb_buf_printf(
 			out, " (%.2f s at the first collective, which ends the start-up)", a->startup_wait_s);
-	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
+	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0) {
 		sb_buf_printf(out, ", %.2f s for the transfer itself", a->transfer_s);
+		put_one_sided(a, out);
+	}
 	if (!isnan(a->hidden_s) && a->hidden_s > 0)
 		sb_buf_printf(out, "; %.2f s more hidden behind other work", a->hidden_s);
 	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
