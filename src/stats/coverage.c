@@ -4,11 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool room(struct sb_coverage *c)
+enum { PIECES = SB_COVERAGE_BINS / SB_COVERAGE_PIECE };
+
+static float *make_piece(struct sb_coverage *c, uint32_t piece)
 {
-	if (!c->filled_ns)
-		c->filled_ns = calloc(SB_COVERAGE_BINS, sizeof *c->filled_ns);
-	return c->filled_ns != NULL;
+	if (!c->pieces)
+		c->pieces = calloc(PIECES, sizeof *c->pieces);
+	if (c->pieces && !c->pieces[piece])
+		c->pieces[piece] = calloc(SB_COVERAGE_PIECE, sizeof **c->pieces);
+	c->last = c->pieces ? c->pieces[piece] : NULL;
+	c->last_piece = piece;
+	return c->last;
+}
+
+/* False: no memory. */
+static inline bool fill(struct sb_coverage *c, uint32_t bin, double filled_ns)
+{
+	uint32_t piece = bin / SB_COVERAGE_PIECE;
+	float *to = c->last && c->last_piece == piece ? c->last : make_piece(c, piece);
+
+	if (to)
+		to[bin % SB_COVERAGE_PIECE] += (float)filled_ns;
+	return to != NULL;
 }
 
 static double bin_width(const struct sb_coverage_range *range)
@@ -27,19 +44,19 @@ static bool cut_to(const struct sb_coverage_range *range, int64_t *begin_ns, int
 }
 
 /* Most calls are shorter than a bin. */
-static void fill_bins(struct sb_coverage *c, double width, double begin, double end, double density)
+static bool fill_bins(struct sb_coverage *c, double width, double begin, double end, double density)
 {
 	uint32_t i = (uint32_t)begin;
+	bool ok = true;
 
-	if (i < SB_COVERAGE_BINS && end <= i + 1.0) {
-		c->filled_ns[i] += (float)((end - begin) * width * density);
-		return;
-	}
-	for (; i < SB_COVERAGE_BINS && (double)i < end; i++) {
+	if (i < SB_COVERAGE_BINS && end <= i + 1.0)
+		return fill(c, i, (end - begin) * width * density);
+	for (; ok && i < SB_COVERAGE_BINS && (double)i < end; i++) {
 		double low = begin > i ? begin : i, high = end < i + 1.0 ? end : i + 1.0;
 
-		c->filled_ns[i] += (float)((high - low) * width * density);
+		ok = fill(c, i, (high - low) * width * density);
 	}
+	return ok;
 }
 
 bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
@@ -49,11 +66,8 @@ bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *r
 
 	if (!cut_to(range, &begin_ns, &end_ns))
 		return true;
-	if (!room(c))
-		return false;
-	fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
+	return fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
 		(double)(end_ns - range->from_ns) / width, (double)total_ns / (double)(end_ns - begin_ns));
-	return true;
 }
 
 bool sb_coverage_add(
@@ -63,21 +77,21 @@ bool sb_coverage_add(
 
 	if (!cut_to(range, &begin_ns, &end_ns))
 		return true;
-	if (!room(c))
-		return false;
-	fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
+	return fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
 		(double)(end_ns - range->from_ns) / width, 1);
-	return true;
 }
 
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
 {
-	if (!from->filled_ns)
-		return true;
-	if (!room(to))
-		return false;
-	for (uint32_t i = 0; i < SB_COVERAGE_BINS; i++)
-		to->filled_ns[i] += from->filled_ns[i];
+	for (uint32_t p = 0; from->pieces && p < PIECES; p++) {
+		const float *more = from->pieces[p];
+		float *sum = more ? make_piece(to, p) : NULL;
+
+		if (more && !sum)
+			return false;
+		for (uint32_t i = 0; more && i < SB_COVERAGE_PIECE; i++)
+			sum[i] += more[i];
+	}
 	return true;
 }
 
@@ -85,15 +99,18 @@ int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_ran
 {
 	double width = bin_width(range), sum = 0;
 
-	for (uint32_t i = 0; c->filled_ns && i < SB_COVERAGE_BINS; i++)
-		sum += c->filled_ns[i] < width ? c->filled_ns[i] : width;
+	for (uint32_t p = 0; c->pieces && p < PIECES; p++)
+		for (uint32_t i = 0; c->pieces[p] && i < SB_COVERAGE_PIECE; i++)
+			sum += c->pieces[p][i] < width ? c->pieces[p][i] : width;
 	return (int64_t)sum;
 }
 
 void sb_coverage_done(struct sb_coverage *c)
 {
-	free(c->filled_ns);
-	c->filled_ns = NULL;
+	for (uint32_t p = 0; c->pieces && p < PIECES; p++)
+		free(c->pieces[p]);
+	free(c->pieces);
+	*c = (struct sb_coverage){ 0 };
 }
 
 /* ---- disjoint intervals -------------------------------------------------- */

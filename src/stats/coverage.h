@@ -7,9 +7,13 @@
 #include <stdint.h>
 
 #define SB_COVERAGE_BINS 1024u
+#define SB_COVERAGE_PIECE 64u /* bins */
 
+/* In pieces, made when a call comes that lies there: those of many stages at one time then lie side by side in memory. */
 struct sb_coverage {
-	float *filled_ns; /* SB_COVERAGE_BINS, of all calls together; NULL: nothing yet */
+	float **pieces; /* SB_COVERAGE_BINS / SB_COVERAGE_PIECE, of SB_COVERAGE_PIECE each; NULL: nothing yet */
+	float *last; /* the piece that was filled last, and which it is */
+	uint32_t last_piece;
 };
 
 /* The time range that the bins divide. */

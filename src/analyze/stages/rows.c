@@ -269,7 +269,7 @@ static int fill_covered(const struct sb_stage_paths *r, struct sb_stage *row, in
 	}
 	row->covered_s = row->total_s;
 	row->at_once_mean = NAN;
-	if (several && all.filled_ns) {
+	if (several && all.pieces) {
 		int64_t covered_ns = sb_coverage_ns(&all, &r->sums->range);
 
 		row->covered_s = (double)(covered_ns < total_ns ? covered_ns : total_ns) / 1e9;
