@@ -15,27 +15,79 @@ static bool is_mark(const struct sb_run_meta *meta, const char *key)
 	       !strcmp(meta->attr.key, key);
 }
 
-/* The process's last trace, while it has no end. */
-static struct sb_gpu_trace *open_trace(struct sb_vec *traces, uint32_t process)
-{
-	struct sb_gpu_trace *all = traces->items;
+struct mark { /* the begin or the end of a trace */
+	uint32_t process;
+	int64_t at_ns;
+	bool is_end;
+};
 
-	for (size_t i = traces->count; i-- > 0;)
-		if (all[i].process == process)
-			return all[i].end_ns == INT64_MAX ? &all[i] : NULL;
-	return NULL;
+/* The process's last begin and end are those of a trace that was kept: out of the marks, into the traces. */
+static int take_kept(struct sb_vec *marks, uint32_t process, struct sb_vec *out)
+{
+	struct mark *pair = (struct mark *)marks->items + (marks->count >= 2 ? marks->count - 2 : 0);
+	struct sb_gpu_trace *trace;
+
+	if (marks->count < 2 || pair[0].process != process || pair[1].process != process || pair[0].is_end ||
+		!pair[1].is_end)
+		return 0;
+	trace = sb_vec_push(out, sizeof *trace);
+	if (!trace)
+		return STROBE_ENOMEM;
+	*trace = (struct sb_gpu_trace){ process, pair[0].at_ns, pair[1].at_ns, true, true };
+	marks->count -= 2;
+	return 0;
 }
 
-/* The process's last trace is one that was kept. */
-static void mark_kept(struct sb_vec *traces, uint32_t process)
+static int add_mark(struct sb_vec *marks, const struct sb_run *run, const struct sb_run_meta *meta)
 {
-	struct sb_gpu_trace *all = traces->items;
+	struct mark *mark = sb_vec_push(marks, sizeof *mark);
 
-	for (size_t i = traces->count; i-- > 0;)
-		if (all[i].process == process) {
-			all[i].kept = true;
-			return;
-		}
+	if (!mark)
+		return STROBE_ENOMEM;
+	*mark = (struct mark){ meta->process, sb_run_time_ns(run, meta->process, (uint64_t)meta->attr.i),
+		is_mark(meta, SB_RUN_GPU_TRACE_END) };
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->is_end - y->is_end;
+}
+
+/* The program's thread says when a trace begins, the thread that collects it when it ended: each has its place among what
+ * is said, whenever it was. An end is that of the first trace that has none. */
+static int pair_marks(struct sb_vec *marks, const struct sb_run *run, struct sb_vec *out)
+{
+	struct mark *all = marks->items;
+	size_t open = out->count;
+
+	if (marks->count)
+		qsort(all, marks->count, sizeof *all, by_time);
+	for (size_t i = 0; i < marks->count; i++) {
+		struct sb_gpu_trace *trace;
+
+		if (i && all[i].process != all[i - 1].process)
+			open = out->count;
+		if (all[i].is_end && open == out->count)
+			continue;
+		trace = all[i].is_end ? (struct sb_gpu_trace *)out->items + open++
+				      : sb_vec_push(out, sizeof *trace);
+		if (!trace)
+			return STROBE_ENOMEM;
+		if (all[i].is_end) {
+			trace->end_ns = all[i].at_ns;
+			trace->ended = true;
+		} else
+			*trace = (struct sb_gpu_trace){ all[i].process, all[i].at_ns,
+				run->processes[all[i].process].end_ns, false, false };
+	}
+	return 0;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -77,34 +129,22 @@ static void join_kept(struct sb_vec *traces)
 
 int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 {
-	struct sb_gpu_trace *trace;
+	struct sb_vec marks = { 0 };
+	int err = 0;
 
-	for (uint32_t i = 0; i < run->meta_count; i++) {
+	for (uint32_t i = 0; i < run->meta_count && !err; i++) {
 		const struct sb_run_meta *meta = &run->metas[i];
-		int64_t at_ns;
 
 		if (is_mark(meta, SB_RUN_GPU_TRACE_KEPT))
-			mark_kept(out, meta->process);
-		if (!is_mark(meta, SB_RUN_GPU_TRACE_BEGIN) && !is_mark(meta, SB_RUN_GPU_TRACE_END))
-			continue;
-		at_ns = sb_run_time_ns(run, meta->process, (uint64_t)meta->attr.i);
-		trace = open_trace(out, meta->process);
-		if (trace) {
-			trace->end_ns = at_ns;
-			trace->ended = true;
-		}
-		if (is_mark(meta, SB_RUN_GPU_TRACE_END))
-			continue;
-		trace = sb_vec_push(out, sizeof *trace);
-		if (!trace)
-			return sb_fail(STROBE_ENOMEM, "no memory for the GPU traces of '%s'", run->path);
-		*trace = (struct sb_gpu_trace){ meta->process, at_ns, INT64_MAX, false, false };
+			err = take_kept(&marks, meta->process, out);
+		else if (is_mark(meta, SB_RUN_GPU_TRACE_BEGIN) || is_mark(meta, SB_RUN_GPU_TRACE_END))
+			err = add_mark(&marks, run, meta);
 	}
-	for (size_t i = 0; i < out->count; i++) {
-		trace = (struct sb_gpu_trace *)out->items + i;
-		if (trace->end_ns == INT64_MAX)
-			trace->end_ns = run->processes[trace->process].end_ns;
-	}
+	if (!err)
+		err = pair_marks(&marks, run, out);
+	free(marks.items);
+	if (err)
+		return sb_fail(err, "no memory for the GPU traces of '%s'", run->path);
 	join_kept(out);
 	return 0;
 }
