@@ -43,9 +43,26 @@ function sealed() {
   };
 }
 
+// "let" for "const" before the bundle is made small: 2 KB less in the page, and the compiler has held the promise by then.
+function shorter() {
+  return {
+    name: 'strobe-shorter',
+    renderChunk(code) {
+      const at = [];
+      const visit = (node) => {
+        if (node.type === 'VariableDeclaration' && node.kind === 'const') at.push(node.start);
+        for (const below of Object.values(node).flat()) if (below?.type) visit(below);
+      };
+      visit(this.parse(code));
+      at.sort((a, b) => b - a);
+      return { code: at.reduce((text, i) => `${text.slice(0, i)}let${text.slice(i + 5)}`, code), map: null };
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), sealed()],
+  plugins: [shorter(), viteSingleFile({ removeViteModuleLoader: true }), sealed()],
   // createElement(tag, props, ...children) is 5 KB shorter in the page than the automatic jsx(tag, { children }).
   esbuild: { jsx: 'transform', jsxFactory: 'createElement', jsxFragment: 'Fragment', jsxInject: "import { createElement, Fragment } from 'preact'", legalComments: 'none' },
   build: { outDir: out, emptyOutDir: false, target: 'es2022', modulePreload: false, reportCompressedSize: false },

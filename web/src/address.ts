@@ -1,6 +1,7 @@
 // What the reader sees, kept behind the '#' of the address: reload, Back and a copied link give it again.
 // A selection or another generation is a step that Back undoes; moving about is not.
 import { arrangement, dark, generation, kept, search, select, selection, setTheme, show, themeChosen, USUAL, view, whole, type Selection } from './state';
+import { goToPlace, placeNow } from './place';
 import { hasVideos, videoRange } from './video';
 
 const MORE = '.'; // before the key of what is not named here
@@ -56,6 +57,7 @@ export function written(): string {
   if (a.filter) p.set('lanes', a.filter);
   if (a.families) p.set('families', '');
   if (themeChosen()) p.set('theme', dark.get() ? 'dark' : 'light');
+  if (placeNow()) p.set('place', placeNow());
   for (const [key, v] of Object.entries(kept.get())) p.set(MORE + key, v);
   return p.toString();
 }
@@ -77,6 +79,7 @@ export function read(): void {
   select(getSelection(p));
   show(range(p.get('view')) ?? videoRange() ?? whole.get());
   reading = false;
+  if (p.has('place')) goToPlace(p.get('place')!);
 }
 
 const SETTLED_MS = 200;
@@ -110,6 +113,7 @@ export function startAddress(): void {
     soon(other ? 0 : SETTLED_MS, other);
   });
   addEventListener('popstate', read);
+  addEventListener('scroll', () => soon(step ? 0 : SETTLED_MS, false), { passive: true });
   if (location.hash.includes('=')) read();
   else if (!hasVideos() && written().includes('view')) soon(0, false); // Back finds the first view again
 }

@@ -253,7 +253,8 @@ export function chartsOf(group: string, series: Record<string, (number | null)[]
 function labelled(lines: Line[]): Line[] {
   if (lines.length === 1) return lines;
   const whole = lines.some((one) => one.key === 'process_memory_mb');
-  return lines.map((one) => ({ ...one, label: whole && one.key === 'memory_used_mb' ? 'whole GPU' : (LABELS[one.key] ?? one.label) }));
+  if (whole) lines.sort((a) => (a.key === 'process_memory_mb' ? -1 : 1)); // the colours of the first screen
+  return lines.map((one) => ({ ...one, label: whole && one.key === 'memory_used_mb' ? 'whole GPU' : (LABELS[one.key] ?? (lines.length > 4 ? one.label.replace(/ active$/, '') : one.label)) }));
 }
 
 function familyName(unit: string, lines: Line[]): string {

@@ -125,6 +125,12 @@ export class Plot {
     const lines = o.stacked ? stack(o.lines) : o.lines;
     for (const line of lines) for (let i = begin; i < end; i++) most = Math.max(most, line[i] ?? 0);
     const high = o.highest(most);
+    const seen = (line: (number | null)[]) => line.slice(begin, end).some((v, i) => there(v) && ((o.x[begin + i] >= first && o.x[begin + i] <= last) || (begin + i + 1 < end && there(line[begin + i + 1]))));
+    if (!lines.some(seen)) {
+      pen.fillStyle = l.faint;
+      pen.textAlign = 'left';
+      pen.fillText('not sampled here', left + 8, (o.top + foot) / 2);
+    }
     this.axes(pen, high, l.faint, l.line);
     pen.save();
     pen.beginPath();

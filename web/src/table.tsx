@@ -7,11 +7,14 @@ import type { Fields } from './report';
 import { search, useKept, useStore, useSwitch } from './state';
 import { title } from './words';
 
-export interface Column<T> {
-  key: string;
+type Value<T> = (row: T) => number | string | undefined;
+
+// Without a value it is the row's field of that key; a key that no row has does not compile.
+export type Column<T> = Look<T> & ({ key: string; value: Value<T> } | { key: keyof T & string; value?: undefined });
+
+interface Look<T> {
   head: string;
   help?: string;
-  value: (row: T) => number | string | undefined;
   unit?: string; // a key ending, where the key has none
   cell?: (row: T, show: Show) => ComponentChildren; // show: the column's number format, in its one unit
   text?: boolean;
@@ -62,7 +65,10 @@ function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
   e.preventDefault();
 }
 
-export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, picked, rowClass, depth }: Props<T>) {
+type Known<T> = Look<T> & { key: string; value: Value<T> };
+
+export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPick, picked, rowClass, depth }: Props<T>) {
+  const columns = given.map((c): Known<T> => ({ ...c, value: c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>) }));
   const place = slug(caption.split(/\d/)[0]); // numbers change with what is selected
   const [sorted, setSorted] = useKept(`sort-${place}`, sort ?? '');
   const [all, setAll] = useSwitch(`all-${place}`);
@@ -126,9 +132,9 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
 }
 
 // The table for elsewhere: as text with the words shown, as CSV with plain numbers in the unit that the key names.
-function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Column<T>[]; shows: Show[]; caption: string }) {
+function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Known<T>[]; shows: Show[]; caption: string }) {
   const kept = columns.filter((c) => c.head);
-  const words = (c: Column<T>, row: T) => {
+  const words = (c: Known<T>, row: T) => {
     const v = c.value(row);
     return typeof v === 'number' ? shows[columns.indexOf(c)](v) : (v ?? '');
   };
@@ -147,7 +153,7 @@ function Takeaway<T>({ rows, columns, shows, caption }: { rows: T[]; columns: Co
 }
 
 // What is too small for its column's digits is one hover away.
-function exact<T>(c: Column<T>, row: T, of: Show): string | undefined {
+function exact<T>(c: Known<T>, row: T, of: Show): string | undefined {
   const v = c.text ? undefined : c.value(row);
   return typeof v === 'number' && of(v).startsWith('<') ? keyed(c.unit ?? c.key, v) : undefined;
 }
@@ -170,6 +176,7 @@ export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, o
   for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k]) && !same(k)) keys.push(k);
   const columns = keys.slice(0, 14).map((key): Column<T> => ({
     key,
+    cell: CELLS[key] && ((r) => CELLS[key](r[key] as string | undefined)),
     head: title(key),
     text: rows.every((r) => typeof r[key] !== 'number'),
     value: (r) => {
@@ -181,6 +188,24 @@ export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, o
   }));
   return <Table rows={rows} columns={columns} caption={caption} most={most ?? 30} onPick={onPick} />;
 }
+
+// One call below the other, the innermost first.
+export const Stack = ({ of }: { of: string }) => (
+  <details>
+    <summary>{of.split(' < ').slice(1, 2).join('') || of}</summary>
+    <ol class="stack" dir="auto">
+      {of.split(' < ').map((call, i) => (
+        <li key={i}>{call}</li>
+      ))}
+    </ol>
+  </details>
+);
+
+// What is long, short.
+const CELLS: Record<string, (v: string | undefined) => ComponentChildren> = {
+  file: (v) => (v ? <span dir="auto" title={v}>{v.split('/').slice(-2).join('/')}</span> : 'not known'),
+  stack: (v) => v && <Stack of={v} />,
+};
 
 function isPlain(v: unknown): boolean {
   return typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean' || (Array.isArray(v) && v.every((x) => typeof x === 'string'));

@@ -122,3 +122,13 @@ test('a slow moment shows what the counters said, beside the normal one', async 
   assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(plain), ['SM active 41.2 % 88.5 %', 'DRAM active 71.0 %']);
   await close();
 });
+
+test('a column with bytes and gigabytes has no numbers of seven digits', async (browser) => {
+  const { report, timeline } = fixture();
+  report.gpu_trace.copies = [[512, 'H2D'], [79073280, 'D2H'], [14, 'D2H'], [5977824256, 'D2D']].map(([bytes, direction]) => ({ direction, count: 1, bytes, total_s: 1e-3, gb_per_s: 1 }));
+  const { page, close } = await open(browser, writePage('wide-units', { report, timeline }));
+  await ready(page);
+  const table = page.locator('#kernels table', { has: page.locator('caption', { hasText: /^Copies/ }) });
+  assert.deepEqual((await table.locator('tbody td:nth-child(3)').allInnerTexts()).map(plain), ['0.001 MB', '79.073 MB', '< 0.001 MB', '5 977.824 MB']);
+  await close();
+});

@@ -28,17 +28,29 @@ function tooFaint() {
     if (words) {
       const c = contrast(seen(e.tagName === 'text' ? s.fill : s.color, e, ground(e)), ground(e));
       if (c < 4.5) bad.push(`${c.toFixed(2)} ${where} “${words.slice(0, 20)}”`);
-    } else if (!e.children.length && parse(s.backgroundColor)[3] > 0 && !e.matches('td, .heat i, .stack u')) {
+    } else if (!e.children.length && parse(s.backgroundColor)[3] > 0 && !e.matches('td, .stack u')) {
       const below = ground(e.parentElement); // an edge does for a faint fill
       const edges = [...(parseFloat(s.borderBottomWidth) > 0 ? [s.borderBottomColor] : []), ...(/^rgb.*inset$/.test(s.boxShadow) ? [s.boxShadow.slice(0, s.boxShadow.indexOf(')'))] : [])];
       const c = Math.max(...[s.backgroundColor, ...edges].map((css) => contrast(seen(css, e, below), below)));
       if (c < 3) bad.push(`${c.toFixed(2)} ${where}`);
     }
   }
+  // Of a heat map each pixel is a mark, and so are the lines of a hatch.
+  for (const c of document.querySelectorAll('.heat canvas')) {
+    const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+    for (let i = 0; i < data.length; i += 4) {
+      const seen = data[i + 3] && contrast(over([...data.slice(i, i + 3), data[i + 3] / 255], ground(c)), ground(c));
+      if (seen && seen < 3) bad.push(`${seen.toFixed(2)} ${data.slice(i, i + 3)} of the heat map`);
+    }
+  }
+  for (const e of document.querySelectorAll('.heat .none')) {
+    const seen = contrast(parse(getComputedStyle(e).backgroundImage.match(/rgb\([^)]*\)/)[0]), ground(e));
+    if (seen < 3) bad.push(`${seen.toFixed(2)} hatch of the heat map`);
+  }
   return [...new Set(bad)];
 }
 
-const PAGES = { report: (name) => writePage(name, fixture()), videos: videosPage, diff: diffPage, job: jobPage, bench: benchPage, list: listPage, journal: journalPage };
+const PAGES = { report: (name) => writePage(name, fixture()), videos: videosPage, diff: diffPage, job: jobPage, ranks: (name) => jobPage(name, 300), bench: benchPage, list: listPage, journal: journalPage };
 
 for (const [kind, make] of Object.entries(PAGES))
   test(`text and marks stand out in both themes: ${kind}`, async (browser) => {

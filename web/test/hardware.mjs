@@ -57,6 +57,9 @@ test('the roofline has the ceilings of the GPU and each stage below them', async
   const called = await page.locator('svg.roofline text').allTextContents();
   assert.ok(called.includes('fp32') && called.includes('denoise'), called.join());
   assert.ok(called.includes('bf16, fp16'), 'precisions of one rate share a ceiling');
+  const [begin, fp32] = roofs[0];
+  assert.ok(fp32[0] > begin[0] && fp32[1] < begin[1], 'a ceiling below every stage is at its own rate, not at the foot');
+  assert.ok(called.includes('100') && called.includes('1000'), called.join());
   await close();
 });
 

@@ -43,7 +43,8 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   await heat.scrollIntoViewIfNeeded();
   const b = await heat.boundingBox();
   await page.mouse.move(b.x + (b.width * (LATE + 0.5)) / RANKS, b.y + 8);
-  assert.match(plain(await heat.getAttribute('title')), /stage 0, rank 517: 12\.00 s/);
+  await settled(page);
+  assert.match(plain(await page.locator('#heat output').innerText()), /stage 0, rank 517: 12\.00 s/);
   assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 12_000, 'few enough elements to scroll');
   assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)));
   assert.deepEqual(seen.problems, []);

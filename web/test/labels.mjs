@@ -55,7 +55,7 @@ test('charts show amounts, each with its own kind, and a value alone is a dot', 
   const { page, close } = await open(browser, writePage('machine-charts', { report: machine() }));
   const charts = await page.locator('#metrics figcaption').evaluateAll((all) => all.map((c) => [...c.querySelectorAll('b, .key')].map((e) => e.textContent).join(' | ')));
   assert.deepEqual(charts, [
-    'GPU memory | whole GPU | this run', 'GPU other processes', 'PCIe from the GPU', 'CPU usage', 'CPU of this run, % of a core', 'CPU load average | 1 min | 5 min', 'Process memory | in RAM (RSS) | its share of it (PSS)', 'Waiting for, % of the time | CPU | disk',
+    'GPU memory | this run | whole GPU', 'GPU other processes', 'PCIe from the GPU', 'CPU usage', 'CPU of this run, % of a core', 'CPU load average | 1 min | 5 min', 'Process memory | in RAM (RSS) | its share of it (PSS)', 'Waiting for, % of the time | CPU | disk',
   ]);
   const memory = page.locator('#metrics figure[aria-label^="Process memory"]');
   await memory.scrollIntoViewIfNeeded();

@@ -43,6 +43,20 @@ test('a click on the layers says what is resident then', async (browser) => {
   await close();
 });
 
+test('on a phone what is resident at the clicked moment stands above the bar of details', async (browser) => {
+  const { page, close } = await open(browser, writePage('layers-phone', { report: report(layers), timeline: timeline() }), { viewport: { width: 390, height: 844 }, hasTouch: true });
+  await ready(page);
+  const canvas = page.locator('#held .layers canvas');
+  await canvas.evaluate((c) => scrollBy(0, c.getBoundingClientRect().bottom - innerHeight + 20)); // at the foot of the window
+  await settled(page);
+  const box = await canvas.boundingBox();
+  await page.touchscreen.tap(box.x + box.width * 0.55, box.y + box.height / 2);
+  await page.waitForSelector('.selection');
+  await page.waitForFunction(() => document.querySelector('#held .layers tbody tr').getBoundingClientRect().bottom <= document.querySelector('.selection').getBoundingClientRect().top);
+  assert.ok((await page.locator('#held .layers tbody tr').first().boundingBox()).y >= (await page.locator('#timeline').boundingBox()).height, 'and below the timeline');
+  await close();
+});
+
 test('layers fill the chart from the bottom in the order of the report', async (browser) => {
   const { page, close } = await open(browser, writePage('layers-colours', { report: report(layers), timeline: timeline() }));
   const canvas = page.locator('#held .layers canvas');

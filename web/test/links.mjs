@@ -131,3 +131,41 @@ test('the selector of a single video says what is seen', async (browser) => {
   await says('whole run');
   await close();
 });
+
+test('a link, a reload and Back find the place that was scrolled to', async (browser) => {
+  const { page, seen, close } = await open(browser, writePage('scrolled', fixture()));
+  await ready(page);
+  await page.mouse.move(700, 860);
+  await page.mouse.wheel(0, 2600);
+  await page.waitForFunction(() => location.hash.includes('place='));
+  const at = () => page.evaluate(() => { // which panel is read, and where its head is
+    const part = [...document.querySelectorAll('.part')].findLast((one) => one.getBoundingClientRect().top < innerHeight / 2);
+    return { id: part.id, top: Math.round(part.getBoundingClientRect().top) };
+  });
+  const same = (a, b, what) => assert.ok(a.id === b.id && Math.abs(a.top - b.top) <= 2, `${what}: ${JSON.stringify([a, b])}`);
+  const read = await at();
+  const link = page.url();
+  await page.reload();
+  await ready(page);
+  await settled(page);
+  same(await at(), read, 'after a reload');
+  const other = await browser.newContext({ viewport: { width: 1440, height: 900 } }).then((c) => c.newPage());
+  await other.goto(link);
+  await other.waitForSelector('#timeline-first canvas[data-to]');
+  await settled(other);
+  same(await other.evaluate(() => { const part = [...document.querySelectorAll('.part')].findLast((one) => one.getBoundingClientRect().top < innerHeight / 2); return { id: part.id, top: Math.round(part.getBoundingClientRect().top) }; }), read, 'in another window');
+  await other.context().close();
+  await page.locator('#timeline-full canvas').focus();
+  await page.keyboard.press('ArrowRight'); // selects: a step that Back undoes
+  await page.waitForSelector('.selection');
+  await page.waitForFunction(() => location.hash.includes('at='));
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.waitForFunction(() => !location.hash.includes('place='));
+  await page.goBack();
+  await page.waitForFunction(() => !document.querySelector('.selection'));
+  await settled(page);
+  await settled(page);
+  same(await at(), read, 'after Back');
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

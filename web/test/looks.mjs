@@ -55,6 +55,42 @@ test('where kernels were not traced a GPU is not called idle', async (browser) =
   await close();
 });
 
+test('a chart of a time that was not sampled says so, and this run has its colour in every chart', async (browser) => {
+  const r = report();
+  r.first_charts = [{ source: 'gpu', device_index: 0, columns: ['process_memory_mb', 'memory_used_mb'] }];
+  r.gpu_metrics = { devices: [{ index: 0, series: { t_s: [0.21, 0.25, 0.29], memory_used_mb: [900, 900, 900], process_memory_mb: [700, 700, 700], sm_active_percent: [null, null, null] } }] };
+  r.gpu_metrics.devices[0].series.sampled_sm_active_percent = [null, null, null];
+  const { page, close } = await open(browser, writePage('not-sampled', { report: r, timeline: traced() }));
+  await ready(page);
+  for (const chart of await page.locator('figure[aria-label^="GPU memory"]').all()) assert.deepEqual(await chart.locator('.key').allInnerTexts(), ['this run', 'whole GPU']);
+  const ink = () => page.locator('.card.right .chart canvas').first().evaluate((c) => {
+    const { data } = c.getContext('2d').getImageData(150, 25, 90, c.height - 50); // between the rules
+    return data.filter((_, i) => i % 4 === 3).reduce((n, a) => n + (a > 128), 0);
+  });
+  const sampled = await ink();
+  await page.locator('.videos .strip button').first().click(); // before the first sample
+  await settled(page);
+  assert.ok((await ink()) > sampled + 50, 'words stand there');
+  await close();
+});
+
+test("stacks of a memory's lines are folded, files have their last two parts", async (browser) => {
+  const stack = Array.from({ length: 9 }, (_, i) => `module_${i}.py:${i} forward`).join(' < ');
+  const { report: r, timeline } = fixture();
+  r.memory = { ...r.memory, lines: [{ file: '/opt/venv/lib/python3.12/site-packages/diffusers/models/vae.py', line: 177, function: 'forward', peak_mb: 1038, peak_count: 4, stack }, { peak_mb: 3, peak_count: 3 }] };
+  const { page, close } = await open(browser, writePage('memory-lines', { report: r, timeline }));
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  const rows = page.locator('#memory table', { hasText: 'function' }).locator('tbody tr');
+  const [first, second] = await rows.all();
+  assert.equal(await first.locator('td').first().innerText(), 'models/vae.py');
+  assert.match(await first.locator('td span').first().getAttribute('title'), /^\/opt\/venv/);
+  assert.equal(await second.locator('td').first().innerText(), 'not known');
+  assert.ok((await first.boundingBox()).height < 60, 'one line');
+  await first.locator('summary').click();
+  assert.equal(await first.locator('li').count(), 9);
+  await close();
+});
+
 test("a video's energy is in joules, and what is of the run says so once", async (browser) => {
   const { page, close } = await open(browser, writePage('figures', { report: report(), timeline: traced() }));
   await ready(page);

@@ -1,5 +1,5 @@
 // The pages of two runs and of many ranks.
-import { assert, open, test, writePage } from './harness.mjs';
+import { assert, open, settled, test, writePage } from './harness.mjs';
 import { jobPage } from './kinds.mjs';
 
 test('a diff leads with the whole, then the stages by their share in the change', async (browser) => {
@@ -65,11 +65,35 @@ test('slower and faster ranks are told apart by their place, too', async (browse
   for (const [slower, above] of edges) assert.equal(above, slower);
   await few.close();
   const many = await open(browser, jobPage('heat-many', 40));
-  const halves = await many.page.locator('.heat canvas').evaluate((c) => {
-    const { data } = c.getContext('2d').getImageData(0, 0, c.width, 2);
-    return Array.from({ length: c.width }, (_, i) => [data[i * 4 + 3] > 0, data[(c.width + i) * 4 + 3] > 0]);
+  const bars = await many.page.locator('.heat canvas').evaluate((c) => {
+    const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+    const filled = (i, from, to) => Array.from({ length: to - from }, (_, y) => data[((from + y) * c.width + Math.floor(((i + 0.5) * c.width) / 40)) * 4 + 3] > 0).filter(Boolean).length;
+    const zero = c.height >> 1;
+    return Array.from({ length: 40 }, (_, i) => [filled(i, 0, zero), filled(i, zero, zero + 1), filled(i, zero + 1, c.height)]);
   });
-  assert.deepEqual(halves.slice(0, 3), [[false, true], [false, false], [false, true]], 'faster, not there, faster');
-  assert.deepEqual(halves[6], [true, false], 'slower');
+  assert.ok(bars[0][0] === 0 && bars[0][2] > bars[2][2] && bars[2][2] > 0, `the faster the longer, downwards: ${bars.slice(0, 3)}`);
+  assert.deepEqual(bars[1], [0, 0, 0], 'not there');
+  assert.ok(bars[6][0] > 0 && bars[6][0] < bars[7][0] && bars[7][2] === 0, `the slower the longer, upwards: ${bars.slice(6, 8)}`);
   await many.close();
+});
+
+test('a cell of the heat map is said in words, by the pointer and by keys', async (browser) => {
+  for (const ranks of [8, 40]) {
+    const { page, close } = await open(browser, jobPage(`heat-words-${ranks}`, ranks));
+    const words = async () => (await page.locator('.heat output').innerText()).replace(/[\u00a0\u202f]/g, ' ');
+    await page.locator('.heat').focus();
+    await page.keyboard.press('ArrowRight');
+    assert.match(await words(), /^denoise, rank 0: 7\.00 s, -30\.0 % from the median$/);
+    await page.keyboard.press('ArrowRight');
+    assert.match(await words(), /^denoise, rank 1: not there$/);
+    for (let i = 0; i < ranks; i++) await page.keyboard.press('ArrowRight');
+    assert.match(await words(), new RegExp(`^denoise, rank ${ranks - 1}: 12\\.60 s, 26\\.0 %`), 'the last is the last');
+    const b = await page.locator('.heat .row:not(.head) .cells').boundingBox();
+    await page.mouse.move(b.x + (b.width * 4.5) / ranks, b.y + 5);
+    await settled(page);
+    assert.match(await words(), /^denoise, rank 4: 10\.20 s, 2\.0 %/);
+    const mark = await page.locator('.heat u').boundingBox();
+    assert.ok(mark.x <= b.x + (b.width * 4.5) / ranks && mark.x + mark.width >= b.x + (b.width * 4.5) / ranks, 'and marked');
+    await close();
+  }
 });

@@ -193,12 +193,31 @@ test('a video of which no kernel was traced says which one has kernels, and lead
   const lanes = [{ kind: 'generation', name: 'Generations', rows: [each] }, { kind: 'thread', name: 'main', main: true, rows: [each] }, { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[{ start: 10 * MS, end: 50 * MS, name: 1 }]] }];
   const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: (90 + i) / 1e3, steps: 0 }));
   const report = { ...small().report, generations: { count: 4, whole_run: false, median_index: 2, items } };
-  const { page, seen, close } = await open(browser, writePage('untraced', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video', 'gemm'], lanes, kernels: [[1, 'GEMM', '', '']], traced: [[0, 60 * MS]] }) }));
+  const { page, seen, close } = await open(browser, writePage('untraced', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video', 'gemm'], lanes, kernels: [[1, 'GEMM', '', '']], traced: [[0, 60 * MS], [300 * MS, 300.5 * MS]] }) }));
   await ready(page);
   assert.match(await page.locator('.videos > p').innerText(), /video 3[\s\S]*No kernel was traced in it; video 1 has kernels/);
+  await page.locator('.videos .strip button').nth(3).click(); // half a millisecond at its begin
+  assert.match(await page.locator('.videos > p').innerText(), /video 4[\s\S]*Hardly a kernel was traced in it; video 1 has kernels/);
   await page.locator('.videos > p button').click();
-  assert.doesNotMatch(await page.locator('.videos > p').innerText(), /No kernel/);
+  assert.doesNotMatch(await page.locator('.videos > p').innerText(), /kernel/);
   assert.equal(await page.locator('.videos .strip button[aria-pressed=true]').getAttribute('aria-label').then((w) => w.slice(0, 7)), 'video 1');
   assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('a video that did not end says so, and is not ranked', async (browser) => {
+  const path = (name) => {
+    const each = [0, 1, 2].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }));
+    const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: 0.09, steps: 0, faster_count: 0, ...(i === 2 ? { state: 'open' } : {}) }));
+    return writePage(name, { report: { ...small().report, generations: { count: 3, whole_run: false, median_index: 1, items, wall: { count: 2 } } }, timeline: encodeTimeline({ endNs: 300 * MS, names: ['video'], lanes: [{ kind: 'generation', name: 'Generations', rows: [each] }, { kind: 'thread', name: 'main', main: true, rows: [each] }] }) });
+  };
+  const { page, close } = await open(browser, path('open-video'));
+  await ready(page);
+  assert.match(await page.locator('.figures').innerText(), /0 of 2 were faster/);
+  const last = page.locator('.videos .strip button').nth(2);
+  assert.equal(await last.innerText(), '3 open');
+  await last.click();
+  assert.match(await page.locator('.figures').innerText(), /not ended/);
+  assert.doesNotMatch(await page.locator('.figures').innerText(), /were faster/);
   await close();
 });

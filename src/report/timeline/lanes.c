@@ -9,6 +9,7 @@
 #include "base/room.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ENTRY_BUDGET 1000000u
 #define PACK_ROWS_MAX 16u /* rows for zones that overlap */
@@ -277,9 +278,11 @@ static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 	sb_timeline_profile_add(&t->gpu_profile, e->name, e->t_ns, end_ns);
 }
 
-static bool is_mark(enum sb_event_kind kind)
+/* An event of the program; strobe's own say something to the panels. */
+static bool is_mark(const struct sb_run *run, const struct sb_event *e)
 {
-	return kind != SB_EVENT_GPU && kind != SB_EVENT_STACK && kind != SB_EVENT_ALLOC;
+	return e->kind != SB_EVENT_GPU && e->kind != SB_EVENT_STACK && e->kind != SB_EVENT_ALLOC &&
+	       strncmp(run->names[e->name].text, "strobe.", 7) != 0;
 }
 
 static void on_event(void *self, const struct sb_event *e)
@@ -292,7 +295,7 @@ static void on_event(void *self, const struct sb_event *e)
 		sb_timeline_stacks_add(&t->stacks, e);
 	if (e->kind == SB_EVENT_SNAPSHOT || e->kind == SB_EVENT_ALLOC)
 		sb_timeline_rises_add(&t->rises, t->run, e);
-	if (is_mark(e->kind) && t->mark_count < SB_TIMELINE_MARKS_MAX)
+	if (is_mark(t->run, e) && t->mark_count < SB_TIMELINE_MARKS_MAX)
 		t->marks[t->mark_count++] = (struct sb_timeline_mark){ e->t_ns, e->name };
 }
 

@@ -1,6 +1,6 @@
 // Many ranks: strobe aggregate --format html. Lanes of ranks, and a heat map of
 // stage by rank that shows who is slow where.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { dark, useStore } from '../state';
 import { clip, columnShow, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
@@ -86,9 +86,9 @@ function Attempts({ d }: { d: AggregateReport }) {
       caption="Attempts: the last complete one counts"
       rows={d.attempts!}
       columns={[
-        { key: 'attempt_index', head: 'attempt', value: (a) => a.attempt_index },
-        { key: 'run', head: 'run', text: true, value: (a) => a.run, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
-        { key: 'state', head: 'state', text: true, value: (a) => a.state },
+        { key: 'attempt_index', head: 'attempt' },
+        { key: 'run', head: 'run', text: true, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
+        { key: 'state', head: 'state', text: true },
         { key: 'taken', head: 'this page', text: true, value: (a) => (a.taken ? 'yes' : '') },
       ]}
     />
@@ -121,71 +121,93 @@ function RankLanes({ d }: { d: AggregateReport }) {
 }
 
 // Of many ranks a row is one picture: thousands of elements would make the page slow.
-function HeatCells({ values, middle, words, isDark }: { values: (number | null)[]; middle: number; words: (i: number) => string; isDark: boolean }) {
+// A bar for each rank, up where it is slower than the stage's median rank, down where it is faster. Ranks that share a pixel: the longest bars are seen.
+function HeatCells({ values, middle, isDark }: { values: (number | null)[]; middle: number; isDark: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const e = canvas.current!;
-    const pen = e.getContext('2d')!;
-    const style = getComputedStyle(document.documentElement);
-    const of = (name: string) => style.getPropertyValue(name).trim();
-    pen.clearRect(0, 0, values.length, 2);
-    values.forEach((v, i) => {
-      if (v === null) return;
-      pen.globalAlpha = 0.08 + 0.92 * Math.min(1, Math.abs(v / middle - 1) / 0.25);
-      pen.fillStyle = of(v > middle ? '--c4' : '--c1');
-      pen.fillRect(i, v > middle ? 0 : 1, 1, 1);
+    const watcher = new ResizeObserver(() => {
+      const pen = e.getContext('2d')!;
+      const [width, height] = [(e.width = Math.round(e.clientWidth * devicePixelRatio)), (e.height = Math.round(e.clientHeight * devicePixelRatio))];
+      const zero = height >> 1;
+      const style = getComputedStyle(e);
+      const left = (i: number) => Math.floor((i * width) / values.length);
+      values.forEach((v, i) => {
+        if (v === null) return;
+        const far = v / middle - 1;
+        const high = Math.round(Math.min(1, Math.abs(far) / FULL) * (zero - 1));
+        const wide = Math.max(1, left(i + 1) - left(i));
+        pen.fillStyle = style.getPropertyValue('--faint');
+        pen.fillRect(left(i), zero, wide, 1);
+        pen.fillStyle = style.getPropertyValue(far > 0 ? '--c4' : '--c1');
+        pen.fillRect(left(i), far > 0 ? zero - high : zero + 1, wide, high);
+      });
     });
+    watcher.observe(e);
+    return () => watcher.disconnect();
   }, [values, isDark]);
-  const say = (e: MouseEvent) => {
-    const at = Math.min(values.length - 1, Math.max(0, Math.floor((e.offsetX / canvas.current!.clientWidth) * values.length)));
-    canvas.current!.title = words(at);
-  };
-  return <canvas ref={canvas} width={values.length} height={2} onMouseMove={say} />;
+  return <canvas ref={canvas} />;
 }
 
 const CELLS_MOST = 16; // with their numbers
+const FULL = 0.25; // from here on a bar is as long, a colour as full as it gets
 
-// How far each rank is from the median of its stage.
+// How far each rank is from the median of its stage. One stop of the Tab key; arrows walk the cells.
 function HeatMap({ d }: { d: AggregateReport }) {
   const heat = d.heat_map;
   const isDark = useStore(dark);
+  const [at, setAt] = useState({ row: 0, rank: -1 });
   if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
+  const stages = heat.stages.slice(0, 40);
   const every = Math.ceil(columns / 32); // ranks of which one has its number above
   const grid = { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > CELLS_MOST ? '0' : undefined };
+  const within = (v: number, most: number) => Math.max(0, Math.min(most - 1, v));
+  const point = (row: number, rank: number) => setAt({ row: within(row, stages.length), rank: within(rank, columns) });
+  const walk = (e: KeyboardEvent) => {
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[e.key] ?? [];
+    if (down === undefined) return;
+    e.preventDefault();
+    point(at.row + down, at.rank + right!);
+  };
   return (
-    <div class="heat" role="img" aria-label="time of each stage on each rank">
+    <div class="heat" role="group" tabIndex={0} aria-label="time of each stage on each rank: arrows walk it" onKeyDown={walk}>
       <div class="row head">
         <span />
         <div class={columns > 8 ? 'cells many' : 'cells'} style={grid}>
           {heat.ranks.map((r, i) => i % every === 0 && <i key={i} style={{ gridColumn: `${i + 1} / span ${Math.min(every, columns - i)}`, textAlign: every > 1 ? 'left' : undefined }}>{r}</i>)}
         </div>
       </div>
-      {heat.stages.slice(0, 40).map((s) => {
+      {stages.map((s, row) => {
         const middle = s.median_s || 1e-12;
         return (
           <div class="row" key={s.name}>
             <Name name={s.name} />
-            {columns > CELLS_MOST ? (
-              <HeatCells values={s.total_s} middle={middle} isDark={isDark} words={(i) => cellWords(s.name, heat.ranks[i], s.total_s[i], middle)} />
-            ) : (
-            <div class="cells" style={grid}>
-              {s.total_s.map((v, i) => (
-                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={cellWords(s.name, heat.ranks[i], v, middle)}>
-                  {v !== null && deviation(v / middle)}
-                </i>
-              ))}
+            <div class="cells" style={grid} onPointerMove={(e) => point(row, Math.floor(((e.clientX - e.currentTarget.getBoundingClientRect().left) / e.currentTarget.clientWidth) * columns))}>
+              {columns > CELLS_MOST ? (
+                <HeatCells values={s.total_s} middle={middle} isDark={isDark} />
+              ) : (
+                s.total_s.map((v, i) => (
+                  <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)}>
+                    {v !== null && deviation(v / middle)}
+                  </i>
+                ))
+              )}
+              {at.row === row && at.rank >= 0 && <u style={{ left: `${(at.rank / columns) * 100}%`, width: `${100 / columns}%` }} />}
             </div>
-            )}
           </div>
         );
       })}
-      <p class="quiet">Red, above: slower than the stage's median rank; blue, below: faster; full colour from 25 % on.</p>
+      <output class="words">{at.rank >= 0 && cellWords(stages[at.row], heat.ranks[at.rank], at.rank)}</output>
+      <p class="quiet">Red, above: slower than the stage's median rank; blue, below: faster; {columns > CELLS_MOST ? 'the longer the further, up to' : 'full colour from'} 25 %{columns > CELLS_MOST ? '. No line: the stage was not there' : ' on; hatched: not there'}.</p>
     </div>
   );
 }
 
-const cellWords = (stage: string, rank: number, v: number | null, middle: number) => `${stage}, rank ${rank}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`;
+function cellWords({ name, total_s, median_s }: AggregateReport['heat_map']['stages'][number], rank: number, i: number): string {
+  const v = total_s[i];
+  return `${name}, rank ${rank}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / (median_s || 1e-12) - 1)} from the median`}`;
+}
 
 function deviation(ratio: number): string {
   const shown = Math.round((ratio - 1) * 100);
@@ -193,7 +215,7 @@ function deviation(ratio: number): string {
 }
 
 function shade(ratio: number) {
-  const strength = Math.min(1, Math.abs(ratio - 1) / 0.25);
+  const strength = Math.min(1, Math.abs(ratio - 1) / FULL);
   const [colour, edge] = ratio > 1 ? ['var(--c4)', 3] : ['var(--c1)', -3];
   return { background: `color-mix(in srgb, ${colour} ${Math.round(strength * 35)}%, var(--grid))`, boxShadow: `inset 0 ${edge * strength}px ${colour}` };
 }
@@ -205,18 +227,18 @@ function Stages({ d }: { d: AggregateReport }) {
       rows={d.stages}
       most={60}
       columns={[
-        { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name name={s.name} code={s.code} /> },
-        { key: 'count', head: 'calls', value: (s) => num(s, 'count'), cell: (s) => count(num(s, 'count')) },
+        { key: 'name', head: 'stage', text: true, cell: (s) => <Name name={s.name} code={s.code} /> },
+        { key: 'count', head: 'calls', cell: (s) => count(num(s, 'count')) },
         ...(['min', 'avg', 'max'] as const).map((part) => ({
           key: `${part}_s`,
           head: part,
           value: (s: AggregateStage) => num(s.total_s, `${part}_value`),
         })),
         { key: 'max_rank', head: 'max on rank', value: (s) => num(s.total_s, 'max_rank') },
-        { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average', value: (s) => num(s, 'imbalance_ratio') },
-        { key: 'imbalance_s', head: 'costs', value: (s) => num(s, 'imbalance_s') },
-        { key: 'call_p50_s', head: 'p50', value: (s) => num(s, 'call_p50_s') },
-        { key: 'call_p95_s', head: 'p95', value: (s) => num(s, 'call_p95_s') },
+        { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average' },
+        { key: 'imbalance_s', head: 'costs' },
+        { key: 'call_p50_s', head: 'p50' },
+        { key: 'call_p95_s', head: 'p95' },
       ]}
     />
   );
@@ -232,15 +254,15 @@ function Metrics({ d }: { d: AggregateReport }) {
       rows={metrics}
       most={60}
       columns={[
-        { key: 'key', head: 'metric', text: true, value: (m) => m.key, cell: (m) => title(m.key) },
+        { key: 'key', head: 'metric', text: true, cell: (m) => title(m.key) },
         ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
           key: part,
           head: part,
           value: (m: Row) => num(m, `${part}_value`),
           cell: (m: Row) => value(m, `${part}_value`),
         })),
-        { key: 'min_rank', head: 'min on rank', value: (m) => num(m, 'min_rank') },
-        { key: 'max_rank', head: 'max on rank', value: (m) => num(m, 'max_rank') },
+        { key: 'min_rank', head: 'min on rank' },
+        { key: 'max_rank', head: 'max on rank' },
       ]}
     />
   );

@@ -135,9 +135,9 @@ export function memoryBody(r: Report): ComponentChildren {
           most={40}
           onPick={(s) => jumpTo(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
           columns={[
-            { key: 'label', head: 'label', text: true, value: (s) => text(s, 'label') },
-            { key: 'device', head: 'device', text: true, value: (s) => text(s, 'device') },
-            { key: 't_s', head: 'at', value: (s) => num(s, 't_s') },
+            { key: 'label', head: 'label', text: true },
+            { key: 'device', head: 'device', text: true },
+            { key: 't_s', head: 'at' },
             ...(['allocated_mb', 'reserved_mb', 'peak_mb'] as const).map((key) => ({
               key,
               head: title(key),
@@ -256,12 +256,12 @@ export function kernelsBody(r: Report): ComponentChildren {
           most={20}
           onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
-            { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{kernelName(text(k, 'name') ?? '', 84)}</span> },
+            { key: 'name', head: 'kernel', text: true, cell: (k) => <span dir="auto" title={text(k, 'name')}>{kernelName(text(k, 'name') ?? '', 84)}</span> },
             ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', head: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
-            { key: 'count', head: 'count', value: (k) => num(k, 'count') },
-            { key: 'total_s', head: 'total', value: (k) => num(k, 'total_s') },
-            { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') },
-            { key: 'share_ratio', head: 'share', help: 'of all kernel time', value: (k) => num(k, 'share_ratio') },
+            { key: 'count', head: 'count' },
+            { key: 'total_s', head: 'total' },
+            { key: 'mean_s', head: 'mean' },
+            { key: 'share_ratio', head: 'share', help: 'of all kernel time' },
           ]}
         />
       )}
@@ -283,11 +283,11 @@ export function linesBody(r: Report): ComponentChildren {
       rows={f.lines}
       most={60}
       columns={[
-        { key: 'line', head: 'line', value: (l) => l.line },
-        { key: 'hit_count', head: 'ran', help: 'how often', value: (l) => l.hit_count },
-        { key: 'total_s', head: 'time', help: 'in it and in what it calls', value: (l) => l.total_s },
-        { key: 'share_ratio', head: 'share', help: 'of the function', value: (l) => l.share_ratio },
-        { key: 'text', head: 'source', text: true, value: (l) => l.text, cell: (l) => <code class="source">{l.text}</code> },
+        { key: 'line', head: 'line' },
+        { key: 'hit_count', head: 'ran', help: 'how often' },
+        { key: 'total_s', head: 'time', help: 'in it and in what it calls' },
+        { key: 'share_ratio', head: 'share', help: 'of the function' },
+        { key: 'text', head: 'source', text: true, cell: (l) => <code class="source">{l.text}</code> },
       ]}
     />
   ));
@@ -306,13 +306,13 @@ export function functionsBody(r: Report): ComponentChildren {
         sort="self_ratio"
         most={20}
         columns={[
-          { key: 'name', head: 'function', text: true, value: (x) => x.name, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
-          { key: 'self_ratio', head: 'self', help: 'in the function itself', value: (x) => x.self_ratio },
-          { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls', value: (x) => x.total_ratio },
-          { key: 'self_count', head: 'samples', value: (x) => x.self_count },
-          { key: 'line', head: 'hottest line', value: (x) => x.line, cell: (x) => String(x.line) },
-          { key: 'file', head: 'file', text: true, value: (x) => x.file, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
-          { key: 'stage', head: 'stage', text: true, value: (x) => x.stage },
+          { key: 'name', head: 'function', text: true, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
+          { key: 'self_ratio', head: 'self', help: 'in the function itself' },
+          { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls' },
+          { key: 'self_count', head: 'samples' },
+          { key: 'line', head: 'hottest line', cell: (x) => String(x.line) },
+          { key: 'file', head: 'file', text: true, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
+          { key: 'stage', head: 'stage', text: true },
         ]}
       />
     </>
@@ -331,12 +331,12 @@ export function paddingBody(r: Report): ComponentChildren {
       caption="What is computed and never seen, the largest first"
       rows={rows}
       columns={[
-        { key: 'stage', head: 'stage', text: true, value: (p) => p.stage, cell: (p) => <Name name={p.stage} code={p.code} /> },
-        { key: 'kind', head: 'kind', text: true, value: (p) => p.kind },
-        { key: 'unseen_ratio', head: 'never seen', value: (p) => p.unseen_ratio },
-        { key: 'unseen_s', head: 'that share of the time', value: (p) => p.unseen_s },
-        { key: 'total_s', head: 'of', value: (p) => p.total_s },
-        { key: 'words', head: '', text: true, value: (p) => p.words },
+        { key: 'stage', head: 'stage', text: true, cell: (p) => <Name name={p.stage} code={p.code} /> },
+        { key: 'kind', head: 'kind', text: true },
+        { key: 'unseen_ratio', head: 'never seen' },
+        { key: 'unseen_s', head: 'that share of the time' },
+        { key: 'total_s', head: 'of' },
+        { key: 'words', head: '', text: true },
       ]}
     />
   );

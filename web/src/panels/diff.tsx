@@ -108,16 +108,16 @@ function Stages({ d }: { d: DiffReport }) {
   if (!stages.length) return null;
   const most = Math.max(...stages.map((s) => Math.abs(num(s, 'contribution_s') ?? 0)));
   const columns: Column<StageChange>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => text(s, 'name'), cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
-    { key: 'contribution_s', head: 'share in the change', value: (s) => num(s, 'contribution_s'), cell: (s) => <Contribution s={s} most={most} /> },
-    { key: 'base_s', head: 'before', value: (s) => num(s, 'base_s') },
-    { key: 'new_s', head: 'now', value: (s) => num(s, 'new_s') },
-    { key: 'delta_s', head: 'Δ', value: (s) => num(s, 'delta_s'), cell: (s, show) => (num(s, 'delta_s') === undefined ? '' : signed(num(s, 'delta_s')!, show)) },
-    { key: 'change_ratio', head: 'Δ %', value: (s) => num(s, 'change_ratio'), cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
-    { key: 'base_count', head: 'calls before', value: (s) => num(s, 'base_count') },
-    { key: 'new_count', head: 'calls now', value: (s) => num(s, 'new_count') },
-    { key: 'words', head: 'verdict', text: true, value: (s) => text(s, 'words'), cell: (s) => <span class={tone(s)}>{s.words}</span> },
-    { key: 'basis', head: 'judged by', text: true, value: (s) => text(s, 'basis'), cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
+    { key: 'name', head: 'stage', text: true, cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
+    { key: 'contribution_s', head: 'share in the change', cell: (s) => <Contribution s={s} most={most} /> },
+    { key: 'base_s', head: 'before' },
+    { key: 'new_s', head: 'now' },
+    { key: 'delta_s', head: 'Δ', cell: (s, show) => (num(s, 'delta_s') === undefined ? '' : signed(num(s, 'delta_s')!, show)) },
+    { key: 'change_ratio', head: 'Δ %', cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
+    { key: 'base_count', head: 'calls before' },
+    { key: 'new_count', head: 'calls now' },
+    { key: 'words', head: 'verdict', text: true, cell: (s) => <span class={tone(s)}>{s.words}</span> },
+    { key: 'basis', head: 'judged by', text: true, cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
   ];
   const [before, now] = [d.base_overlap_s, d.new_overlap_s];
   const overlaps = before !== undefined && now !== undefined && Math.max(Math.abs(before), Math.abs(now)) > 0.005 * (num(d.total, 'new_value') ?? 0);
@@ -138,11 +138,11 @@ function Metrics({ d }: { d: DiffReport }) {
       rows={rows}
       most={60}
       columns={[
-        { key: 'label', head: 'metric', text: true, value: (m) => m.label },
-        { key: 'base_value', head: 'before', value: (m) => num(m, 'base_value'), cell: (m) => valueOf(m, 'base_value') },
-        { key: 'new_value', head: 'now', value: (m) => num(m, 'new_value'), cell: (m) => valueOf(m, 'new_value') },
-        { key: 'change_ratio', head: 'Δ %', value: (m) => num(m, 'change_ratio'), cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
-        { key: 'words', head: 'verdict', text: true, value: (m) => m.words, cell: (m) => <span class={tone(m)}>{m.words}</span> },
+        { key: 'label', head: 'metric', text: true },
+        { key: 'base_value', head: 'before', cell: (m) => valueOf(m, 'base_value') },
+        { key: 'new_value', head: 'now', cell: (m) => valueOf(m, 'new_value') },
+        { key: 'change_ratio', head: 'Δ %', cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
+        { key: 'words', head: 'verdict', text: true, cell: (m) => <span class={tone(m)}>{m.words}</span> },
       ]}
     />
   );

@@ -42,9 +42,9 @@ function Events({ all }: { all: Event[] }) {
         most={25}
         onPick={(e) => jumpTo(e.name, e.t_s, 0)}
         columns={[
-          { key: 't_s', head: 'at', value: (e) => e.t_s },
-          { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
-          ...(kinds.size > 1 ? [{ key: 'kind', head: 'kind', text: true, value: (e: Event) => text(e, 'kind') }] : []),
+          { key: 't_s', head: 'at' },
+          { key: 'name', head: 'event', text: true, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
+          ...(kinds.size > 1 ? [{ key: 'kind' as const, head: 'kind', text: true }] : []),
           { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
         ]}
       />

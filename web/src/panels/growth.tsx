@@ -25,10 +25,10 @@ export function Growth({ rows }: { rows: MemoryGrowth[] }) {
         { key: 'per_unit', head: 'by', help: 'the median over all pairs of readings', value: each, cell: (g) => shown(g, g.per_unit_mb, g.per_unit_count) },
         { key: 'per', head: 'with every', text: true, value: (g) => [g.per, g.stage && `of ${g.stage}`].filter(Boolean).join(' ') },
         { key: 'interval', head: '95 % sure', text: true, value: ends },
-        { key: 'unit_count', head: 'of them', value: (g) => g.unit_count },
-        { key: 'reading_count', head: 'readings', help: 'the lowest between two of them', value: (g) => g.reading_count },
-        { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth', value: (g) => g.p_value_ratio },
-        ...(rows.some((g) => g.where) ? [{ key: 'where', head: 'most of it in', text: true, value: (g: MemoryGrowth) => g.where }] : []),
+        { key: 'unit_count', head: 'of them' },
+        { key: 'reading_count', head: 'readings', help: 'the lowest between two of them' },
+        { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth' },
+        ...(rows.some((g) => g.where) ? [{ key: 'where' as const, head: 'most of it in', text: true }] : []),
       ]}
     />
   );

@@ -51,7 +51,7 @@ function Families({ report }: { report: Report }) {
         caption="Kernel families by stage"
         rows={stages}
         columns={[
-          { key: 'name', head: 'stage', text: true, value: (s: Stage) => s.name, cell: (s: Stage) => <StageName s={s} /> },
+          { key: 'name', head: 'stage', text: true, cell: (s: Stage) => <StageName s={s} /> },
           { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
           { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => (s.kernel_families ?? []).map((p) => `${p.family} ${percent(p.share_ratio ?? 0)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
@@ -125,8 +125,9 @@ function Roofline({ report }: { report: Report }) {
   if (!r?.dram_peak_gb_per_s || !ceilings.length || !points.length) return null;
   const bandwidth = r.dram_peak_gb_per_s / 1000; // TB/s: TFLOP/s per FLOP/byte
   const xs = points.map((s) => s.gpu_work!.flop_per_byte_ratio!), ys = points.map((s) => s.gpu_work!.achieved_tflop_per_s!);
-  const top = Math.max(...ceilings.map((c) => c.peak_tflop_per_s)) * 1.5;
-  const low = Math.min(...ys) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
+  const peaks = ceilings.map((c) => c.peak_tflop_per_s);
+  const top = Math.max(...peaks) * 1.5;
+  const low = Math.min(...ys, ...peaks) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
   const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (WIDTH - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
   const named = legible(points.map((_, i) => ({ x: x(xs[i]), y: y(ys[i]) })), 110);
@@ -220,7 +221,7 @@ function Rates({ report }: { report: Report }) {
   const r = report.roofline;
   const unbound = rows.filter((w) => w.work?.bound_why), why = unbound[0];
   const columns: Column<Row>[] = [
-    { key: 'name', head: 'stage', text: true, value: (w) => w.name, cell: (w) => <StageName s={w} /> },
+    { key: 'name', head: 'stage', text: true, cell: (w) => <StageName s={w} /> },
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
     ...(rows.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
     ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time', text: true, value: (w: Row) => boundText(w.work) }] : []),
@@ -257,7 +258,7 @@ function Sampled({ report }: { report: Report }) {
       <p class="quiet">
         {s.sample_count} samples of {seconds(s.interval_s ?? 0)}, from {seconds(s.t_s ?? 0)} of the run on{s.lost_count > 0 ? `; ${s.lost_count} were lost` : ''}. {clockText(s)}
       </p>
-      <Table caption="Sampled counters by kernel family" rows={rows} columns={[{ key: 'name', head: 'kernels', text: true, value: (w: Row) => w.name, cell: (w: Row) => <StageName s={w} /> }, ...counterColumns()]} />
+      <Table caption="Sampled counters by kernel family" rows={rows} columns={[{ key: 'name', head: 'kernels', text: true, cell: (w: Row) => <StageName s={w} /> }, ...counterColumns()]} />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { nth } from '../colour';
 import { count, memory } from '../format';
 import { jumpTo } from '../jump';
 import type { OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
-import { Table } from '../table';
+import { Table, type Column } from '../table';
 import { Layers, Segments } from './layers';
 
 interface Part {
@@ -14,9 +14,9 @@ interface Part {
 
 const partOf = (p: Resident): Part => ({ name: p.dtype ? `${p.component} (${p.dtype})` : p.component, bytes: p.bytes });
 const placeOf = (m: ResidencyMoment): string => (m.device_index === undefined ? 'host' : `GPU ${m.device_index}`);
-const residentColumns = [
-  { key: 'component', head: 'what', text: true, value: (p: Part) => p.name },
-  { key: 'bytes', head: 'held', unit: '_memory_bytes', value: (p: Part) => p.bytes },
+const residentColumns: Column<Part>[] = [
+  { key: 'component', head: 'what', text: true, value: (p) => p.name },
+  { key: 'bytes', head: 'held', unit: '_memory_bytes' },
 ];
 
 // One bar of parts side by side, in the colours of their names.
@@ -57,8 +57,8 @@ function ranOut(o: OutOfMemory): ComponentChildren {
           rows={o.would_fit}
           most={8}
           columns={[
-            { key: 'free', head: 'without', text: true, value: (w) => w.free },
-            { key: 'bytes', head: 'gives', unit: '_memory_bytes', value: (w) => w.bytes },
+            { key: 'free', head: 'without', text: true },
+            { key: 'bytes', head: 'gives', unit: '_memory_bytes' },
             { key: 'fits', head: 'the request fits then', text: true, value: (w) => (w.fits ? 'yes' : 'no') },
           ]}
         />

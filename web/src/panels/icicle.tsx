@@ -75,8 +75,8 @@ function Relatives({ rows, caption, total, measure, onPick }: { rows: Relative[]
       most={12}
       onPick={onPick}
       columns={[
-        { key: 'name', head: 'name', text: true, value: (r) => r.name, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
-        { key: 'count', head: 'calls', value: (r) => r.count },
+        { key: 'name', head: 'name', text: true, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
+        { key: 'count', head: 'calls' },
         measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', unit: '_total_bytes', value: (r) => r.total } : { key: 'total_ns', head: 'time', value: (r) => r.total },
         { key: 'share_ratio', head: 'share', value: (r) => r.total / total },
       ]}

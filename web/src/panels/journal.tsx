@@ -32,16 +32,16 @@ function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
   const at = (s: JournalStep) => d.steps.indexOf(s);
   return [
     { key: 'step', head: '#', value: at },
-    { key: 'title', head: 'step', text: true, value: (s) => s.title, cell: (s) => <span dir="auto">{clip(s.title, 60)}</span> },
+    { key: 'title', head: 'step', text: true, cell: (s) => <span dir="auto">{clip(s.title, 60)}</span> },
     { key: 'total', head: d.per_generation ? 'generation' : 'total', value: (s) => s.total_s, cell: (s) => `${s.total_s.toFixed(n)} s` },
     { key: 'before', head: 'vs before', value: (s) => num(s, 'delta_before_s'), cell: (s) => change(num(s, 'delta_before_s'), d.steps[at(s) - 1]?.total_s, n) },
     { key: 'base', head: 'vs baseline', value: (s) => num(s, 'delta_base_s'), cell: (s) => change(num(s, 'delta_base_s'), d.steps[0]?.total_s, n) },
     { key: 'speedup', head: 'speed-up', value: (s) => num(s, 'speedup_ratio'), cell: (s) => (num(s, 'speedup_ratio') === undefined ? '' : `${num(s, 'speedup_ratio')!.toFixed(2)}×`) },
-    { key: 'fps', head: 'frames/s', value: (s) => num(s, 'fps'), cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
+    { key: 'fps', head: 'frames/s', cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
     { key: 'memory_peak_bytes', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes') },
     ...(d.steps.some((s) => output(s)) ? [{ key: 'output', head: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
-    { key: 'commit', head: 'commit', text: true, value: (s) => text(s, 'commit') },
-    { key: 'run', head: 'run', text: true, value: (s) => s.run, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
+    { key: 'commit', head: 'commit', text: true },
+    { key: 'run', head: 'run', text: true, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
   ];
 }
 

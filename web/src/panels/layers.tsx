@@ -1,10 +1,11 @@
 // What memory held over time: layers on each other, on the timeline's axis; a click says what is resident at that moment.
+import { useRef } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
 import { count, memory, percent, seconds } from '../format';
 import { Picture } from '../picture';
 import type { MemoryLayer, MemoryPicture, MemorySegment } from '../report';
 import { selection, useKept, useStore } from '../state';
-import { Table } from '../table';
+import { Stack, Table } from '../table';
 
 const MB = 1048576;
 const SHOWN = 6; // as many as there are colours
@@ -40,18 +41,6 @@ function momentOf(p: MemoryPicture, t: number | undefined): number {
   return t === undefined ? p.peak_index : Math.max(0, times(p).findLastIndex((one) => one <= t + 1e-9));
 }
 
-// One call below the other, the innermost first.
-const Stack = ({ of }: { of: string }) => (
-  <details>
-    <summary>{of.split(' < ').slice(1, 2).join('') || of}</summary>
-    <ol class="stack" dir="auto">
-      {of.split(' < ').map((call, i) => (
-        <li key={i}>{call}</li>
-      ))}
-    </ol>
-  </details>
-);
-
 function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
   const rows = p.layers.map((l) => ({ name: nameOf(l), stack: l.stack, held: heldAt(l, at) * MB, most: most(l) * MB })).filter((r) => r.held > 0);
   const all = rows.reduce((sum, r) => sum + r.held, 0);
@@ -63,22 +52,33 @@ function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
       rows={rows.sort((a, b) => b.held - a.held)}
       most={16}
       columns={[
-        { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident', text: true, value: (r) => r.name },
-        { key: 'held', head: 'held', unit: '_memory_bytes', value: (r) => r.held },
+        { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident', text: true },
+        { key: 'held', head: 'held', unit: '_memory_bytes' },
         { key: 'share_ratio', head: 'share', value: (r) => r.held / all },
-        { key: 'most', head: 'at most', unit: '_memory_bytes', value: (r) => r.most },
-        ...(p.layers.some((l) => l.stack) ? [{ key: 'stack', head: 'called from', help: 'the stack of its largest allocation', text: true, value: (r: Row) => r.stack, cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
+        { key: 'most', head: 'at most', unit: '_memory_bytes' },
+        ...(p.layers.some((l) => l.stack) ? [{ key: 'stack' as const, head: 'called from', help: 'the stack of its largest allocation', text: true, cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
       ]}
     />
   );
+}
+
+const DRAWN_MS = 60;
+
+// What a click asked for is in sight, above the bar of what is selected.
+function seeBelow(e: HTMLElement): void {
+  const bar = document.querySelector('.selection')?.getBoundingClientRect().top ?? innerHeight;
+  const rows = e.querySelectorAll('tbody tr');
+  const hidden = (rows[Math.min(2, rows.length - 1)]?.getBoundingClientRect().bottom ?? 0) + 8 - bar;
+  if (hidden > 0) scrollBy(0, hidden);
 }
 
 // Pictures of one memory, of which one is shown.
 function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefined }) {
   const [at, setAt] = useKept(`layers${placeOf(pictures[0])}`, '0');
   const p = pictures[Number(at)] ?? pictures[0];
+  const host = useRef<HTMLDivElement>(null);
   return (
-    <div class="layers">
+    <div class="layers" ref={host}>
       {pictures.length > 1 && (
         <p class="switch" role="group" aria-label={`${placeOf(p)}: layers are`}>
           Layers:{' '}
@@ -89,7 +89,9 @@ function Place({ pictures, t }: { pictures: MemoryPicture[]; t: number | undefin
           ))}
         </p>
       )}
-      <TimeChart chart={chartOnce(p)} height={170} axis />
+      <div onClick={() => setTimeout(() => seeBelow(host.current!), DRAWN_MS)}>
+        <TimeChart chart={chartOnce(p)} height={170} axis />
+      </div>
       {p.by_stage && <p class="quiet">{helpOf(p)}.</p>}
       <Moment picture={p} at={momentOf(p, t)} />
     </div>
@@ -133,11 +135,11 @@ export function Segments({ segments }: { segments: MemorySegment[] }) {
         rows={segments}
         columns={[
           { key: 'blocks', head: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
-          ...(devices ? [{ key: 'device_index', head: 'GPU', value: (s: MemorySegment) => s.device_index }] : []),
-          { key: 'segment_bytes', head: 'segment', unit: '_memory_bytes', value: (s) => s.segment_bytes },
-          { key: 'free_bytes', head: 'free', unit: '_memory_bytes', value: (s) => s.free_bytes },
-          { key: 'free_count', head: 'in pieces', value: (s) => s.free_count, cell: (s) => count(s.free_count) },
-          { key: 'largest_free_bytes', head: 'the largest', help: 'a request that is larger does not fit', unit: '_memory_bytes', value: (s) => s.largest_free_bytes },
+          ...(devices ? [{ key: 'device_index' as const, head: 'GPU' }] : []),
+          { key: 'segment_bytes', head: 'segment', unit: '_memory_bytes' },
+          { key: 'free_bytes', head: 'free', unit: '_memory_bytes' },
+          { key: 'free_count', head: 'in pieces', cell: (s) => count(s.free_count) },
+          { key: 'largest_free_bytes', head: 'the largest', help: 'a request that is larger does not fit', unit: '_memory_bytes' },
         ]}
       />
     </Picture>

@@ -124,7 +124,7 @@ const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: f.label.e
 // What one video has of its own; the rest is of the run, and says so.
 function videoFigures(r: Report, g: Generation): (Figure | null)[] {
   return [
-    { label: 'time of this video', value: seconds(g.wall_s), note: g.faster_count === undefined ? undefined : `${g.faster_count} of ${r.generations?.wall?.count} were faster` },
+    { label: 'time of this video', value: seconds(g.wall_s), note: g.state ? (g.state === 'open' ? 'not ended' : g.state) : g.faster_count === undefined ? undefined : `${g.faster_count} of ${r.generations?.wall?.count} were faster` },
     g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: g.frames === undefined ? 'of this video' : `${grouped(g.frames)} frames of this video` },
     g.step_median_s === undefined ? ofRun(stepFigure(r)) : { label: 'time per step', value: seconds(g.step_median_s), note: `median of ${g.steps}; longest ${seconds(g.step_max_s)}` },
     ofRun(memoryFigure(r)),

@@ -30,8 +30,8 @@ function Moment({ m }: { m: SlowMoment }) {
           rows={m.counters}
           columns={[
             { key: 'counter', head: 'part of the GPU', text: true, value: (c) => title(c.counter) },
-            { key: 'percent', head: 'slow', unit: '_percent', value: (c) => c.percent },
-            { key: 'normal_percent', head: 'normal', value: (c) => c.normal_percent },
+            { key: 'percent', head: 'slow', unit: '_percent' },
+            { key: 'normal_percent', head: 'normal' },
           ]}
         />
       )}
@@ -41,13 +41,13 @@ function Moment({ m }: { m: SlowMoment }) {
           rows={m.parts}
           most={15}
           columns={[
-            { key: 'kind', head: '', text: true, value: (p) => p.kind },
-            { key: 'name', head: 'what', text: true, value: (p) => p.name },
-            { key: 'more_s', head: 'longer by', value: (p) => p.more_s },
-            { key: 'total_s', head: 'slow', value: (p) => p.total_s },
-            { key: 'normal_s', head: 'normal', value: (p) => p.normal_s },
-            { key: 'count', head: 'count', help: 'launches, calls or samples', value: (p) => p.count },
-            { key: 'normal_count', head: 'normally', value: (p) => p.normal_count },
+            { key: 'kind', head: '', text: true },
+            { key: 'name', head: 'what', text: true },
+            { key: 'more_s', head: 'longer by' },
+            { key: 'total_s', head: 'slow' },
+            { key: 'normal_s', head: 'normal' },
+            { key: 'count', head: 'count', help: 'launches, calls or samples' },
+            { key: 'normal_count', head: 'normally' },
           ]}
         />
       )}

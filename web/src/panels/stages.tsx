@@ -179,12 +179,12 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
+    { key: 'name', head: 'stage', text: true, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
-    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s, show) => (s.total_s === undefined ? '' : show(s.total_s, s.time_digit_s)) },
-    ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio }]),
+    { key: 'total_s', head: video ? 'whole run' : 'total', cell: (s, show) => (s.total_s === undefined ? '' : show(s.total_s, s.time_digit_s)) },
+    ...(video ? [] : [{ key: 'wall_ratio' as const, head: 'share', help: 'of the wall time' }]),
     ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
-    ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: callsOf }]),
+    ...(base || chosen || video ? [] : [{ key: 'count' as const, head: 'calls', cell: callsOf }]),
     ...baseColumns(base),
     ...(chosen ? rangeColumn(stages, timeline, chosen) : []),
   ];
@@ -224,11 +224,11 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   });
   const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s, show) => <Extreme s={s} seconds_={s[k]} words={show(s[k])} /> });
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
-    { key: 'count', head: 'calls', value: (s) => s.count, cell: callsOf },
+    { key: 'name', head: 'stage', text: true, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
+    { key: 'count', head: 'calls', cell: callsOf },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),
-    { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio },
+    { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time' },
     ...(has('gpu_span_s') ? [gpuSpan] : []),
     ...(has('gpu_busy_s') ? [time('gpu_busy_s', 'GPU busy', 'union of the kernels this stage launched')] : []),
     time('mean_s', 'mean'),

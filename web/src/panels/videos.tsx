@@ -7,6 +7,7 @@ import { num, type Generation, type Report } from '../report';
 import { dark, generation, select, show, useStore, useSwitch } from '../state';
 import type { Timeline } from '../timeline/data';
 import { partsOf, tracedShare } from '../timeline/statistics';
+import { LITTLE } from '../timeline/traced';
 import { rangeOfVideo, videosOf } from '../video';
 
 const SHOWN = 400;
@@ -26,12 +27,12 @@ function seeInside(strip: HTMLElement | null, chosen: number | null): void {
   if (at) strip!.scrollLeft += at.getBoundingClientRect().left - strip!.getBoundingClientRect().left - (strip!.clientWidth - at.clientWidth) / 2;
 }
 
-// Where nothing of a video was traced on the GPU, the first one of which the most was; undefined: none, or no need.
+// Where next to nothing of a video was traced on the GPU, the first one of which the most was; undefined: none, or no need.
 function tracedInstead(t: Timeline, all: Generation[], chosen: number): number | undefined {
-  if (!t.lanes.some((l) => l.kind === 'stream') || !all[chosen] || tracedShare(t, rangeOfVideo(all[chosen])) > 0) return undefined;
+  if (!t.lanes.some((l) => l.kind === 'stream') || !all[chosen] || tracedShare(t, rangeOfVideo(all[chosen])) > LITTLE) return undefined;
   const shares = all.slice(0, SHOWN).map((g) => tracedShare(t, rangeOfVideo(g)));
   const most = Math.max(...shares);
-  return most > 0 ? shares.indexOf(most) : undefined;
+  return most > LITTLE ? shares.indexOf(most) : undefined;
 }
 
 export function Videos({ report, timeline }: { report: Report; timeline: Timeline | null }) {
@@ -65,7 +66,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
       <Picture words="videos">
       <div class="strip" ref={strip} role="group" aria-label="choose a video">
         {all.slice(0, SHOWN).map((g, i) => {
-          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
+          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${g.state ? `, ${g.state}` : i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
           return (
             <button key={i} aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
               <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
@@ -73,7 +74,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
                   <u key={p.name} style={{ flexGrow: p.seconds * 1e3, background: solid(p.name) }} />
                 ))}
               </i>
-              <span>{i + 1}{i === 0 ? ' first' : i === middle ? ' median' : ''}</span>
+              <span>{i + 1}{g.state ? ` ${g.state}` : i === 0 ? ' first' : i === middle ? ' median' : ''}</span>
             </button>
           );
         })}
@@ -84,7 +85,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
           Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.{' '}
           {seen !== undefined && (
             <>
-              No kernel was traced in it;{' '}
+              {tracedShare(timeline!, rangeOfVideo(all[chosen])) ? 'Hardly a' : 'No'} kernel was traced in it;{' '}
               <button class="link" onClick={() => pick(seen)}>video {seen + 1} has kernels</button>.
             </>
           )}

@@ -9,7 +9,7 @@ import type { Group, Layout, Placed } from './layout';
 import { wantedNames } from './search';
 import type { Pixels } from './pixels';
 import { busyShare } from './statistics';
-import { untracedIn } from './traced';
+import { LITTLE, tracedTime, untracedIn } from './traced';
 
 export const RULER = 20;
 const MARKS = 20; // px: room for the marks of a step before its name
@@ -325,7 +325,7 @@ export class Canvas {
 // "4.7 % in view"; where kernels were not traced nothing is known.
 export function busyWords(lane: Lane, range: Range, where = ''): string {
   const share = busyShare(lane, range);
-  return share === null ? 'not traced here' : percent(share) + (untracedIn(lane, range).length ? ' where traced' : where);
+  return share === null || tracedTime(lane, range) < LITTLE * (range.to - range.from) ? 'not traced here' : percent(share) + (untracedIn(lane, range).length ? ' where traced' : where);
 }
 
 const entryOf = (p: Placed, index: number): Entry => ({ lane: p.laneIndex, row: p.rowIndex, index });

@@ -12,6 +12,9 @@ export function tracedIn(t: Traced, range: Range): Range[] {
   return t.traced.filter((w) => w.to > range.from && w.from < range.to).map((w) => ({ from: Math.max(w.from, range.from), to: Math.min(w.to, range.to) }));
 }
 
+export const LITTLE = 0.01; // of a range: as good as not traced
+export const tracedTime = (t: Traced, range: Range): number => tracedIn(t, range).reduce((sum, w) => sum + w.to - w.from, 0);
+
 export function untracedIn(t: Traced, range: Range): Range[] {
   const out: Range[] = [];
   let at = range.from;
