@@ -100,6 +100,11 @@ static inline void synthetic_attr(struct synthetic *s, const char *key, int64_t 
 	sb_builder_attr(s->main, sb_builder_name(s->b, key, NULL), value);
 }
 
+static inline void synthetic_text(struct synthetic *s, const char *key, const char *value)
+{
+	sb_builder_attr_string(s->main, sb_builder_name(s->b, key, NULL), value);
+}
+
 static inline void synthetic_end(struct synthetic *s, uint64_t t_ns)
 {
 	sb_builder_end(s->main, t_ns, 0);

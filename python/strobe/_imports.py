@@ -5,6 +5,8 @@ import sys
 from _imp import acquire_lock, release_lock
 from _thread import _local
 
+from ._own import own_work
+
 _looked_for = {}  # package -> callbacks
 _waiting = {}  # module name -> callbacks
 _observers = []  # (begin, end) around every import of a watched package
@@ -66,8 +68,9 @@ def _call_without_the_lock(callbacks):
     except RuntimeError:
         pass  # it is not this thread's any more
     try:
-        for callback in callbacks:
-            _quietly(callback)
+        with own_work():
+            for callback in callbacks:
+                _quietly(callback)
     finally:
         for _ in range(held):
             acquire_lock()
@@ -143,8 +146,9 @@ class _Loader:
             _busy.observed -= bool(observed)
             for _, end in reversed(observed):
                 _quietly(end, name)
-        for callback in _waiting.pop(name, ()):
-            _quietly(callback, sys.modules.get(name, module))
+        with own_work():
+            for callback in _waiting.pop(name, ()):
+                _quietly(callback, sys.modules.get(name, module))
 
 
 _finder = _Finder()

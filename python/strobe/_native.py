@@ -1,7 +1,9 @@
 """The C extension where it loads, else an inert stand-in and one warning: a
-program never fails because of the interpreter or machine it was moved to. A leaf:
-it imports nothing else of the package."""
+program never fails because of the interpreter or machine it was moved to. It
+imports leaves of the package alone."""
 import sys
+
+from ._own import own_work
 
 try:
     from ._strobe import *  # noqa: F401,F403
@@ -23,4 +25,4 @@ except ImportError as error:  # wrong machine, free-threaded interpreter, damage
 
 def own_section(name):
     """What strobe does itself inside the program: a stage, so that its cost is seen, and never a bottleneck."""
-    return native.section("strobe: " + name, **{"strobe.role": ROLE_PROFILER})
+    return own_work(native.section("strobe: " + name, **{"strobe.role": ROLE_PROFILER}))

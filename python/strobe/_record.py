@@ -45,6 +45,9 @@ class generation:
         return self
 
     def __exit__(self, kind, error, trace):
+        if kind is not None:
+            from . import _failed
+            _failed.tell(error, trace)
         result = self._zone.__exit__(kind, error, trace)
         from ._memory import growth
         growth.after_generation()

@@ -81,8 +81,10 @@ struct sb_system_panel {
 
 /* ---- summary: one screen; filled from the other panels ---- */
 struct sb_summary_panel {
-	int64_t generation_count; /* begun and ended */
+	int64_t generation_count; /* begun and ended, without an error */
 	int64_t unfinished_count; /* never ended, or cut by the selected part */
+	int64_t failed_count; /* an error ended them */
+	const char *failure; /* of the first of these, in one line; NULL: none */
 	int64_t frames, steps, blocks, dropped_frames;
 	int64_t width, height;
 	double wall_s;

@@ -57,7 +57,7 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_stage, thread_count, "thread_count", SB_ALWAYS,
 		"threads it ran on, where that is more than one", .when = on_several_threads),
 	SB_FIELD(sb_stage, other_thread, "other_thread", SB_SET,
-		"none of it on the main thread, which has stages"),
+		"none of it on the main thread, which has stages besides imports and other set-up"),
 	SB_FIELD(sb_stage, total_s, "total_s", SB_ALWAYS,
 		"of the outermost calls, open and cut ones up to the border", .when = timed),
 	SB_FIELD(
@@ -273,6 +273,15 @@ static const struct sb_field generation_rows[] = {
 		"counted, not those announced; failed: an error ended it; cached: nothing had to be "
 		"computed; "
 		"none of these is in the times of a video"),
+	SB_FIELD(sb_generation, error, "error", SB_KNOWN,
+		"of one that failed: the kind of the error, such as RuntimeError"),
+	SB_FIELD(sb_generation, error_message, "error_message", SB_KNOWN,
+		"what the error says, in one line of at most 300 characters"),
+	SB_FIELD(sb_generation, error_place, "error_place", SB_KNOWN,
+		"file:line of the program's innermost line in the traceback"),
+	SB_FIELD(sb_generation, error_stage, "error_stage", SB_KNOWN, "the innermost stage that it left"),
+	SB_FIELD(sb_generation, failure, "failure", SB_KNOWN,
+		"all of that in one line, as the reports show it"),
 };
 static SB_FIELDS(generation, sb_generation, "Generation", "One video or request.");
 

@@ -38,7 +38,7 @@ struct sb_stage {
 	const char *skip_reason;
 	bool span; /* from SPAN records: may overlap its siblings */
 	bool main_thread; /* some of it ran on the main thread */
-	bool other_thread; /* none of it did, and other stages did: no part of the wall time's split */
+	bool other_thread; /* none of it did, and others that are no set-up did: no part of the wall time's split */
 	bool bottleneck; /* the largest self time */
 	enum sb_bottleneck bottleneck_level;
 	bool setup; /* importing, loading, compiling, or inside of such */
@@ -244,7 +244,10 @@ struct sb_generation {
 	double utilization_percent; /* mean of the busiest GPU */
 	struct sb_gpu_counters counters;
 	bool open, cut; /* not ended; cut by a border: not in the panel's time */
-	const char *state; /* "open", "cut"; NULL: whole */
+	const char *state; /* "open", "cut", "failed", "cached"; NULL: whole */
+	/* of one that failed: the kind of the error, its words, the program's line, the innermost stage; NULL: not known */
+	const char *error, *error_message, *error_place, *error_stage;
+	const char *failure; /* the same in one line; NULL: it did not fail */
 };
 #define SB_WARM_LEAST 3 /* generations: of so many the first is the cold one */
 struct sb_generations_panel {
@@ -258,7 +261,8 @@ struct sb_generations_panel {
 	size_t listed; /* those that were marked */
 	int64_t median; /* index of the warm one that took the middle time, of two the shorter; -1: none is listed */
 	int64_t total; /* all of them */
-	struct sb_stats time; /* of those that began and ended in the selected part */
+	int64_t unfinished_count, failed_count; /* open or cut; ended by an error */
+	struct sb_stats time; /* of those that began and ended in the selected part, without an error */
 };
 
 /* ---- collectives: where ranks meet, and leave together ---- */

@@ -31,8 +31,9 @@ struct sb_diffusion_panel {
 	enum sb_frames_source frames_source;
 	int64_t frames, latent_frames, blocks, steps; /* steps: scheduler steps in all */
 	double steps_per_video, steps_per_block, forwards_per_step;
-	int64_t unrated_count; /* generations without an end and without frames: their time is in no rate */
+	int64_t unrated_count; /* generations that did not end or failed, without frames: their time is in no rate */
 	int64_t steps_per_chain; /* the longest chain: of one block, or of one video without blocks */
+	int64_t steps_per_chain_min; /* the shortest of those that came to their end, where it is shorter; -1: it is not */
 	double first_step_s; /* median of the generations' first steps */
 	struct sb_stats step, warm_step, cached_step, computed_step;
 	int64_t cached_steps;

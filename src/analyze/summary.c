@@ -59,6 +59,16 @@ static int64_t made(const struct sb_model *model)
 	return (int64_t)model->generations.time.count;
 }
 
+static void take_others(struct sb_model *model)
+{
+	struct sb_summary_panel *s = &model->summary;
+
+	s->unfinished_count = model->generations.unfinished_count;
+	s->failed_count = model->generations.failed_count;
+	for (size_t i = 0; i < model->generations.listed && !s->failure; i++)
+		s->failure = model->generations.all[i].failure;
+}
+
 static void take_video(struct sb_model *model)
 {
 	struct sb_summary_panel *s = &model->summary;
@@ -66,8 +76,7 @@ static void take_video(struct sb_model *model)
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
 	s->generation_count = model->generations.whole_run ? 0 : made(model);
-	s->unfinished_count = model->generations.whole_run ? 0
-							   : model->generations.total - s->generation_count;
+	take_others(model);
 	s->generation_s = model->generations.union_s;
 	s->outside_s = model->generations.whole_run
 			       ? 0

@@ -26,10 +26,12 @@ void __attribute__((format(printf, 2, 3))) sb_screen_remark(struct sb_screen *s,
  * single word wider than the screen is cut. Control bytes are made harmless. */
 void sb_screen_end(struct sb_screen *s, const char *colour);
 
-/* summary.c: a line or two each, or nothing. What was made and what bounds it; how quickly; what lies
- * outside the generations; peaks of memory; what the processes used. */
+/* summary_made.c: what was made, what bounds it, what failed; how quickly. */
 void sb_screen_made(struct sb_screen *s);
 void sb_screen_speed(struct sb_screen *s);
+
+/* summary.c: a line or two each, or nothing. What lies outside the generations; peaks of memory; what the processes
+ * used. */
 void sb_screen_outside(struct sb_screen *s);
 void sb_screen_memory(struct sb_screen *s);
 void sb_screen_program(struct sb_screen *s);

@@ -32,3 +32,18 @@ def test_a_package_that_imports_itself_again_ends(tmp_path):
     """, path=str(tmp_path))
     assert done.recordings[0].counts()["import twice",] == 1
     assert done.recordings[0].counts()["after",] == 1  # not inside the import
+
+
+def test_what_strobe_imports_itself_is_no_stage(tmp_path):
+    """torch's counter of operations imports tabulate where that is installed."""
+    (tmp_path / "asked_by_strobe.py").write_text("")
+    (tmp_path / "asked_by_program.py").write_text("")
+    done = start_hooked(tmp_path, """
+        from strobe._native import own_section
+        with own_section("counting FLOPs"):
+            import asked_by_strobe
+        import asked_by_program
+    """, path=str(tmp_path))
+    counts = done.recordings[0].counts()
+    assert counts["strobe: counting FLOPs",] == counts["import asked_by_program",] == 1
+    assert not any("import asked_by_strobe" in path for path in counts)

@@ -28,7 +28,7 @@ class PromptExecutor:
                 %(await)sexecute(None, DynamicPrompt(prompt), None, number, {}, set(), prompt_id)
             except ValueError as error:  # a prompt that fails raises nothing
                 self.success = False
-                self.status_messages.append(("execution_error", {"exception_type": "ValueError"}))
+                self.status_messages.append(("execution_error", {"exception_type": "ValueError", "exception_message": "no\\nroom", "node_type": "Sampler"}))
     def execute(self, prompt, prompt_id, extra_data={}, execute_outputs=[]):
         %(run)s
 """
@@ -226,6 +226,7 @@ def test_a_sampler_that_chooses_its_steps(prompts):
 
 def test_a_prompt_that_fails_says_so(prompts):
     _, (first, second, third, *_) = prompts
+    assert (second.attrs["error_message"], second.attrs["error_stage"]) == ("no room", "Sampler")
     assert second.attrs["error"] == "ValueError" and "error" not in first.attrs and "error" not in third.attrs
 
 

@@ -95,3 +95,13 @@ def test_models_that_are_all_unlike_are_not_remembered_for_ever(torch):
     counts = len(kinds._kinds), len(kinds._of), len(flops._shapes)
     flops.forget()
     assert counts[0] == kinds.KINDS_MOST and counts[1] <= 1 and counts[2] == flops.SHAPES_MOST
+
+
+def test_why_a_model_could_not_be_counted_is_a_sentence():
+    def words(error):
+        return flops.why_not(error)
+    alone = "operations are counted on the shapes alone, and "
+    assert words(RuntimeError("Tensor.item() cannot be called on meta tensors")) == alone + "its forward reads values of tensors"
+    assert words(NotImplementedError("Could not run 'aten::nonzero' with arguments from the 'Meta' backend.\nmore")) == \
+        alone + "torch has none for aten::nonzero"
+    assert words(TypeError("no such\nthing")) == "its forward fails on the shapes alone (TypeError: no such)"

@@ -35,6 +35,10 @@ class Run:
     def recording(self):
         return max(self.recordings, key=lambda recording: len(recording.zones))
 
+    def faults(self):
+        """Of strobe itself, as the report tells them."""
+        return [one for one in self.report().get("not_recorded", []) if "fault" in one.get("why", "")]
+
     def report(self):
         shown = subprocess.run([TOOL, "report", "runs/last", "--format", "json"], cwd=self.folder, check=True,
                                stdout=subprocess.PIPE, env=environment())
@@ -46,7 +50,9 @@ def strobe_run(folder, *command, options=(), check=True, **more):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900, env=environment(STROBE_DEBUG="1", **more))
     assert not check or done.returncode == 0, done.stderr[-4000:]
     assert "strobe: fault" not in done.stderr, done.stderr[-4000:]
-    return Run(folder, done)
+    run = Run(folder, done)
+    assert not run.faults()
+    return run
 
 
 def both_ways(folder, program, *arguments, options=(), python=None, **more):

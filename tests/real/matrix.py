@@ -14,7 +14,7 @@ PACKAGES = ["diffusers", "transformers", "accelerate", "torch", "safetensors", "
 ROWS = [
     ("diffusers, video", ["diffusers"], ["test_diffusers"],
      "Wan (text, image, `transformer_2`, modular), LTX, CogVideoX, HunyuanVideo, Mochi, AnimateDiff, Stable Video Diffusion",
-     "each call as a generation: `text_encode`, `image_encoder`, steps (`denoise`) with their forwards, CFG and timestep, "
+     "each call as a generation, with its error where it fails: `text_encode`, `image_encoder`, steps (`denoise`) with their forwards, CFG and timestep, "
      "`scheduler_step`, `vae_encode`, `vae_decode` with latent frames and tiles, `postprocess`, output frames and size, `export` with "
      "frames; what the pipeline does beside these as `before_steps`, `between_steps` and `after_steps`",
      "blocks of modular pipelines other than text, steps and VAE"),
@@ -36,7 +36,7 @@ ROWS = [
     ("torch.compile", ["torch"], ["test_torch", "test_variants"], "",
      "compilations as zones; the graphs are the ones you get without strobe", "sections inside a graph (counted as left out)"),
     ("plain torch", ["torch"], ["test_torch", "test_ddp", "test_sequence_parallel"], "",
-     "the outermost modules' forwards, `DataLoader`; collectives with group, number and bytes: blocking, asynchronous, functional, "
+     "the outermost modules' forwards, `DataLoader` by batches; collectives with group, number and bytes: blocking, asynchronous, functional, "
      "DDP's own", "modules inside others (see `strobe.nn`)"),
     ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "",
      "`video_decode` and `video_encode` with frames and size; `hardware` where the frames are on a GPU; an `ffmpeg` or "
@@ -48,7 +48,7 @@ ROWS = [
      "of weights, models loaded and unloaded with the bytes that moved; previews and nodes that save as export",
      "nodes that wait for a remote service are recorded up to their first wait; a two-stage sampler (Heun) reports a step after "
      "its first half: steps are shifted by half of one; what a version does not have is named in the report"),
-    ("launchers", [], ["test_torch", "test_launchers"], "`python -m`, `torchrun`, `accelerate launch` of two ranks, a launcher as deepspeed's",
+    ("launchers", [], ["test_torch", "test_launchers"], "`python -m`, `torchrun`, `accelerate launch` of one process and of two ranks, a launcher as deepspeed's",
      "every Python process of the program writes a recording of its own", ""),
     ("your own functions", [], [], "CPython 3.9 to 3.14",
      "`--stage program:function='4c name'` and `--stage pkg.mod:Class.method=…`", "functions of `python -c`"),

@@ -38,6 +38,18 @@ def test_steps_and_their_forwards(case):
     assert len(of_role(inside(generation), FORWARD)) == sum(counted["forwards_per_step"])
 
 
+def test_zones_are_inside_what_they_are_a_part_of(case):
+    """transformer in denoise in the generation, the scheduler's step too; encoders and the VAE beside the steps."""
+    _, _, generation = case
+    parents = {}
+    for zone in inside(generation):
+        name = "forward" if zone.attrs.get("strobe.role") == FORWARD else zone.name
+        parents.setdefault(name, set()).add(zone.parent.name)
+    assert parents["forward"] == parents["scheduler_step"] == {"denoise"} and parents["denoise"] == {generation.name}
+    assert parents["vae_decode"] == {generation.name}
+    assert all(up == {"text_encode"} for name, up in parents.items() if name.startswith("text_encoder"))
+
+
 def test_text_is_encoded(case):
     _, counted, generation = case
     encoders = [zone for zone in inside(generation) if zone.name.startswith("text_encoder")]

@@ -30,3 +30,23 @@ def test_every_rank_of_a_launcher_is_recorded(tmp_path, launcher, how, model):
     stages = {stage["name"]: stage for stage in job["stages"]}
     assert stages[model]["count"] == RANKS * FORWARDS
     assert stages["collective:all_reduce"]["count"] >= RANKS
+
+
+PLAIN = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(8, 8))
+for _ in range(5):
+    model(torch.zeros(1, 8))
+"""
+
+
+@pytest.mark.parametrize("launcher", [[ACCELERATE[0], "launch", "--num_processes", "1", "--num_machines", "1", "--cpu", "--mixed_precision",
+                                       "no", "--dynamo_backend", "no"], [sys.executable, "-m", "wrapper"]], ids=["accelerate", "python_m"])
+def test_one_process_below_a_launcher_has_one_start_up(run, tmp_path, launcher):
+    (tmp_path / "plain.py").write_text(PLAIN)
+    (tmp_path / "wrapper.py").write_text("import subprocess, sys, numpy\nsys.exit(subprocess.call([sys.executable] + sys.argv[1:]))\n")
+    done = run(*launcher, "plain.py")
+    stages = done.report()["stage_analysis"]["stages"]
+    model, = [stage for stage in stages if stage["name"] == "Sequential"]
+    assert model["count"] == 5 and not any(stage.get("bottleneck") for stage in stages if stage["name"].startswith("import "))
+    assert "start-up (imports)" in done.stderr and "BOTTLENECK" not in done.stderr

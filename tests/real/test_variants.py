@@ -1,7 +1,9 @@
 """One real Wan pipeline in the ways people run it: offloads, tiles, caches, adapters, compilation, threads."""
+import os
+
 import pytest
 
-from conftest import COMPILE, FORWARD, GENERATION, LOAD, OFFLOAD, STEP, both_ways, inside, of_role
+from conftest import HERE, COMPILE, FORWARD, GENERATION, LOAD, OFFLOAD, STEP, both_ways, inside, of_role
 
 
 class Found:
@@ -78,6 +80,8 @@ def test_a_pipeline_that_raises_ends_all_its_zones(found):
     generation = found.generation["a_callback_that_raises"]
     assert found.counted["a_callback_that_raises"]["raised"] == generation.attrs["error"] == "ZeroDivisionError"
     assert all(zone.closed for zone in inside(generation)) and "frames" not in generation.attrs
+    assert (generation.attrs["error_message"], generation.attrs["error_stage"]) == ("integer division or modulo by zero", "between_steps")
+    assert generation.attrs["error_file"].endswith("program_variants.py")
     assert len(found.steps("interrupted")) == len(found.counted["interrupted"]["forwards_per_step"]) == 2
 
 
@@ -124,3 +128,7 @@ def test_the_report_counts_what_the_program_counted(found):
     report = found.run.report()
     generations = len(found.generation) + 2
     assert report["generations"]["count"] == generations
+    failed, = [one for one in report["generations"]["items"] if one.get("state") == "failed"]
+    assert failed["error"] == "ZeroDivisionError" and failed["error_place"].startswith(os.path.join(HERE, "program_variants.py:"))
+    assert report["summary"]["failed_generation_count"] == 1 and report["summary"]["failure"] == failed["failure"]
+    assert "1 of %d videos failed: ZeroDivisionError: " % generations in found.run.stderr

@@ -188,7 +188,7 @@ def screen_title(m, exact):
 
 def screen_made(m, exact):
     summary = exact["summary"]
-    for pattern, key in ((r"(\d+) videos?", "generation_count"), (r"(\d+) unfinished", "unfinished_generation_count"), (r"(\d+) frames?", "frames"),
+    for pattern, key in ((r"(\d+) videos?", "generation_count"), (r"(\d+) unfinished", "unfinished_generation_count"), (r"(\d+) failed", "failed_generation_count"), (r"(\d+) frames?", "frames"),
                          (r"(\d+) steps?", "steps"), (r"(\d+) blocks?", "blocks")):
         found = re.search(pattern, m[1])
         if (int(found[1]) if found else 0) != max(0, summary.get(key, 0)):
@@ -259,10 +259,11 @@ def screen_warm(m, exact):
 
 def screen_outside(m, exact):
     summary = exact["summary"]
-    parts = re.findall(rf"([^,]+?) (-?){TIME}((?: \([^()]*\))*)(?:, |$)", m[1])
+    line, _, at_once = m[1].partition("; ")
+    parts = re.findall(rf"([^,]+?) {TIME}((?: \([^()]*\))*)(?:, |$)", line)
     named = summary.get("outside", [])[:5]
     left_s = summary["outside_s"] + summary.get("outside_overlap_s", 0) - sum(o["total_s"] for o in named)
-    for (name, sign, number, unit, notes), exactly in zip(parts, named):
+    for (name, number, unit, notes), exactly in zip(parts, named):
         rate = re.search(r"\(([\d.]+) GB/s\)", notes)
         if name != exactly["name"] or not is_time(number, unit, exactly["total_s"]):
             return False
@@ -273,9 +274,10 @@ def screen_outside(m, exact):
         if rate and not near(rate[1], "", {"": 1}, exactly["moved_bytes"] / exactly["total_s"] / 1e9):
             return False
     rest = parts[len(named):]
-    if not rest or not rest[0][0].endswith("unattributed") or not is_time(rest[0][2], rest[0][3], max(0, left_s)):
+    if not rest or not rest[0][0].endswith("unattributed") or not is_time(rest[0][1], rest[0][2], max(0, left_s)):
         return False
-    return len(rest) == 1 or (rest[1][:2] == ("overlap", "-") and is_time(rest[1][2], rest[1][3], summary["outside_overlap_s"]))
+    same = re.match(rf"{TIME} of these at the same time$", at_once)
+    return len(rest) == 1 and (is_time(same[1], same[2], summary["outside_overlap_s"]) if same else not at_once)
 
 
 def screen_memory(m, exact):

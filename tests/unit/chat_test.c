@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "report/summary.h"
 #include "synthetic.h"
 
 /* A call of 10 s: 1 s vision in 3 s of prefill, 3 decodes of 1 s, the first token after 4 s. */
@@ -55,6 +56,23 @@ static void prefill_and_decode_are_told_apart(void **state)
 	synthetic_done(&s);
 }
 
+static void the_first_screen_has_them_in_one_line(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	synthetic_open(&s);
+	call(&s, 0, 1);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text),
+		"\n4 new tokens, 0.50 tokens/s; first token after 4.00 s; 8 input frames\n"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 static void a_run_without_tokens_has_no_row(void **state)
 {
 	struct synthetic s;
@@ -70,6 +88,7 @@ static void a_run_without_tokens_has_no_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_screen_has_them_in_one_line),
 		cmocka_unit_test(prefill_and_decode_are_told_apart),
 		cmocka_unit_test(a_run_without_tokens_has_no_row),
 	};

@@ -67,6 +67,31 @@ static void the_first_screen_has_the_start_up_as_one_row_that_closes_the_sum(voi
 	synthetic_done(&s);
 }
 
+/* accelerate launch, python -m wrappers: the main thread imports and waits, a child of it imports and works. */
+static void the_imports_of_a_launcher_and_of_its_child_are_start_up(void **state)
+{
+	struct sb_stream_writer *child;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 4 * SECOND, "import accelerate", STROBE_ROLE_IMPORT);
+	child = sb_builder_thread(s.b, 77, "child");
+	sb_builder_begin(child, 5 * SECOND, sb_builder_name(s.b, "import torch", NULL));
+	sb_builder_role(child, STROBE_ROLE_IMPORT);
+	sb_builder_end(child, 10 * SECOND, 0);
+	sb_builder_begin(child, 11 * SECOND, sb_builder_name(s.b, "Net", NULL));
+	sb_builder_end(child, 12 * SECOND, 0);
+	sb_builder_thread_done(child);
+	m = synthetic_model(&s, 13 * SECOND);
+	assert_near(m->summary.startup_end_s, 11, 1e-9);
+	assert_true(sb_model_stage(m, "import accelerate")->startup &&
+		    sb_model_stage(m, "import torch")->startup);
+	assert_false(sb_model_stage(m, "import torch")->bottleneck);
+	assert_false(sb_model_stage(m, "Net")->other_thread);
+	synthetic_done(&s);
+}
+
 static void a_longer_run_is_judged_by_samples_after_its_start_up(void **state)
 {
 	static const char *const cpu[] = { "process_percent" };
@@ -198,6 +223,7 @@ int main(void)
 		cmocka_unit_test(what_strobe_takes_itself_is_no_bottleneck),
 		cmocka_unit_test(
 			bottlenecks_are_of_the_generations_and_so_is_the_share_that_makes_a_second_one),
+		cmocka_unit_test(the_imports_of_a_launcher_and_of_its_child_are_start_up),
 		cmocka_unit_test(advice_gives_the_share_that_the_first_screen_shows),
 		cmocka_unit_test(collections_while_importing_cost_the_work_nothing),
 	};

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "analyze/summary.h"
+#include "report/summary.h"
 #include "report/text.h"
 #include "synthetic.h"
 
@@ -51,6 +52,73 @@ static void a_video_that_failed_made_no_frames(void **state)
 	assert_int_equal(m->diffusion.frames, -1);
 	assert_true(isnan(m->diffusion.fps) && isnan(m->summary.fps_wall));
 	assert_int_equal(m->generations.all[0].frames, -1);
+	synthetic_done(&s);
+}
+
+/* Videos of 10 s with so many steps of 1 s; 20 frames leave each that has its last step. */
+static void video_of(struct synthetic *s, uint64_t begin_s, int steps, bool fails)
+{
+	synthetic_begin(s, begin_s * SECOND, "video", STROBE_ROLE_GENERATION);
+	for (int i = 0; i < steps; i++)
+		synthetic_step(
+			s, (begin_s + (uint64_t)i) * SECOND, (begin_s + (uint64_t)i + 1) * SECOND, i, 0);
+	if (fails) {
+		synthetic_text(s, "error_message", "no room");
+		synthetic_text(s, "error_file", "/home/me/make.py");
+		synthetic_attr(s, "error_line", 12);
+		synthetic_text(s, "error_stage", "transformer");
+		synthetic_text(s, "error", "RuntimeError");
+	} else {
+		sb_builder_count(s->main, sb_builder_name(s->b, "frames", NULL), 20);
+	}
+	synthetic_end(s, (begin_s + 10) * SECOND);
+}
+
+static void a_video_that_failed_says_why_and_is_in_no_rate(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	video_of(&s, 0, 4, false);
+	video_of(&s, 10, 2, true);
+	video_of(&s, 20, 6, false);
+	m = synthetic_model(&s, 30 * SECOND);
+	assert_int_equal(m->summary.generation_count, 2);
+	assert_int_equal(m->summary.failed_count, 1);
+	assert_int_equal(m->summary.unfinished_count, 0);
+	assert_string_equal(m->generations.all[1].error_place, "/home/me/make.py:12");
+	assert_string_equal(m->summary.failure, "RuntimeError: no room (make.py:12) in transformer");
+	assert_int_equal(m->diffusion.unrated_count, 1);
+	assert_near(m->summary.fps_wall, 40 / 20.0, 1e-9);
+	assert_near(m->diffusion.fps, 40 / 10.0, 1e-9);
+	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "2 videos, 1 failed, 40 frames, 12 steps in 30.00 s"));
+	assert_non_null(strstr(sb_buf_text(&text),
+		"\n1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer\n"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
+static void videos_with_different_numbers_of_steps_have_a_range(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	video_of(&s, 0, 4, false);
+	video_of(&s, 10, 6, false);
+	video_of(&s, 20, 2, true); /* it was to have more */
+	m = synthetic_model(&s, 30 * SECOND);
+	assert_int_equal(m->diffusion.steps_per_chain, 6);
+	assert_int_equal(m->diffusion.steps_per_chain_min, 4);
+	assert_int_equal(sb_report_text(m, NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "12 steps, 4 to 6 per video"));
+	assert_non_null(strstr(
+		sb_buf_text(&text), "(failed)\n    RuntimeError: no room (make.py:12) in transformer\n"));
+	sb_buf_done(&text);
 	synthetic_done(&s);
 }
 
@@ -249,6 +317,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_made_no_video_is_not_in_the_times_of_videos),
 		cmocka_unit_test(a_video_that_failed_made_no_frames),
+		cmocka_unit_test(a_video_that_failed_says_why_and_is_in_no_rate),
+		cmocka_unit_test(videos_with_different_numbers_of_steps_have_a_range),
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(generations_have_their_own_rates_and_the_rest_stands_apart),
 		cmocka_unit_test(a_generation_marked_twice_is_one),

@@ -151,7 +151,7 @@ export type Stage = {
   cut_count?: number; // calls cut by the border of the selected part
   folded_count?: number; // of all of these, known from digests only
   thread_count?: number; // threads it ran on, where that is more than one
-  other_thread?: true; // none of it on the main thread, which has stages
+  other_thread?: true; // none of it on the main thread, which has stages besides imports and other set-up
   total_s?: number; // of the outermost calls, open and cut ones up to the border
   self_s?: number; // total_s without the stages inside it
   unfinished_s?: number; // the part of total_s that open and cut calls make up; count x mean_s is the rest
@@ -321,8 +321,10 @@ export type Outlier = {
 // What one screen says.
 export type Summary = {
   wall_s: number; // time of the run, or of the selected part
-  generation_count: number; // videos or requests that began and ended
+  generation_count: number; // videos or requests that began and ended, without an error
   unfinished_generation_count?: number; // those that never ended, or that the selected part cuts
+  failed_generation_count?: number; // those that an error ended
+  failure?: string; // of the first that failed: the error, what it says, the program's line, the stage
   generation_s?: number; // wall time with at least one of them
   unattributed_s?: number; // of generation_s: no stage inside covers it
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
@@ -401,6 +403,11 @@ export type Generation = {
   gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
   utilization_percent?: number; // mean of the busiest GPU
   state?: "open" | "cut" | "failed" | "cached"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced; failed: an error ended it; cached: nothing had to be computed; none of these is in the times of a video
+  error?: string; // of one that failed: the kind of the error, such as RuntimeError
+  error_message?: string; // what the error says, in one line of at most 300 characters
+  error_place?: string; // file:line of the program's innermost line in the traceback
+  error_stage?: string; // the innermost stage that it left
+  failure?: string; // all of that in one line, as the reports show it
 };
 
 // Steps, frames per second.
@@ -413,10 +420,11 @@ export type DiffusionAnalysis = {
   blocks?: number; // blocks of frames
   steps?: number; // scheduler steps of the whole run
   vae_tiles_count?: number; // tiles of the VAE
-  unrated_generation_count?: number; // unfinished generations, whose frames are not known: their time is in no rate
+  unrated_generation_count?: number; // generations that did not end, or failed, and have no frames: their time is in no rate
   rates: Rate[]; // throughput, scope by scope
   split: Split[]; // where the generations' time went
-  steps_per_chain_count?: number; // scheduler steps of one block, or of one video where there are no blocks
+  steps_per_chain_count?: number; // scheduler steps of one block, or of one video where there are no blocks; of several the most
+  steps_per_chain_min_count?: number; // the fewest of one that came to its end, where they differ
   steps_per_video_mean_count?: number; // steps of a video, mean
   steps_per_block_mean_count?: number; // steps of a block, mean
   forwards_per_step_mean_count?: number; // model calls of a step, mean

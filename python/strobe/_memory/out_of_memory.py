@@ -76,7 +76,7 @@ def requested(text):
 def _tell_raised(error, trace):
     text = str(error)
     native.gpu_trace_keep(KEPT)
-    file, line = _place_of(trace) if trace is not None else _place(3)
+    file, line = place_of(trace) if trace is not None else _place(3)
     facts = {"requested_bytes": requested(text), "file": file, "line": line}
     if "cuda" in text.lower() or "hip " in text.lower():
         native.event("out_of_memory", device=0, **facts)
@@ -91,7 +91,7 @@ def _tell_raised(error, trace):
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype)
 
 
-def _place_of(trace):
+def place_of(trace):
     """The innermost line of the traceback that is the program's own; else of what called it, where it is still on its way."""
     outer, place = trace.tb_frame.f_back if trace is not None else None, (None, None)
     while trace is not None:

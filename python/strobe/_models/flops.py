@@ -6,6 +6,7 @@ import atexit
 import collections
 import contextlib
 import os
+import re
 import sys
 import time
 import types
@@ -249,10 +250,24 @@ def _count(shape, until, instead):
     except Exception as error:
         if instead.give_way():
             return _count(shape, until, instead)
-        words = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100])
-        return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline " + words, precision)
+        words = why_not(error)
+        return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline: " + words, precision)
     _record(shape, flops, None, precision)
     computed.tell(shape.component)
+
+
+READS_VALUES = ("meta tensors", "meta device", "on meta", "data-dependent", "local_scalar_dense")  # in torch's words
+
+
+def why_not(error):
+    """Why a forward on shapes alone could not be counted, as a sentence."""
+    text = str(error).split("\n")[0]
+    lacking = re.search(r"'?(aten::[\w.]+|[\w]+::[\w.]+)'?", text) if isinstance(error, NotImplementedError) else None
+    if lacking:
+        return "operations are counted on the shapes alone, and torch has none for %s" % lacking[1]
+    if any(words in text for words in READS_VALUES):
+        return "operations are counted on the shapes alone, and its forward reads values of tensors"
+    return "its forward fails on the shapes alone (%s: %s)" % (type(error).__name__, text[:100])
 
 
 def _whole_numbers(torch, until, computed):

@@ -17,10 +17,18 @@ class Phases:
         self.phase, self.phase_zone = name, section(name, gpu=False)
         self.phase_zone.__enter__()
 
-    def close_phase(self, kind=None):
+    def close_phase(self, error=None):
         zone, self.phase_zone = self.phase_zone, None
         if zone is not None:
-            zone.__exit__(kind, None, None)
+            leave(zone, error)
+
+
+def leave(zone, error):
+    """Ends a zone; error: the one that ends it, or None."""
+    if error is None:
+        zone.__exit__(None, None, None)
+    else:
+        zone.__exit__(type(error), error, error.__traceback__)
 
 
 class Beside:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 
-from .. import _record, _sampling
+from .. import _failed, _record, _sampling
 from .._memory import growth
 from . import first_calls
 from .phases import Phases, beside
@@ -89,6 +89,8 @@ class Generation:
         return self.inner.__enter__()
 
     def __exit__(self, kind, error, trace):
+        if kind is not None:
+            _failed.tell(error, trace)
         result = self.inner.__exit__(kind, error, trace)
         growth.after_generation()
         return result

@@ -5,6 +5,7 @@ import sys
 
 from .. import _record
 from .._memory import held
+from .._own import own_work
 from ..compat.diffusion import count_text
 from .device import device_of, torch
 
@@ -77,7 +78,8 @@ def describe(model, name=None):
 def count_flops(model, *inputs, **kwargs):
     """Floating-point operations of one call; None where torch cannot count them (before 2.1)."""
     try:
-        from torch.utils.flop_counter import FlopCounterMode
+        with own_work():
+            from torch.utils.flop_counter import FlopCounterMode
     except ImportError:
         return None
     with FlopCounterMode(display=False) as counter, sys.modules["torch"].no_grad():

@@ -39,10 +39,10 @@ struct collected {
 /* What says where, when or which one it is, and not how large. */
 static bool is_size(const char *key)
 {
-	static const char *const others[] = { "seed", "index", "rank", "step", "device", "pid", "id", "error",
-		"bytes", "timestep" };
+	static const char *const others[] = { "seed", "index", "rank", "step", "device", "pid", "id", "bytes",
+		"timestep" };
 
-	if (!strncmp(key, "strobe.", 7) || strstr(key, "_id"))
+	if (!strncmp(key, "strobe.", 7) || !strncmp(key, "error", 5) || strstr(key, "_id"))
 		return false;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(key, others[i]))

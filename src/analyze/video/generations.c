@@ -248,6 +248,21 @@ static void fill_counters(const struct sb_model *model, struct sb_generation *ro
 	}
 }
 
+static void tell_failure(struct sb_model *model, const struct sb_video_failure *f, struct sb_generation *row)
+{
+	const char *file = f->file && strrchr(f->file, '/') ? strrchr(f->file, '/') + 1 : f->file;
+	bool placed = file && f->line >= 0;
+
+	row->error = f->error ? f->error : "error";
+	row->error_message = f->message;
+	row->error_stage = f->stage;
+	row->error_place = placed ? sb_model_printf(model, "%s:%lld", f->file, (long long)f->line) : NULL;
+	row->failure = sb_model_printf(model, "%s%s%s%s%s%s", row->error, f->message ? ": " : "",
+		f->message ? f->message : "",
+		placed ? sb_model_printf(model, " (%s:%lld)", file, (long long)f->line) : "",
+		f->stage ? " in " : "", f->stage ? f->stage : "");
+}
+
 static void fill_row(const struct sb_video *v, const struct sb_video_generation *n, struct sb_model *model,
 	struct sb_generation *row)
 {
@@ -269,6 +284,8 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->open = n->open;
 	row->cut = n->cut;
 	row->state = n->open ? "open" : n->cut ? "cut" : n->no_video;
+	if (row->state && !strcmp(row->state, "failed"))
+		tell_failure(model, &n->failure, row);
 }
 
 /* Wall time with at least one of them running; they come ordered by begin. */
@@ -321,6 +338,14 @@ static int64_t median_of_warm(const struct sb_generations_panel *panel, double *
 	return 0;
 }
 
+static void count_other(struct sb_generations_panel *panel, const struct sb_video_generation *n)
+{
+	if (n->open || n->cut)
+		panel->unfinished_count++;
+	else if (n->no_video && !strcmp(n->no_video, "failed"))
+		panel->failed_count++;
+}
+
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_generations_panel *panel = &model->generations;
@@ -352,6 +377,8 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		double wall_s = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
 
 		panel->total_s += wall_s;
+		if (!v->whole_run)
+			count_other(panel, &all[i]);
 		if (!all[i].open && !all[i].cut && !all[i].no_video)
 			walls_s[whole++] = wall_s;
 	}

@@ -55,10 +55,14 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 	}
 }
 
-/* Where frames are the generations' own, one without an end has time and no frames: it is in no rate. */
+/* A generation without an end, or that an error ended, has time and no frames: it is in no rate. Where the frames are those
+ * of blocks, those it made count. */
 static void find_unfinished(struct sb_video *v, struct sb_model *model)
 {
-	v->frames_of_ended = model->diffusion.frames_source == SB_FRAMES_GENERATION && !v->outside;
+	enum sb_frames_source source = model->diffusion.frames_source;
+
+	v->frames_of_ended = !v->outside && (source == SB_FRAMES_GENERATION || source == SB_FRAMES_COUNTED ||
+						    source == SB_FRAMES_DECODED);
 	model->diffusion.unrated_count = 0;
 	for (size_t i = 0; i < v->generations.count; i++)
 		model->diffusion.unrated_count += !sb_generation_is_rated(v, (uint32_t)i);
@@ -324,6 +328,20 @@ static void list_offloads(struct sb_model *model)
 	}
 }
 
+/* What generations that are in no rate denoised and decoded. */
+static double unrated_compute_s(const struct sb_video *v, const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->generations.count; i++) {
+		const struct sb_generation *g = &model->generations.all[i];
+
+		if (!sb_generation_is_rated(v, (uint32_t)i))
+			sum_s += (isnan(g->denoise_s) ? 0 : g->denoise_s) + (isnan(g->vae_s) ? 0 : g->vae_s);
+	}
+	return sum_s;
+}
+
 /* A block takes a step at least: fewer steps than blocks are not what made these, and their time is not the blocks'. */
 static bool are_too_few(const struct sb_diffusion_panel *d, const struct sb_video *v)
 {
@@ -377,7 +395,9 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 			at_most(steps_s + vae_s, elsewhere       ? INFINITY
 						 : isnan(wall_s) ? model->stages.wall_s
 								 : both_s));
-	compute_s = at_most(d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s, all_s);
+	compute_s = at_most(
+		d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s - unrated_compute_s(v, model),
+		all_s);
 	if (!v->outside && !elsewhere && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", all_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);

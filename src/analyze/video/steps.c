@@ -106,6 +106,22 @@ static bool chain_ends(const struct sb_video_step *before, const struct sb_video
 	return block < 0 && n->step >= 0 && before->step >= 0 && n->step <= before->step;
 }
 
+/* The shortest is of videos that came to their end. */
+static void end_chain(struct sb_video *v, const struct sb_video_step *last, int64_t length)
+{
+	const struct sb_video_generation *all = v->generations.items;
+	const struct sb_video_generation *of = last->generation < v->generations.count
+						       ? &all[last->generation]
+						       : NULL;
+
+	if (length > v->longest_chain)
+		v->longest_chain = length;
+	if (of && (of->open || of->cut || of->no_video))
+		return;
+	if (!v->shortest_chain || length < v->shortest_chain)
+		v->shortest_chain = length;
+}
+
 static void find_chains(struct sb_video *v)
 {
 	struct sb_video_step *all = v->steps.items;
@@ -116,6 +132,8 @@ static void find_chains(struct sb_video *v)
 		int64_t block = block_around(v, &all[i]);
 
 		if (i == 0 || chain_ends(&all[i - 1], &all[i], block_before, block)) {
+			if (i)
+				end_chain(v, &all[i - 1], length);
 			v->chain_count++;
 			length = 0;
 		}
@@ -123,9 +141,10 @@ static void find_chains(struct sb_video *v)
 			blocks[block].steps++;
 		all[i].block = v->chain_count - 1;
 		block_before = block;
-		if (++length > v->longest_chain)
-			v->longest_chain = length;
+		length++;
 	}
+	if (v->steps.count)
+		end_chain(v, &all[v->steps.count - 1], length);
 }
 
 /* ---- statistics --------------------------------------------------------- */
@@ -307,7 +326,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	d->frames = d->latent_frames = d->blocks = d->steps = d->tiles = -1;
 	d->fps = d->bps = d->steps_per_video = d->steps_per_block = d->forwards_per_step = NAN;
 	d->cached_ratio = d->first_step_s = NAN;
-	d->steps_per_chain = -1;
+	d->steps_per_chain = d->steps_per_chain_min = -1;
 	if (v->blocks.count)
 		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_video_block), blocks_by_track);
 	keep_outermost(v);
@@ -342,6 +361,8 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	d->present = true;
 	d->steps = d->step.count;
 	d->steps_per_chain = v->longest_chain ? v->longest_chain : -1;
+	if (v->shortest_chain && v->shortest_chain < v->longest_chain && !v->rest_steps.count)
+		d->steps_per_chain_min = v->shortest_chain;
 	if (v->forward_count + v->nested_steps)
 		d->forwards_per_step = (double)(v->forward_count + v->nested_steps) / (double)d->steps;
 	if (v->steps.count && !v->outside)

@@ -52,6 +52,10 @@ struct sb_video_generation {
 	uint32_t track;
 	uint32_t depth; /* zones around it */
 	const char *no_video; /* "failed", "cached": its time is not a video's; NULL: it is */
+	struct sb_video_failure {
+		const char *error, *message, *file, *stage; /* NULL: not known */
+		int64_t line; /* -1: not known */
+	} failure;
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 
@@ -70,6 +74,7 @@ struct sb_video_frames {
 
 struct sb_video {
 	struct sb_run *run;
+	struct sb_model *model; /* owns the texts */
 	struct sb_vec steps, blocks, generations, stages, frames;
 	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
 	int64_t frames_total; /* counted; -1: never */
@@ -90,10 +95,10 @@ struct sb_video {
 	/* worked out on the way */
 	bool whole_run;
 	bool blocks_from_steps;
-	bool frames_of_ended; /* unfinished generations have no frames: their time is in no rate */
+	bool frames_of_ended; /* unfinished or failed generations have no frames: their time is in no rate */
 	bool outside; /* no step and no block lies in a generation: they count by themselves */
 	int64_t chain_count;
-	int64_t longest_chain;
+	int64_t longest_chain, shortest_chain; /* 0: none */
 };
 
 /* Whether anything of a video was seen, besides generations. */

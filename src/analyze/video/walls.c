@@ -75,12 +75,27 @@ static void tell_generations(
 	}
 }
 
+static bool came_to_its_end(const struct sb_video_generation *g)
+{
+	return !g->open && !g->cut && !(g->no_video && !strcmp(g->no_video, "failed"));
+}
+
+/* As the run's frames are counted. */
+static bool has_frames(const struct sb_video *v, const struct sb_video_generation *g)
+{
+	switch (v->model->diffusion.frames_source) {
+	case SB_FRAMES_COUNTED: return g->counted > 0;
+	case SB_FRAMES_DECODED: return g->decoded >= 0;
+	default: return g->frames >= 0;
+	}
+}
+
 bool sb_generation_is_rated(const struct sb_video *v, uint32_t generation)
 {
 	const struct sb_video_generation *all = v->generations.items;
 
 	return !v->frames_of_ended || generation >= v->generations.count ||
-	       !(all[generation].open || all[generation].cut) || all[generation].frames >= 0;
+	       came_to_its_end(&all[generation]) || has_frames(v, &all[generation]);
 }
 
 /* The union of those that count in a rate; frees them. */

@@ -4,6 +4,7 @@
 #include "stats/energy.h"
 
 #define SHOWN 20
+#define FAILURE_MOST 360 /* columns */
 
 /* ---- text --------------------------------------------------------------- */
 
@@ -50,6 +51,15 @@ static void energy(struct sb_buf *out, int width, double wh)
 	sb_buf_printf(out, " %*s", width, text);
 }
 
+static void put_failure(const struct sb_generation *row, struct sb_buf *out)
+{
+	if (!row->failure)
+		return;
+	sb_buf_puts(out, "    ");
+	sb_text_name(out, row->failure, FAILURE_MOST);
+	sb_buf_putc(out, '\n');
+}
+
 static void generations_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -76,7 +86,10 @@ static void generations_text(
 		number(out, 9, row->fps, 2);
 		energy(out, 8, row->energy_wh);
 		number(out, 5, row->utilization_percent, 0);
-		sb_buf_puts(out, row->open ? " (open)\n" : row->cut ? " (cut)\n" : "\n");
+		if (row->state)
+			sb_buf_printf(out, " (%s)", row->state);
+		sb_buf_putc(out, '\n');
+		put_failure(row, out);
 	}
 	if (g->total > SHOWN)
 		sb_buf_printf(out, "  … and %lld more\n", (long long)g->total - SHOWN);

@@ -78,8 +78,8 @@ static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 	if (d->latent_frames >= 0)
 		sb_buf_printf(out, ", %lld latent frames", (long long)d->latent_frames);
 	if (d->frames >= 0 && d->unrated_count)
-		sb_buf_printf(out, "; without %lld unfinished generation%s", (long long)d->unrated_count,
-			d->unrated_count == 1 ? "" : "s");
+		sb_buf_printf(out, "; without the time of %lld unfinished or failed generation%s",
+			(long long)d->unrated_count, d->unrated_count == 1 ? "" : "s");
 	if (d->frames >= 0)
 		sb_buf_putc(out, '\n');
 }
@@ -128,9 +128,13 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_printf(out, "  first step %s%s; warm steps %s\n", took,
 			d->first_step_s > d->warm_step.p50 * 1.2 ? " (warm-up)" : "", peers);
 	}
-	if (d->steps_per_chain > 0)
-		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps,
-			(long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
+	if (d->steps_per_chain > 0) {
+		sb_buf_printf(out, "  %lld steps, ", (long long)d->steps);
+		if (d->steps_per_chain_min > 0)
+			sb_buf_printf(out, "%lld to ", (long long)d->steps_per_chain_min);
+		sb_buf_printf(
+			out, "%lld per %s", (long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
+	}
 	if (d->steps_per_chain > 0 && !isnan(d->forwards_per_step))
 		sb_buf_printf(out, ", %.1f model calls per step", d->forwards_per_step);
 	if (d->steps_per_chain > 0)

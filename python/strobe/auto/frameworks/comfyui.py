@@ -4,6 +4,7 @@ said once, and the run goes on."""
 import os
 import sys
 
+from ..._failed import in_one_line
 from ..._native import ROLE_EXPORT, ROLE_OFFLOAD, native
 from .. import vocabulary, wrapping
 from ..vocabulary import Activity, doing, here, hiding_modules, stage
@@ -90,7 +91,7 @@ class _prompting:
         if frames:
             vocabulary.frames(frames[0], height=frames[1], width=frames[2])
         if kind is None and getattr(self._executor, "success", True) is False:
-            native.attrs(error=_error_of(self._executor))
+            native.attrs(**_error_of(self._executor))
         elif not self._prompt.nodes_run:
             native.attrs(cached=1)  # ComfyUI had every output: no video was made
 
@@ -99,8 +100,9 @@ def _error_of(executor):
     """A prompt that fails raises nothing: it leaves a message."""
     for event, data in reversed(getattr(executor, "status_messages", None) or []):
         if event in ("execution_error", "execution_interrupted"):
-            return str(data.get("exception_type") or event)
-    return "execution_error"
+            return {"error": str(data.get("exception_type") or event), "error_stage": data.get("node_type"),
+                    "error_message": in_one_line(str(data.get("exception_message") or ""))}
+    return {"error": "execution_error"}
 
 
 def _node_of(args, kwargs):

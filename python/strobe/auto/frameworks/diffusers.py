@@ -184,11 +184,11 @@ class Call(Activity):
             or self.most_attentions and self.attentions_run * 2 <= self.most_attentions \
             or self.parts_asked and self.parts_run * 2 <= self.parts_asked
 
-    def fail(self, kind):
+    def fail(self, error):
         here.denoising = None
-        self.close_phase(kind)
+        self.close_phase(error)
         if self.step_zone is not None:
-            self.step_zone.__exit__(kind, None, None)
+            phases.leave(self.step_zone, error)
             self.step_zone = None
 
 
@@ -224,7 +224,7 @@ def _generation(original):
             try:
                 result = original(self, *args, **kwargs)
             except BaseException as error:
-                call.fail(type(error))
+                call.fail(error)
                 raise
             guard(call.end_step)
             guard(call.close_phase)

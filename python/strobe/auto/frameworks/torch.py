@@ -2,6 +2,7 @@
 loader, waiting for other ranks."""
 import os
 import sys
+import weakref
 
 from ..._models import components
 from ..._memory import held
@@ -131,9 +132,29 @@ def _on_dataloader(module):
 
 def _fetching(original):
     def __next__(self):
-        with hiding_modules(), stage("data_loading"):  # what a dataset computes is no forward of a model
+        name = "data_loading_end" if guard(_is_at_its_end, self) else "data_loading"
+        with hiding_modules(), stage(name):  # what a dataset computes is no forward of a model
             return original(self)
     return __next__
+
+
+_lengths = weakref.WeakKeyDictionary()  # of loaders in this process: batches until the end
+
+
+def _is_at_its_end(loader):
+    """Whether a loader will give no batch more: its calls are then as many as its batches. Of a dataset that is an iterator
+    only the call itself tells, where its last batch was whole."""
+    fetcher = getattr(loader, "_dataset_fetcher", None)
+    if getattr(fetcher, "ended", False):
+        return True
+    sent = getattr(loader, "_send_idx", None)
+    if sent is not None:  # its workers have been asked for so many
+        return loader._num_yielded > 0 and loader._rcvd_idx >= sent
+    if not hasattr(fetcher, "dataset_iter") and type(loader._index_sampler).__module__.startswith("torch.utils.data."):
+        if loader not in _lengths:
+            _lengths[loader] = len(loader._index_sampler)
+        return loader._num_yielded >= _lengths[loader]
+    return False
 
 
 WAITS_FOR = {

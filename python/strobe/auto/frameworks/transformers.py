@@ -133,7 +133,7 @@ def _generating(original):
             try:
                 result = original(self, *args, **kwargs)
             except BaseException as error:
-                guard(call.close_phase, type(error))
+                guard(call.close_phase, error)
                 raise
             guard(call.close_phase)
             guard(call.facts, result, prompt)

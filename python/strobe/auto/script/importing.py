@@ -1,7 +1,7 @@
 """The time spent importing packages, apart from everything else."""
 import sys
 
-from ... import _imports
+from ... import _imports, _own
 from ..._native import ROLE_IMPORT, section
 
 _open = {}  # name -> its section, then a None for each time it is imported again meanwhile: cv2 imports itself
@@ -19,6 +19,8 @@ class _Installed:
 def _begin(name):
     if name in _open:
         _open[name].append(None)
+        return
+    if _own.runs():
         return
     one = section("import " + name.partition(".")[0], **{"strobe.role": ROLE_IMPORT})
     one.__enter__()
