@@ -16,6 +16,8 @@
 enum table { STAGES, STEPS, SAMPLES, KERNELS, COLLECTIVES, RUNS, TABLES };
 static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "meetings", "runs" };
 
+enum { RANKS_MOST = 1 << 24 };
+
 struct sb_warehouse_loader {
 	const struct sb_warehouse *w;
 	struct sb_buf rows[TABLES];
@@ -24,6 +26,10 @@ struct sb_warehouse_loader {
 	const struct sb_facts *f;
 	uint64_t version;
 	char job[SB_WAREHOUSE_JOB_SIZE], run[512];
+	/* of ranks whose launcher gave them no id */
+	char unnamed[SB_WAREHOUSE_JOB_SIZE];
+	int64_t world_size;
+	bool *seen; /* by rank */
 };
 
 /* ---- RowBinary ---------------------------------------------------------- */
@@ -312,6 +318,27 @@ static void load_run(struct sb_warehouse_loader *l)
 
 /* ---- the whole ---------------------------------------------------------- */
 
+/* Ranks of one load without a job's id (mp.spawn, mpirun) are one job, called by its first one's session. A rank that
+ * comes again, or of another world size, begins the next. */
+static const char *unnamed_job(struct sb_warehouse_loader *l)
+{
+	const struct sb_facts *f = l->f;
+	const char *own = *f->id ? f->id : f->label;
+
+	if (f->rank < 0 || f->rank >= f->world_size || f->world_size > RANKS_MOST)
+		return own;
+	if (!l->seen || l->world_size != f->world_size || l->seen[f->rank]) {
+		free(l->seen);
+		l->seen = calloc((size_t)f->world_size, sizeof *l->seen);
+		l->world_size = f->world_size;
+		snprintf(l->unnamed, sizeof l->unnamed, "%s", own);
+	}
+	if (!l->seen)
+		return own;
+	l->seen[f->rank] = true;
+	return l->unnamed;
+}
+
 static void identify(struct sb_warehouse_loader *l)
 {
 	const struct sb_facts *f = l->f;
@@ -322,8 +349,7 @@ static void identify(struct sb_warehouse_loader *l)
 	sb_warehouse_job_key(l->w,
 		*l->w->job ? l->w->job
 		: *f->job  ? f->job
-		: *f->id   ? f->id
-			   : f->label,
+			   : unnamed_job(l),
 		l->job, sizeof l->job);
 	if (f->rank >= 0)
 		snprintf(l->run, sizeof l->run, "%s/%s@%llu/rank_%lld", *f->id ? f->id : f->label, f->name,
@@ -377,6 +403,7 @@ int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *ou
 		*out_load = l->sum;
 	for (int t = 0; t < TABLES; t++)
 		sb_buf_done(&l->rows[t]);
+	free(l->seen);
 	free(l);
 	return err;
 }

@@ -103,6 +103,16 @@ def test_tenants_do_not_see_each_other(servers, job):
     assert "red/a" in json.dumps(seen) and "red-hot/a" not in json.dumps(seen)
 
 
+def test_ranks_without_a_jobs_id_are_one_job(servers, tmp_path):
+    for name in "ab":  # as mp.spawn and mpirun leave them; a rank that comes again is the next job's
+        subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / name, "3", "80"], check=True)
+    strobe("export", tmp_path / "a", "--to", servers[0].url("unnamed"))
+    assert servers[0].ask("SELECT uniqExact(job), count() FROM unnamed.runs") == "1\t3"
+    strobe("export", tmp_path / "b", "--to", servers[0].url("unnamed"))
+    name = servers[0].ask("SELECT any(job) FROM unnamed.runs")
+    assert aggregated(servers[0].url("unnamed?job=" + name))["rank_count"] == 3
+
+
 def test_a_diff_of_two_jobs_in_the_engine_is_that_of_their_folders(servers, job, tmp_path):
     other = tmp_path / "other"
     subprocess.run([BUILD / "tests" / "make_ranks", other, "16", "800", "7", "4", "40"], check=True)
