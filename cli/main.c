@@ -5,6 +5,7 @@
 #include "job_page.h"
 #include "output.h"
 #include "run_arg.h"
+#include "exchange/warehouse_wait.h"
 #include "strobe.h"
 
 #include <signal.h>
@@ -47,6 +48,13 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static void say_that_it_waits(const struct sb_warehouse *w)
+{
+	complain("the warehouse at %s:%s has not answered yet; waiting for %.0f s at most "
+		 "(STROBE_CLICKHOUSE_RETRY_S)",
+		w->host, w->port, w->retry_s);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	struct args args;
@@ -55,6 +63,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	command_name = command->name;
 	run_arg_install_importer();
 	job_page_install();
+	sb_warehouse_on_wait(say_that_it_waits);
 	code = args_parse(&args, command, argc, argv);
 	if (!code && args_has(&args, "help"))
 		help_print(command);

@@ -4,10 +4,9 @@
 #include "base/newfile.h"
 #include "format/gathered.h"
 #include "format/reader.h"
-#include "format/run_keys.h"
 #include "record/put.h"
-#include "record/run_bytes.h"
 #include "run/run.h"
+#include "run/unrecorded.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -164,79 +163,33 @@ void run_gather_finished(struct run_gather *g)
 		close(folder);
 }
 
-/* Processes that found the run full left a line each. */
-static unsigned count_run_full(int folder)
+static void keep(void *self, const char *what, const char *why, const char *how)
 {
-	int fd = sb_folder_read(folder, SB_RUN_REFUSED);
-	unsigned count = 0;
-	char text[4096];
-	ssize_t n;
-
-	while (fd >= 0 && (n = read(fd, text, sizeof text)) > 0)
-		for (ssize_t i = 0; i < n; i++)
-			count += text[i] == '\n';
-	if (fd >= 0) {
-		close(fd);
-		unlinkat(folder, SB_RUN_REFUSED, 0);
-	}
-	return count;
-}
-
-/* Those that found the disk full left an empty file each. */
-static unsigned count_disk_full(int folder)
-{
-	const size_t prefix = sizeof SB_RUN_DISK_FULL - 1;
-	int again = dup(folder);
-	DIR *d = again < 0 ? NULL : fdopendir(again);
-	struct dirent *entry;
-	unsigned count = 0;
-
-	if (!d && again >= 0)
-		close(again);
-	if (!d)
-		return 0;
-	rewinddir(d);
-	while ((entry = readdir(d)))
-		if (!strncmp(entry->d_name, SB_RUN_DISK_FULL, prefix) &&
-			isdigit((unsigned char)entry->d_name[prefix]))
-			count += !unlinkat(folder, entry->d_name, 0);
-	closedir(d);
-	return count;
-}
-
-static void say_refused(unsigned count, const char *more, const char *why, const char *how)
-{
-	char what[64];
-
-	if (!count)
-		return;
-	snprintf(what, sizeof what, SB_MISSING_RECORDINGS "%u %sprocess%s", count, more,
-		count == 1 ? "" : "es");
+	(void)self;
 	sb_keep_missing(what, why, how);
 }
 
 bool run_gather_say_refused(const struct run_gather *g)
 {
 	int folder = sb_folder_reopen(g->folder, g->folder_id);
-	unsigned run_full, disk_full;
+	struct sb_unrecorded u;
 
 	if (folder < 0)
 		return false;
-	run_full = count_run_full(folder);
-	disk_full = count_disk_full(folder);
+	u = sb_unrecorded_count(folder, true);
 	close(folder);
-	say_refused(run_full, "more ", "the recordings of the run were full (max_run_bytes)",
-		"raise max_run_bytes, or record fewer processes");
-	say_refused(disk_full, "", "no room on the disk", "make room, or record to another disk (-o)");
-	return run_full || disk_full;
+	sb_unrecorded_say(&u, keep, NULL);
+	return u.run_full || u.disk_full;
 }
 
 void run_gather_end(struct run_gather *g)
 {
+	struct sb_unrecorded dropped = { 0 };
+
 	run_gather_finished(g);
+	dropped.budget_full = g->dropped_count;
 	if (g->fd > 0)
 		close(g->fd);
 	g->fd = 0;
-	say_refused(g->dropped_count, "", "short-lived processes filled the run's budget (max_trace_bytes)",
-		"raise max_trace_bytes, or record fewer processes");
+	sb_unrecorded_say(&dropped, keep, NULL);
 }

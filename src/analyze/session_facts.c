@@ -6,12 +6,15 @@
 #include "base/room.h"
 #include "format/run_keys.h"
 #include "run/neighbours.h"
+#include "run/unrecorded.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAIRS_MAX 1024u /* a key more would be compared with all of them */
 
@@ -180,6 +183,24 @@ static void fill_missing(struct sb_run *run, struct sb_model *m)
 	}
 }
 
+static void add_missing(void *self, const char *what, const char *why, const char *how)
+{
+	sb_model_missing(self, what, why, how);
+}
+
+/* Notes of processes that are still there: the run was not started by `strobe run`, or that was killed. */
+static void fill_unrecorded(struct sb_run *run, struct sb_model *m)
+{
+	int folder = open(run->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	struct sb_unrecorded u;
+
+	if (folder < 0)
+		return; /* one file */
+	u = sb_unrecorded_count(folder, false);
+	close(folder);
+	sb_unrecorded_say(&u, add_missing, m);
+}
+
 static struct sb_system_process *child_of(struct children *c, int64_t pid, bool started)
 {
 	uint32_t last;
@@ -230,6 +251,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	model->system.facts = pairs_of(run, model, SB_META_SYSTEM, &model->system.fact_count);
 	model->system.settings = pairs_of(run, model, SB_META_SETTING, &model->system.setting_count);
 	fill_missing(run, model);
+	fill_unrecorded(run, model);
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_PROCESS;
 	v->event = see_event;

@@ -52,7 +52,7 @@ struct sb_extsort {
 
 const char *sb_extsort_folder(void)
 {
-	const char *named = getenv("TMPDIR");
+	const char *named = secure_getenv("TMPDIR");
 
 	if (named && *named && !access(named, W_OK))
 		return named;

@@ -7,6 +7,7 @@
 #include "exchange/http.h"
 #include "exchange/https.h"
 #include "exchange/warehouse_schema.h"
+#include "exchange/warehouse_wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	struct sb_buf path = { 0 }, headers = { 0 }, answer = { 0 };
 	struct sb_http_request r = { w->host, w->port, NULL, NULL, body, size };
 	double until_s = sb_now_s() + w->retry_s, pause_s = 0.1;
+	struct sb_warehouse_wait wait;
 	int status = 0, err;
 
 	sb_buf_puts(&path, "/?wait_end_of_query=1&query="); /* an error has its status then */
@@ -265,6 +267,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 			&headers, "X-ClickHouse-User: %s\r\nX-ClickHouse-Key: %s\r\n", w->user, w->password);
 	r.path = sb_buf_text(&path);
 	r.headers = sb_buf_text(&headers);
+	sb_warehouse_wait_begin(&wait, w);
 	for (;;) {
 		/* the tries count, not only the naps between them */
 		err = post(w, &r, until_s - sb_now_s(), &status, &answer);
@@ -275,6 +278,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 		if (retries)
 			++*retries;
 	}
+	sb_warehouse_wait_end(&wait);
 	if (!err && status != 200)
 		err = refused(w, status, &answer);
 	if (!err && out)

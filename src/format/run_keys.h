@@ -102,4 +102,8 @@
 /* an event: the program wrote a result. Attributes: path; of raw samples width, height, pixel_format */
 #define SB_EVENT_OUTPUT "strobe.output"
 
+/* Notes in the run's folder, of processes without a recording. */
+#define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */
+#define SB_RUN_DISK_FULL "unrecorded." /* and the number of a process that found the disk full */
+
 #endif

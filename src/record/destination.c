@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/filename.h"
+#include "format/run_keys.h"
 #include "format/spool.h"
 #include "record/header.h"
 #include "record/recorder.h"

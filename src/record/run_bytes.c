@@ -1,6 +1,7 @@
 /* Adds up a run's recordings by their names and sizes: no shared state that a crash could leave wrong. */
 #include "record/run_bytes.h"
 
+#include "format/run_keys.h"
 #include "format/spool.h"
 #include "record/descriptor.h"
 #include "record/recorder.h"

@@ -16,7 +16,4 @@ size_t sb_run_bytes_claim(
 /* Leaves a line for `strobe run`: this process has no recording because the run has no room. */
 void sb_run_bytes_refused(const char *run_dir);
 
-#define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */
-#define SB_RUN_DISK_FULL "unrecorded." /* and the number of a process that found the disk full */
-
 #endif

@@ -2,6 +2,7 @@
 import http.server
 import os
 import pathlib
+import socket
 import socketserver
 import subprocess
 import threading
@@ -135,3 +136,13 @@ def test_an_error_in_the_middle_of_an_answer_is_no_row(tmp_path):
         for words in (["aggregate", server.url("db?job=a")], ["history", "trend", "fps", "--from", server.url("db")]):
             said = strobe(*words, STROBE_CLICKHOUSE_CA=cert, code=2).stderr
             assert "answer is incomplete: Code: 241" in said, said
+
+
+def test_a_warehouse_that_does_not_answer_is_named_while_it_waits():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        where = "127.0.0.1:%d" % silent.getsockname()[1]
+        said = strobe("aggregate", f"clickhouse://{where}/db?job=a", code=2, STROBE_CLICKHOUSE_RETRY_S="4").stderr.splitlines()
+    assert said[0] == f"strobe aggregate: the warehouse at {where} has not answered yet; waiting for 4 s at most (STROBE_CLICKHOUSE_RETRY_S)"
+    assert len(said) == 2

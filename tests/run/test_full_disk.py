@@ -87,3 +87,18 @@ def test_a_disk_without_room_for_anything_still_counts_the_program(strobe, small
     done = strobe.run("-o", str(small_disk("64k") / "runs"), "--", PYTHON, strobe.script(ZONES))
     assert done.returncode == 0
     assert "recordings of 1 process: no room on the disk" in done.stderr and "--labels" not in done.stderr
+
+
+def test_a_child_without_room_is_counted_without_the_tool_too(strobe, small_disk):
+    """The program starts the session itself: no one waits for its children, who leave a note."""
+    disk = small_disk("2m")
+    program = "import sys, os, strobe\nstrobe.start(output_dir=sys.argv[2])\n" + FILL + """
+import subprocess
+subprocess.run([sys.executable, "-c", "import strobe\\nwith strobe.section('job'): pass"])
+os.unlink(sys.argv[1])
+"""
+    subprocess.run([PYTHON, "-c", program, str(disk / "fill"), str(disk / "runs")], check=True, capture_output=True,
+                   env=dict(strobe.environment, PYTHONPATH=str(BUILD / "python")))
+    report = json.loads(strobe("report", str(disk / "runs"), "--format", "json").stdout)
+    assert {"what": "recordings of 1 process", "why": "no room on the disk", "how": "make room, or record to another disk (-o)"} in report["not_recorded"]
+    assert report["recording"]["complete"] is False
