@@ -191,13 +191,13 @@ static double collected_s(const struct sb_model *model, int64_t *out_count)
 
 /* ---- Python between the steps -------------------------------------------- */
 
-/* In a step without parts a line that computes may be the model itself; the kernels tell how long a GPU waited for it. */
+/* In a step without parts a line that computes may be the model itself; a trace of steps tells how long the GPU waited for it. */
 static bool tells_calls_in_steps(const struct sb_model *model)
 {
 	for (size_t i = 0; i < model->stages.stage_count; i++)
 		if (model->stages.stages[i].role == STROBE_ROLE_STEP && model->stages.stages[i].child_count)
 			return true;
-	return sb_weigh_traced(model);
+	return !isnan(sb_weigh_step_busy(model));
 }
 
 static bool is_between(const struct sb_model *model, const struct sb_line *l)

@@ -111,6 +111,31 @@ static double steady_s(const struct sb_iterations *steps)
 	return total_s / (double)warm->count;
 }
 
+static bool sizes_differ(const struct sb_model *model)
+{
+	const struct sb_generation *all = model->generations.all;
+
+	for (size_t i = 1; !model->generations.whole_run && i < model->generations.count; i++)
+		if (all[i].frames != all[0].frames || all[i].width != all[0].width ||
+			all[i].height != all[0].height)
+			return true;
+	return false;
+}
+
+/* What a step took that is like the traced ones: where the videos differ in size, a step of the traced video. */
+static double like_traced_s(const struct sb_model *model, const struct sb_iterations *steps)
+{
+	const struct sb_generation *all = model->generations.all;
+	double at_s = model->gpu.trace_count ? model->gpu.traces[0].t_s : NAN;
+
+	if (!sizes_differ(model))
+		return steady_s(steps);
+	for (size_t i = 0; i < model->generations.count; i++)
+		if (at_s >= all[i].begin_s && at_s <= all[i].end_s)
+			return all[i].step_median_s;
+	return NAN;
+}
+
 bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)
 {
 	const struct sb_iterations *steps = steps_of(model);
@@ -126,7 +151,7 @@ bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)
 		kernels += (double)s->kernels[i].count;
 	*out_step = (struct sb_weigh_step){ .traced_count = traced,
 		.warm_count = (double)steps->all.count * sb_weigh_warm_share(model),
-		.took_s = steady_s(steps),
+		.took_s = like_traced_s(model, steps),
 		.busy_s = s->gpu_busy_s / traced,
 		.kernel_count = kernels / traced,
 		.read_count = reads / traced,

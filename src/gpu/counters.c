@@ -58,6 +58,7 @@ static uint32_t device_count;
 static const struct sb_cupti *cupti;
 static struct sb_stamps stamps;
 static uint64_t overflow_count;
+static bool first_drain; /* none since the sampling began */
 
 /* Samples are held, and written around slow moments alone. */
 static bool for_slow(void)
@@ -88,6 +89,16 @@ static void drain(void)
 		sb_pm_session_drain(&devices[i].session, take, &devices[i]);
 	}
 	sb_counter_rows_look();
+}
+
+/* CUPTI prepares its decoding with the first samples: the driver makes the program wait as long. */
+static void drain_first(void)
+{
+	uint32_t setup = sb_setup_begin();
+
+	drain();
+	first_drain = false;
+	sb_setup_end(setup, false);
 }
 
 /* ---- beginning --------------------------------------------------------- */
@@ -190,6 +201,7 @@ static void begin(void)
 {
 	stamps.count = 0;
 	overflow_count = 0;
+	first_drain = true;
 	sb_stamps_take(&stamps, cupti);
 	if (!start_rows() || !start_devices()) {
 		sb_step_counting_hook_set(NULL);
@@ -341,7 +353,10 @@ static void collect_until_quit(void)
 		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) != ON)
 			continue;
-		drain();
+		if (first_drain)
+			drain_first();
+		else
+			drain();
 		if (useless() || atomic_load(&stop_wanted) || sb_clock_ticks() > deadline_ticks)
 			finish();
 	}

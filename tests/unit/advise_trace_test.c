@@ -207,6 +207,41 @@ static void what_a_trace_of_three_steps_saves_is_told_for_all_steps(void **state
 	synthetic_done(&s);
 }
 
+/* Four videos of eight steps, each step full of one kernel; the first three steps are traced. Steps of the later videos take four
+ * times as long, where these are larger. */
+static bool has_gaps(int64_t later_frames)
+{
+	struct synthetic s;
+	uint64_t at = 0;
+	bool found;
+
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_SETTING, "gpu_trace", "steps:3");
+	for (int video = 0; video < 4; video++) {
+		synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", video ? later_frames : 9);
+		for (int i = 0; i < 8; i++) {
+			uint64_t ns = (video ? 40 : 10) * MS;
+
+			synthetic_step(&s, at, at + ns, i, 0);
+			if (!video && i >= 1 && i < 4)
+				kernel(&s, "gemm", SB_GPU_KERNEL, at + MS / 10, ns - MS / 5, 0, 0);
+			at += ns;
+		}
+		synthetic_end(&s, at);
+	}
+	synthetic_gpu_trace(&s, 10 * MS, 40 * MS);
+	found = finding(synthetic_model(&s, at), "gpu_gaps") != NULL;
+	synthetic_done(&s);
+	return found;
+}
+
+static void a_traced_step_is_weighed_by_steps_of_its_own_size(void **state)
+{
+	assert_true(has_gaps(9)); /* of one size: the later ones wait for something */
+	assert_false(has_gaps(33));
+}
+
 static void what_a_trace_of_the_whole_run_saves_is_told_as_it_is(void **state)
 {
 	struct synthetic s;
@@ -251,6 +286,7 @@ int main(void)
 		cmocka_unit_test(unfused_attention_is_named),
 		cmocka_unit_test(communication_nobody_hides_is_named),
 		cmocka_unit_test(what_a_trace_of_three_steps_saves_is_told_for_all_steps),
+		cmocka_unit_test(a_traced_step_is_weighed_by_steps_of_its_own_size),
 		cmocka_unit_test(what_a_trace_of_the_whole_run_saves_is_told_as_it_is),
 		cmocka_unit_test(low_utilisation_saves_no_more_than_the_stages_that_use_the_gpu),
 		cmocka_unit_test(gains_are_of_one_gpu_not_of_their_sum),
