@@ -15,6 +15,7 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+#define NO_ADVICE (-1) /* that no system knows */
 
 /* The canary holds the process's number; 0: wiped by a fork. */
 #define SETTLING UINT32_MAX
@@ -47,11 +48,17 @@ static void child_of_fork(void)
 	atomic_store(canary_here(), 0);
 }
 
+/* An emulator (qemu-user) takes every advice, and follows none. */
+static bool is_wiped(void *pages, size_t bytes)
+{
+	return !madvise(pages, bytes, MADV_WIPEONFORK) && madvise(pages, bytes, NO_ADVICE);
+}
+
 void sb_fork_wipe_in_children(void *pages, size_t bytes)
 {
 	static atomic_flag handled = ATOMIC_FLAG_INIT;
 
-	if (!madvise(pages, bytes, MADV_WIPEONFORK))
+	if (is_wiped(pages, bytes))
 		return;
 	atomic_store(&REC->unwiped, true);
 	if (!atomic_flag_test_and_set(&handled))

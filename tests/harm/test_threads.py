@@ -40,11 +40,9 @@ def test_threads_of_a_forked_child_lose_nothing(harm, tmp_path, build, children)
         assert (zones, dropped) == (done, 0)
 
 
-REFUSING = {"LD_PRELOAD": str(BUILD / "tests" / "harm_refuse.so"), "HARM_UNWIPED": "1"}
-
-
-def test_a_child_is_told_from_its_parent_where_pages_are_not_wiped(harm, tmp_path):
-    ran = harm(PLAIN, "fork", 20, 4, env=REFUSING)
+@pytest.mark.parametrize("how", ["HARM_UNWIPED", "HARM_HEEDLESS"])
+def test_a_child_is_told_from_its_parent_where_pages_are_not_wiped(harm, tmp_path, how):
+    ran = harm(PLAIN, "fork", 20, 4, env={"LD_PRELOAD": str(BUILD / "tests" / "harm_refuse.so"), how: "1"})
     zones, dropped, done = check(ran, tmp_path)
     assert (zones, dropped) == (done, 0)
 
