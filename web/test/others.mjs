@@ -97,3 +97,20 @@ test('a cell of the heat map is said in words, by the pointer and by keys', asyn
     await close();
   }
 });
+
+test('on a phone the runs of a diff are named with whole dates, and what cannot be judged is judged by nothing', async (browser) => {
+  const run = (side, minute) => ({ side, label: 'wan', name: 'wan', id: side, start_time: `2026-11-17T23:${minute}:11+00:00` });
+  const report = { schema: 'strobe.diff/1', base: ['wan'], new: ['wan'], per_generation: false, runs: [run('base', 15), run('new', 14)], total: { metric: 'wall_s', unit: 's', base_value: 4.42, new_value: 4.41, delta_value: -0.01, verdict: 'same', words: 'too few to judge', tone: 'none', basis: 'too_few' }, explanations: [], stages: [], metrics: [], configuration: [] };
+  const { page, close } = await open(browser, writePage('diff-phone', { report, kind: 'diff' }), { viewport: { width: 390, height: 844 } });
+  assert.doesNotMatch(await page.locator('.figures').innerText(), /judged by/);
+  const zones = await page.locator('.figures .note').evaluateAll((all) => all.flatMap((note) => {
+    const at = note.textContent.indexOf('+00:00');
+    if (at < 0) return [];
+    const range = document.createRange();
+    range.setStart(note.firstChild, at);
+    range.setEnd(note.firstChild, at + 6);
+    return [new Set([...range.getClientRects()].map((r) => r.top)).size];
+  }));
+  assert.deepEqual(zones, [1, 1], 'each on one line');
+  await close();
+});

@@ -44,7 +44,7 @@ function Total({ d }: { d: DiffReport }) {
   const delta = num(t, 'delta_value');
   const metric = t.metric;
   const per = d.per_generation ? ', per video' : '';
-  const side = (label: string, key: 'base_value' | 'new_value', of: string[]) => ({ label: label + per, value: valueOf(t, key), note: clip(of.join('; '), 60), help: of.join('\n') });
+  const side = (label: string, key: 'base_value' | 'new_value', of: string[]) => ({ label: label + per, value: valueOf(t, key), note: clip(of.join('; '), 60).replaceAll('\u00a0', ' '), help: of.join('\n') });
   const basis = text(t, 'basis');
   const p = num(t, 'p_ratio');
   return (
@@ -54,7 +54,7 @@ function Total({ d }: { d: DiffReport }) {
         side('before', 'base_value', namesOf(d, 'base')),
         side('now', 'new_value', namesOf(d, 'new')),
         { label: 'change', value: delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v)), note: ratio === undefined ? '' : signed(ratio, (v) => percent(v)), bad: t.tone === 'worse' },
-        { label: 'verdict', value: text(t, 'words') ?? 'n/a', warning: d.output_verdict, note: (basis ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
+        { label: 'verdict', value: text(t, 'words') ?? 'n/a', warning: d.output_verdict, note: (basis && basis !== 'too_few' ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
       ]}
     />
   );
@@ -117,7 +117,7 @@ function Stages({ d }: { d: DiffReport }) {
     { key: 'base_count', head: 'calls before' },
     { key: 'new_count', head: 'calls now' },
     { key: 'words', head: 'verdict', text: true, cell: (s) => <span class={tone(s)}>{s.words}</span> },
-    { key: 'basis', head: 'judged by', text: true, cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
+    { key: 'basis', head: 'judged by', text: true, cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replace('too_few', '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
   ];
   const [before, now] = [d.base_overlap_s, d.new_overlap_s];
   const overlaps = before !== undefined && now !== undefined && Math.max(Math.abs(before), Math.abs(now)) > 0.005 * (num(d.total, 'new_value') ?? 0);
