@@ -68,6 +68,10 @@ static void kernels_that_fill_the_time_need_counters(void **state)
 	assert_string_equal(traced(&o, 0.285, 0.285, 9000, "GEMM"), "");
 	assert_non_null(strstr(o.stage->work.bound_why, "95 % of its traced time"));
 	assert_non_null(strstr(o.stage->work.bound_why, "--gpu-counters=steps:3"));
+	o.s.model->pm_samples.present = true; /* of other times of the run */
+	traced(&o, 0.285, 0.285, 9000, "GEMM");
+	assert_null(strstr(o.stage->work.bound_why, "--gpu-counters"));
+	assert_non_null(strstr(o.stage->work.bound_why, "not sampled in it"));
 	synthetic_done(&o.s);
 }
 

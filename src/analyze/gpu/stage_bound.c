@@ -121,11 +121,11 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 	double readings_s = interval_s(model), traced = traced_s(model, s);
 
 	if (traced > 0)
-		return sb_model_printf(model,
-			"kernels and copies ran for %.0f %% of its traced time; which part of the GPU they "
-			"used, "
-			"--gpu-counters=steps:3 tells",
-			fmin(s->gpu_busy_s / traced, 1) * 100);
+		return sb_model_printf(model, "kernels and copies ran for %.0f %% of its traced time; %s",
+			fmin(s->gpu_busy_s / traced, 1) * 100,
+			model->pm_samples.present
+				? "the counters were not sampled in it"
+				: "which part of the GPU they used, --gpu-counters=steps:3 tells");
 	if (readings_s > 0)
 		return sb_model_printf(model,
 			"no reading of the counters (one every %.3g s) lies wholly inside a call; "
