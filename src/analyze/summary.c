@@ -18,19 +18,23 @@ const struct sb_rate *sb_rate_find(const struct sb_model *model, const char *sco
 	return NULL;
 }
 
-/* The same for all of them, else not known. */
+/* The same for all that did not fail, else not known. */
 static void take_size(struct sb_model *model)
 {
 	struct sb_summary_panel *s = &model->summary;
+	bool any = false;
 
 	s->width = s->height = -1;
 	for (size_t i = 0; i < model->generations.count; i++) {
 		const struct sb_generation *g = &model->generations.all[i];
 
-		if (i && (g->width != s->width || g->height != s->height)) {
+		if (g->failure)
+			continue;
+		if (any && (g->width != s->width || g->height != s->height)) {
 			s->width = s->height = -1;
 			return;
 		}
+		any = true;
 		s->width = g->width;
 		s->height = g->height;
 	}

@@ -62,6 +62,8 @@ static void video_of(struct synthetic *s, uint64_t begin_s, int steps, bool fail
 	for (int i = 0; i < steps; i++)
 		synthetic_step(
 			s, (begin_s + (uint64_t)i) * SECOND, (begin_s + (uint64_t)i + 1) * SECOND, i, 0);
+	synthetic_attr(s, "width", fails ? 33 : 832);
+	synthetic_attr(s, "height", 480);
 	if (fails) {
 		synthetic_text(s, "error_message", "no room");
 		synthetic_text(s, "error_file", "/home/me/make.py");
@@ -94,7 +96,8 @@ static void a_video_that_failed_says_why_and_is_in_no_rate(void **state)
 	assert_near(m->summary.fps_wall, 40 / 20.0, 1e-9);
 	assert_near(m->diffusion.fps, 40 / 10.0, 1e-9);
 	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
-	assert_non_null(strstr(sb_buf_text(&text), "2 videos, 1 failed, 40 frames, 12 steps in 30.00 s"));
+	assert_non_null(
+		strstr(sb_buf_text(&text), "2 videos, 1 failed, 40 frames 832x480, 12 steps in 30.00 s"));
 	assert_non_null(strstr(sb_buf_text(&text),
 		"\n1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer\n"));
 	sb_buf_done(&text);

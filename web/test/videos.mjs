@@ -221,3 +221,18 @@ test('a video that did not end says so, and is not ranked', async (browser) => {
   assert.doesNotMatch(await page.locator('.figures').innerText(), /were faster/);
   await close();
 });
+
+test('a video that failed says why, in the head too', async (browser) => {
+  const each = [0, 1].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }));
+  const failure = 'RuntimeError: <b>no room</b> (make.py:12) in transformer';
+  const items = each.map((e, i) => ({ name: 'video', start_s: e.start / 1e9, wall_s: 0.09, ...(i ? { state: 'failed', failure } : {}) }));
+  const base = small().report;
+  const report = { ...base, summary: { ...base.summary, failed_generation_count: 1, failure }, generations: { count: 2, whole_run: false, median_index: 0, items, wall: { count: 1 } } };
+  const { page, close } = await open(browser, writePage('failed-video', { report, timeline: encodeTimeline({ endNs: 200 * MS, names: ['video'], lanes: [{ kind: 'thread', name: 'main', main: true, rows: [each] }] }) }));
+  await ready(page);
+  assert.equal(await page.locator('header .run-state').innerText(), `1 failed: ${failure}`);
+  const last = page.locator('.videos .strip button').nth(1);
+  assert.equal(await last.innerText(), '2 failed');
+  assert.equal(plain(await last.getAttribute('title')), `video 2: video, 90.0 ms, failed: ${failure}`);
+  await close();
+});

@@ -66,6 +66,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       </ul>
       <span class="spring" />
       {liveState && liveState !== 'ended' ? <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span> : <Ended r={r} orderly={liveState} />}
+      {r.summary?.failure && <span class="run-state killed" dir="auto" title={r.summary.failure}>{r.summary.failed_generation_count} failed: {clip(r.summary.failure, 60)}</span>}
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>

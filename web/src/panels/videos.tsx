@@ -66,7 +66,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
       <Picture words="videos">
       <div class="strip" ref={strip} role="group" aria-label="choose a video">
         {all.slice(0, SHOWN).map((g, i) => {
-          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${g.state ? `, ${g.state}` : i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
+          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${g.state ? `, ${g.state}${g.failure ? `: ${g.failure}` : ''}` : i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
           return (
             <button key={i} aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
               <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
