@@ -73,6 +73,14 @@ static void count_unrecorded(struct sb_recording_panel *r, const char *what)
 	r->complete = false;
 }
 
+void sb_model_distribution(
+	struct sb_model *model, const double *seconds, size_t count, struct sb_distribution *out_distribution)
+{
+	int64_t *zeros = count < 2 ? NULL : sb_model_alloc(model, SB_DISTRIBUTION_BINS * sizeof *zeros);
+
+	sb_distribution_of(seconds, count, zeros, out_distribution);
+}
+
 void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how)
 {
 	struct sb_missing_panel *m = &model->missing;

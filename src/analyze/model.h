@@ -144,6 +144,11 @@ struct sb_events_panel {
 	struct sb_event_row *rows; /* at most max_data_points, thinned evenly */
 	size_t count;
 	int64_t total;
+	struct sb_event_name {
+		const char *name;
+		int64_t count; /* of all events, kept or not */
+	} * names; /* the rarest first */
+	size_t name_count;
 	struct sb_counter {
 		const char *name;
 		double value; /* sum of deltas, or the last set value */
@@ -301,6 +306,8 @@ void *sb_model_alloc(struct sb_model *model, size_t size);
 const char *sb_model_text(struct sb_model *model, const char *text);
 const char *sb_model_printf(struct sb_model *model, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void sb_model_distribution(struct sb_model *model, const double *seconds, size_t count,
+	struct sb_distribution *out_distribution);
 void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how);
 /* The first series of a source (and device, -2: any); NULL: none. */
 const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device);

@@ -36,6 +36,20 @@ double sb_kernel_shares_of_s(const struct sb_kernel_share *shares, size_t count,
 	return total_s;
 }
 
+/* Sorted: a family's place is that of its largest share. */
+static void number_families(struct sb_kernel_share *shares, size_t count)
+{
+	int64_t families = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(shares[k].family, shares[i].family))
+			k++;
+		shares[i].family_at = k < i ? shares[k].family_at : families++;
+	}
+}
+
 void sb_kernel_shares_sort(struct sb_kernel_share *shares, size_t count)
 {
 	double total_s = sb_kernel_shares_total_s(shares, count);
@@ -44,6 +58,7 @@ void sb_kernel_shares_sort(struct sb_kernel_share *shares, size_t count)
 		shares[i].ratio = total_s > 0 ? shares[i].total_s / total_s : NAN;
 	if (count)
 		qsort(shares, count, sizeof *shares, by_total);
+	number_families(shares, count);
 }
 
 static const struct sb_field sb_kernel_share_fields_rows[] = {
@@ -57,6 +72,9 @@ static const struct sb_field sb_kernel_share_fields_rows[] = {
 	SB_FIELD(sb_kernel_share, total_s, "total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_kernel_share, ratio, "share_ratio", SB_KNOWN, "of the time of all kernels of the list",
 		.range = SB_SHARE),
+	SB_FIELD(sb_kernel_share, family_at, "family_index", SB_ALWAYS,
+		"the place of its family among those of the list, from 0: the family with the largest share "
+		"first"),
 };
 SB_FIELDS(
 	sb_kernel_share_fields, sb_kernel_share, "KernelShare", "Kernels of one family, kind and precision.");

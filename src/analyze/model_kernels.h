@@ -15,6 +15,7 @@ struct sb_kernel_share {
 	int64_t count;
 	double total_s; /* their time added up, overlapping or not */
 	double ratio; /* of the kernels' time of the stage or the run */
+	int64_t family_at; /* the family's place among those of the list, from 0 */
 };
 
 /* What a path of zones and the zones inside it launched: entries at[path] to at[path + 1]. */

@@ -7,6 +7,9 @@ static const struct sb_field layer_rows[] = {
 	SB_FIELD_ARRAY(sb_memory_layer, mb, count, "held_mb", SB_ALWAYS, "at each moment"),
 	SB_FIELD(sb_memory_layer, stack, "stack", SB_KNOWN,
 		"of a line: the Python stack of its largest allocation, innermost first"),
+	SB_FIELD(sb_memory_layer, most_mb, "most_mb", SB_ALWAYS, "the largest value of held_mb",
+		.decimals = 1),
+	SB_FIELD(sb_memory_layer, small, "small", SB_SET, "drawn together with the other small layers"),
 };
 static SB_FIELDS(layer, sb_memory_layer, "MemoryLayer", "One part of memory over time.");
 
@@ -29,6 +32,8 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 		"the innermost stage that was open at each moment; empty: none"),
 	SB_FIELD_LIST(sb_memory_picture, layers, layer_count, "layers", SB_ALWAYS, layer,
 		"from the bottom: what stays, then what comes and goes"),
+	SB_FIELD_ARRAY(sb_memory_picture, small_mb, small_moments, "small_mb", SB_KNOWN,
+		"all small layers together, at each moment; absent: none is small", .decimals = 1),
 };
 SB_FIELDS(sb_memory_picture_fields, sb_memory_picture, "MemoryPicture",
 	"What memory of a device, or of the host, held over time.");

@@ -18,8 +18,12 @@ struct sb_memory_pictures_panel {
 			double *mb; /* at each moment */
 			size_t count;
 			const char *stack; /* of a line's largest allocation, innermost first; NULL: none */
+			double most_mb; /* the largest of mb */
+			bool small; /* drawn together with the other small ones */
 		} * layers; /* from the bottom: what stays, then what comes and goes */
 		size_t layer_count;
+		double *small_mb; /* all small layers together, at each moment; NULL: none is small */
+		size_t small_moments; /* count, or 0 */
 		int64_t peak; /* the moment at which they are highest, from 0 */
 		bool by_line; /* layers are lines of the program, and none of them */
 		bool by_stage; /* layers are stages in which memory came, and is still there */

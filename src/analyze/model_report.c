@@ -279,6 +279,12 @@ static const struct sb_field event_rows[] = {
 };
 static SB_FIELDS(event, sb_event_row, "Event", "Something that happened at one moment.");
 
+static const struct sb_field event_name_rows[] = {
+	SB_FIELD(sb_event_name, name, "name", SB_ALWAYS, "of the events"),
+	SB_FIELD(sb_event_name, count, "count", SB_ALWAYS, "events of this name, also those not listed"),
+};
+static SB_FIELDS(event_name, sb_event_name, "EventName", "All events of one name.");
+
 /* ---- recording, not_recorded --------------------------------------------- */
 
 static const struct sb_field damage_rows[] = {
@@ -436,6 +442,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"counters of the program"),
 	SB_FIELD_LIST(sb_model, events.rows, events.count, "events", SB_KNOWN, event,
 		"at most max_data_points, thinned evenly"),
+	SB_FIELD_LIST(sb_model, events.names, events.name_count, "event_names", SB_KNOWN, event_name,
+		"how often each event came, the rarest first"),
 	SB_FIELD_STRUCT(sb_model, recording, "recording", SB_ALWAYS, recording,
 		"what was recorded, and what it cost"),
 	SB_FIELD_LIST(sb_model, missing.all, missing.count, "not_recorded", SB_ALWAYS, missing,

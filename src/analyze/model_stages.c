@@ -163,6 +163,12 @@ static const struct sb_field time_part_rows[] = {
 };
 static SB_FIELDS(time_part, sb_time_part, "TimePart", "A part of the wall time.");
 
+static const struct sb_field gap_rows[] = {
+	SB_FIELD(sb_uncovered, t_s, "t_s", SB_ALWAYS, "when it begins", .decimals = 9),
+	SB_FIELD(sb_uncovered, duration_s, "duration_s", SB_ALWAYS, "how long it is", .decimals = 9),
+};
+static SB_FIELDS(gap, sb_uncovered, "UnattributedGap", "A time in which no stage ran.");
+
 static const struct sb_field sb_stages_fields_rows[] = {
 	SB_FIELD(sb_stages_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the selected part"),
 	SB_FIELD(sb_stages_panel, unattributed_s, "unattributed_s", SB_ALWAYS,
@@ -183,10 +189,19 @@ static const struct sb_field sb_stages_fields_rows[] = {
 		"a parent before what is inside it, the largest first"),
 	SB_FIELD_LIST(sb_stages_panel, parts, part_count, "parts", SB_KNOWN, time_part,
 		"where the wall time goes: with parts_overlap_s taken off they add up to wall_s"),
+	SB_FIELD_LIST(sb_stages_panel, gaps, gap_count, "gaps", SB_KNOWN, gap,
+		"times in which no stage of any thread ran, the longest first, at most 20; where only sums "
+		"of the oldest zones are left, those after them"),
 	SB_FIELD(sb_stages_panel, parts_overlap_s, "parts_overlap_s", SB_SET,
 		"parts at the same time: they add up to this much more than wall_s"),
 	SB_FIELD_LIST(sb_stages_panel, same_name, same_name_count, "same_name", SB_KNOWN, same_name,
 		"stages that share a name, whatever they are inside of: one row each"),
+	SB_FIELD_ARRAY(sb_stages_panel, by_name, by_name_count, "by_name_index", SB_KNOWN,
+		"where names are shared: the first stage of each name, the name with the largest total "
+		"first"),
+	SB_FIELD_ARRAY(sb_stages_panel, largest, largest_count, "largest", SB_KNOWN,
+		"names of the stages in parts, then of those with the most self time, at most 8; in the "
+		"order in which they began"),
 	SB_FIELD_ARRAY(sb_stages_panel, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
 		"names, the largest self time first"),
 };
@@ -235,6 +250,8 @@ static const struct sb_field sb_iterations_fields_rows[] = {
 		"the largest, at most 20"),
 	SB_FIELD_ARRAY(sb_iterations, series_s, series_count, "series_s", SB_ALWAYS,
 		"durations in order, thinned", .decimals = 9),
+	SB_FIELD_STRUCT(sb_iterations, distribution, "distribution", SB_KNOWN, sb_distribution_fields,
+		"how often an iteration took how long"),
 };
 SB_FIELDS(sb_iterations_fields, sb_iterations, "Iterations", "How regular a loop is.",
 	.present = any_iterations);

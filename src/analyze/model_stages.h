@@ -6,6 +6,7 @@
 #include "analyze/model_counters.h"
 #include "analyze/model_kernels.h"
 #include "base/histogram.h"
+#include "stats/distribution.h"
 #include "stats/fields.h"
 
 #include <stdbool.h>
@@ -175,6 +176,10 @@ struct sb_stages_panel {
 		double ratio; /* of the wall time */
 	} * parts;
 	size_t part_count;
+	struct sb_uncovered {
+		double t_s, duration_s;
+	} * gaps; /* the longest times of unattributed_s, longest first, at most 20 */
+	size_t gap_count;
 	double parts_overlap_s; /* work at the same time: what the parts add up to beyond wall_s */
 	/* stages that share a name, whatever they are inside of, as one row each; largest total first */
 	struct sb_same_name {
@@ -183,6 +188,11 @@ struct sb_stages_panel {
 		size_t stage_count; /* at least two */
 	} * same_name;
 	size_t same_name_count;
+	int64_t *
+		by_name; /* where names are shared: a stage of each name, the largest total of a name first */
+	size_t by_name_count;
+	const char **largest; /* names that matter most, at most 8, in the order in which they began */
+	size_t largest_count;
 	uint32_t *by_total; /* indices of stages, largest total first */
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;
@@ -217,6 +227,7 @@ struct sb_iterations {
 	size_t outlier_listed;
 	double *series_s; /* durations in order; of more than series_count the worst of each stride: for pictures */
 	size_t series_count;
+	struct sb_distribution distribution; /* of every duration that was kept */
 	double *sample_s; /* every n-th duration in order: for statistics; series_s itself where that is whole */
 	size_t sample_count;
 	double *sample_sum_s; /* what each of them stands for: itself and those up to the next; NULL: itself alone */

@@ -148,6 +148,8 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 		"slowest first, at most 20", .when = has_slow),
 	SB_FIELD(sb_diffusion_panel, series, "series", SB_KNOWN, "one row per step, thinned",
 		.when = has_steps),
+	SB_FIELD_STRUCT(sb_diffusion_panel, distribution, "distribution", SB_KNOWN, sb_distribution_fields,
+		"how often a step took how long", .when = has_steps),
 	SB_FIELD_LIST(sb_diffusion_panel, offloads, offload_count, "offload", SB_KNOWN, offload,
 		"weights that were moved"),
 };
@@ -183,6 +185,8 @@ static const struct sb_field sb_block_fields_rows[] = {
 	SB_FIELD_LIST(sb_block_panel, by_size, by_size_count, "by_block_size", SB_KNOWN, block_group,
 		"blocks by their size"),
 	SB_FIELD_LIST(sb_block_panel, all, listed, "items", SB_ALWAYS, block, "in order, thinned"),
+	SB_FIELD_STRUCT(sb_block_panel, distribution, "distribution", SB_KNOWN, sb_distribution_fields,
+		"how often a block took how long"),
 };
 SB_FIELDS(sb_block_fields, sb_block_panel, "BlockAnalysis", "Blocks of frames.", .present = any_blocks,
 	SB_FLAG(sb_block_panel, present));

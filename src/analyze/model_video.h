@@ -4,6 +4,7 @@
 #define SB_ANALYZE_MODEL_VIDEO_H
 
 #include "analyze/model_machine.h"
+#include "stats/distribution.h"
 #include "stats/statistics.h"
 
 #include <stdbool.h>
@@ -72,6 +73,7 @@ struct sb_diffusion_panel {
 	double slow_step_excess_s; /* over their peers, all of them */
 	int64_t trace_edge_steps; /* strobe's GPU trace slows them: left out of the comparison */
 	struct sb_series series; /* one row per step, thinned; count 0: none */
+	struct sb_distribution distribution; /* of all steps */
 };
 struct sb_block_panel {
 	bool present;
@@ -88,6 +90,7 @@ struct sb_block_panel {
 		double t_s, duration_s, memory_bytes;
 	} * all;
 	size_t listed, total;
+	struct sb_distribution distribution; /* of all of them */
 };
 struct sb_model_panel {
 	bool present;

@@ -1,8 +1,8 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
 import { useEffect, useRef } from 'preact/hooks';
 import { savePng } from './export';
-import type { ChartColumn } from './report-types';
-import { axisLabel, axisUnit, keyed, unitOf } from './format';
+import type { ChartColumn, Distribution } from './report-types';
+import { axisLabel, axisUnit, keyed, seconds, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
 import { Picture } from './picture';
@@ -184,21 +184,11 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
   );
 }
 
-// How often which value came: 24 equal bins.
-export function histogram(values: number[]): { from: number; width: number; counts: number[] } {
-  const sorted = [...values].sort((a, b) => a - b);
-  const from = sorted[0];
-  const top = sorted[sorted.length - 1];
-  const bins = 24;
-  const width = (top - from) / bins || 1e-9;
-  const counts = new Array<number>(bins).fill(0);
-  for (const v of values) counts[Math.min(bins - 1, Math.floor((v - from) / width))]++;
-  return { from, width, counts };
-}
-
-export function Distribution({ values, unit, label }: { values: number[]; unit: string; label: string }) {
-  const h = histogram(values);
-  const most = Math.max(...h.counts);
+// How often which duration came.
+export function Bins({ of, label }: { of: Distribution; label: string }) {
+  const counts = of.value_count;
+  const most = Math.max(...counts);
+  const edge = (i: number) => seconds(of.from_s + i * of.bin_s);
   return (
     <Picture words={label}>
     <figure class="chart distribution" aria-label={label}>
@@ -206,17 +196,13 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
         <b>{label}</b>
       </figcaption>
       <div class="bins">
-        {h.counts.map((n, i) => (
-          <i
-            key={i}
-            style={{ height: `${n ? Math.max(3, (n / most) * 100) : 0}%` }}
-            title={`${n} between ${keyed('x' + unit, h.from + i * h.width)} and ${keyed('x' + unit, h.from + (i + 1) * h.width)}`}
-          />
+        {counts.map((n, i) => (
+          <i key={i} style={{ height: `${n ? Math.max(3, (n / most) * 100) : 0}%` }} title={`${n} between ${edge(i)} and ${edge(i + 1)}`} />
         ))}
       </div>
       <div class="ends">
-        <span>{keyed('x' + unit, h.from)}</span>
-        <span>{keyed('x' + unit, h.from + h.width * h.counts.length)}</span>
+        <span>{edge(0)}</span>
+        <span>{edge(counts.length)}</span>
       </div>
     </figure>
     </Picture>

@@ -51,6 +51,7 @@ export type Report = {
   strategies?: Strategy[]; // settings that could be changed, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
+  event_names?: EventName[]; // how often each event came, the rarest first
   recording: Recording; // what was recorded, and what it cost
   not_recorded: NotRecorded[]; // what is not there, and why
 };
@@ -123,8 +124,11 @@ export type StageAnalysis = {
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
   parts?: TimePart[]; // where the wall time goes: with parts_overlap_s taken off they add up to wall_s
+  gaps?: UnattributedGap[]; // times in which no stage of any thread ran, the longest first, at most 20; where only sums of the oldest zones are left, those after them
   parts_overlap_s?: number; // parts at the same time: they add up to this much more than wall_s
   same_name?: SameName[]; // stages that share a name, whatever they are inside of: one row each
+  by_name_index?: number[]; // where names are shared: the first stage of each name, the name with the largest total first
+  largest?: string[]; // names of the stages in parts, then of those with the most self time, at most 8; in the order in which they began
   bottlenecks: string[]; // names, the largest self time first
 };
 
@@ -203,6 +207,7 @@ export type KernelShare = {
   kernel_count: number; // how many
   total_s: number; // their time added up
   share_ratio?: number; // of the time of all kernels of the list
+  family_index: number; // the place of its family among those of the list, from 0: the family with the largest share first
 };
 
 // How near a stage comes to what the GPU can do.
@@ -266,6 +271,12 @@ export type TimePart = {
   wall_ratio: number; // part_s as a share of wall_s
 };
 
+// A time in which no stage ran.
+export type UnattributedGap = {
+  t_s: number; // when it begins
+  duration_s: number; // how long it is
+};
+
 // Stages that share a name.
 export type SameName = {
   stage_index: number[]; // which stages
@@ -296,6 +307,7 @@ export type Iterations = {
   outlier_count: number; // iterations slower than their peers
   outliers?: Outlier[]; // the largest, at most 20
   series_s: (number | null)[]; // durations in order, thinned
+  distribution?: Distribution; // how often an iteration took how long
 };
 
 // Statistics of durations.
@@ -316,6 +328,13 @@ export type Outlier = {
   index: number; // from 0 among the iterations of its name
   t_s?: number; // when it began
   duration_s: number; // how long it took
+};
+
+// Durations counted in equal bins.
+export type Distribution = {
+  from_s: number; // where the first bin begins: the shortest
+  bin_s: number; // width of each bin
+  value_count: number[]; // durations in each bin; the last bin holds the longest
 };
 
 // What one screen says.
@@ -438,6 +457,7 @@ export type DiffusionAnalysis = {
   slow_step_excess_s?: number; // over their peers, all of them
   slow_steps?: SlowStep[]; // slowest first, at most 20
   series?: Series; // one row per step, thinned
+  distribution?: Distribution; // how often a step took how long
   offload?: Offload[]; // weights that were moved
 };
 
@@ -510,6 +530,7 @@ export type BlockAnalysis = {
   block?: StatsSeconds; // time of a block
   by_block_size?: BlockGroup[]; // blocks by their size
   items: Block[]; // in order, thinned
+  distribution?: Distribution; // how often a block took how long
 };
 
 // Blocks of one size.
@@ -908,6 +929,7 @@ export type MemoryPicture = {
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none
   layers: MemoryLayer[]; // from the bottom: what stays, then what comes and goes
+  small_mb?: (number | null)[]; // all small layers together, at each moment; absent: none is small
 };
 
 // One part of memory over time.
@@ -916,6 +938,8 @@ export type MemoryLayer = {
   dtype?: string; // of weights
   held_mb: (number | null)[]; // at each moment
   stack?: string; // of a line: the Python stack of its largest allocation, innermost first
+  most_mb: number; // the largest value of held_mb
+  small?: true; // drawn together with the other small layers
 };
 
 // Blocks of a segment of torch's allocator, where free memory lies between blocks in use.
@@ -1496,6 +1520,12 @@ export type Event = {
   kind: "event" | "mark" | "skipped"; // skipped: a stage that was left out
   reason?: string; // why it was skipped
   attributes?: Free; // the program's own
+};
+
+// All events of one name.
+export type EventName = {
+  name: string; // of the events
+  count: number; // events of this name, also those not listed
 };
 
 // What was recorded, what was lost, what it cost.

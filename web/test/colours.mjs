@@ -17,7 +17,7 @@ function run(names, lengths) {
     report: {
       session_info: { id: 'c', name: 'colours' },
       summary: { wall_s: 100 },
-      stage_analysis: { wall_s: 100, unattributed_s: 8, stages: names.map(stage), parts: [other('startup', { stage_count: 3 }), ...parts.sort((a, b) => b.part_s - a.part_s), other('smaller', { stage_count: 3 }), other('unattributed')] },
+      stage_analysis: { wall_s: 100, unattributed_s: 8, stages: names.map(stage), largest: names, parts: [other('startup', { stage_count: 3 }), ...parts.sort((a, b) => b.part_s - a.part_s), other('smaller', { stage_count: 3 }), other('unattributed')] },
       recommendations: [],
       recording: { zones: names.length, dropped_count: 0 },
     },

@@ -6,6 +6,13 @@ const random = () => ((seed = (seed * 1103515245 + 12345) % 2147483648) / 214748
 
 const S = 1e9;
 
+// As src/stats/distribution.c counts them.
+function bins(all) {
+  const from_s = Math.min(...all);
+  const bin_s = (Math.max(...all) - from_s) / 24;
+  return { from_s, bin_s, value_count: Array.from({ length: 24 }, (_, i) => all.filter((v) => Math.min(23, Math.floor((v - from_s) / bin_s)) === i).length) };
+}
+
 export function fixture(more = {}) {
   const names = [];
   const id = (n) => {
@@ -99,15 +106,17 @@ export function fixture(more = {}) {
         { kind: 'smaller', stage_count: 4, part_s: 16.35, wall_ratio: (16.35 * S) / wall },
         { kind: 'unattributed', part_s: 1.7, wall_ratio: (1.7 * S) / wall },
       ],
+      gaps: [{ t_s: wall / S - 1, duration_s: 1 }],
+      largest: ['imports', 'load_model', 'text_encode', 'step', 'block', 'offload:text_encoder', 'vae_decode', 'export'],
       bottlenecks: ['block', 'load_model', 'imports'],
     },
-    iterations: [{ name: 'step', count: 50, mean_s: 1.61, median_s: 1.59, std_s: 0.14, min_s: 1.57, max_s: 2.45, p95_s: 1.63, p99_s: 2.2, per_second: 0.63, warmup_count: 1, series_s: stepTimes }],
+    iterations: [{ name: 'step', count: 50, mean_s: 1.61, median_s: 1.59, std_s: 0.14, min_s: 1.57, max_s: 2.45, p95_s: 1.63, p99_s: 2.2, per_second: 0.63, warmup_count: 1, series_s: stepTimes, distribution: bins(stepTimes) }],
     memory: { peak_mb: 14900, snapshots: [{ label: 'after_load', device: 'cuda:0', t_s: 30.3, allocated_mb: 9120.4, reserved_mb: 9400, peak_mb: 9400.2 }, { label: 'after_vae', device: 'cuda:0', t_s: 126, allocated_mb: 9300.1, reserved_mb: 18200, peak_mb: 14900.7 }], fragmentation: { unused_ratio: 0.49, label: 'after_vae' }, stages: [{ name: 'vae_decode', peak_mb: 14900.7, kept_mb: 180.1, freed: false }] },
     first_charts: [{ source: 'gpu', device_index: 0, columns: ['utilization_percent'] }, { source: 'gpu', device_index: 0, columns: ['memory_used_mb'] }, { source: 'cpu', columns: ['usage_percent'] }, { source: 'disk', columns: ['read_gb_per_s', 'write_gb_per_s'] }],
     gpu_metrics: { energy_wh: 16.4, devices: [{ index: 0, name: 'NVIDIA H200', used: true, sample_count: 260, memory_used_max_mb: 18200, memory_used_mean_mb: 11000, memory_total_mb: 143771, utilization_mean_percent: 71, temperature_max_c: 66, power_mean_w: 455, energy_wh: 16.4, series: { t_s: tS, utilization_percent: tS.map((x) => (inGen(x) ? 94 + random() * 5 : random() * 3)), memory_used_mb: tS.map((x) => (x < 9 ? 600 : x < 30 ? 600 + (x - 9) * 410 : inGen(x) ? (x > 118 ? 18200 : 12300) : 9400)), power_w: tS.map((x) => (inGen(x) ? 610 + random() * 40 : 120)), temperature_c: tS.map((x) => (inGen(x) ? 62 + random() * 4 : 41)) } }] },
     cpu_metrics: { usage_mean_percent: 12.1, series: { t_s: tS, usage_percent: tS.map(() => 8 + random() * 9), memory_used_mb: tS.map((x) => 4000 + Math.min(x, 30) * 900) } },
     disk_metrics: { read_bytes: 17.1e9, series: { t_s: tS, read_gb_per_s: tS.map((x) => (x > 9 && x < 30 ? 0.7 + random() * 0.2 : 0)), write_gb_per_s: tS.map(() => 0.01), machine_read_gb_per_s: tS.map(() => 0.02), machine_write_gb_per_s: tS.map(() => 0.03) } },
-    diffusion_analysis: { fps: 81 / denoise, frames: 81, steps: 50, step: { count: 50, mean_s: 1.61, p50_s: 1.59, p95_s: 1.63 }, latent_frames_count: 21, rates: [{ scope: 'denoise', wall_s: denoise, wall_fps: 81 / denoise }, { scope: 'end_to_end', wall_s: generate, wall_fps: 81 / generate }], split: [{ part: 'denoise', self_s: denoise, wall_ratio: 0.835 }, { part: 'vae', self_s: 7.2, wall_ratio: 0.075 }], slow_steps: [{ step_index: 31, t_s: stepStarts[31], duration_s: stepTimes[31], peer_median_s: 1.59 }], series: { t_s: stepStarts, duration_s: stepTimes } },
+    diffusion_analysis: { distribution: bins(stepTimes), fps: 81 / denoise, frames: 81, steps: 50, step: { count: 50, mean_s: 1.61, p50_s: 1.59, p95_s: 1.63 }, latent_frames_count: 21, rates: [{ scope: 'denoise', wall_s: denoise, wall_fps: 81 / denoise }, { scope: 'end_to_end', wall_s: generate, wall_fps: 81 / generate }], split: [{ part: 'denoise', self_s: denoise, wall_ratio: 0.835 }, { part: 'vae', self_s: 7.2, wall_ratio: 0.075 }], slow_steps: [{ step_index: 31, t_s: stepStarts[31], duration_s: stepTimes[31], peer_median_s: 1.59 }], series: { t_s: stepStarts, duration_s: stepTimes } },
     model_analysis: { models: [{ name: 'WanTransformer3D', type: 'bf16', parameter_count: 1300000000, parameters: '1.3B', size_mb: 2600 }] },
     cache_analysis: { caches: [{ name: 'teacache', hit_count: 3, miss_count: 1, eviction_count: 1, hit_ratio: 0.75, timeline: [{ t_s: 40, kind: 'hit', chunk_index: 1 }] }] },
     gpu_trace: { kernel_count: 6000, kernel_total_s: 70.4, window_s: 80.5, busy_s: 69.8, busy_ratio: 0.867, idle_s: 10.7, copies: [{ direction: 'H2D', count: 220, bytes: 11.2e9, total_s: 4.6, gb_per_s: 2.43 }], top_kernels: [{ name: 'flash_fwd_kernel', count: 1500, total_s: 31.2, mean_s: 0.0208, share_ratio: 0.443 }, { name: 'sm90_xmma_gemm_bf16', count: 1500, total_s: 28.1, mean_s: 0.0187, share_ratio: 0.399 }], gaps: [{ t_s: 36.5, duration_s: 0.42, cpu_did: 'offload:text_encoder', device_index: 0 }] },
@@ -141,6 +150,6 @@ export function small(more = {}) {
     { kind: 'stage', name: 'norm', stage_index: 2, part_s: 0.1, wall_ratio: 0.1 },
     { kind: 'unattributed', part_s: 0.1, wall_ratio: 0.1 },
   ];
-  const report = { session_info: { id: 'small', name: 'small' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.1, stages, parts, bottlenecks: ['step'] }, recommendations: [], recording: { zones: 2, dropped_count: 0 }, ...more };
+  const report = { session_info: { id: 'small', name: 'small' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.1, stages, parts, gaps: [{ t_s: 0.9, duration_s: 0.1 }], bottlenecks: ['step'] }, recommendations: [], recording: { zones: 2, dropped_count: 0 }, ...more };
   return { report, timeline };
 }

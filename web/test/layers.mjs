@@ -5,7 +5,7 @@ import { encodeTimeline } from './encode.mjs';
 const MS = 1e6;
 const plain = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
 const t_s = Array.from({ length: 21 }, (_, i) => i / 20);
-const layer = (component, of, more = {}) => ({ component, ...more, held_mb: t_s.map(of) });
+const layer = (component, of, more = {}) => ({ component, ...more, held_mb: t_s.map(of), most_mb: Math.max(...t_s.map(of)) });
 
 const picture = (layers) => ({ device_index: 0, peak_index: 16, t_s, stages: t_s.map((t) => (t < 0.1 ? '' : t < 0.6 ? 'denoise' : 'vae_decode')), layers });
 const layers = [
@@ -81,8 +81,10 @@ test('layers fill the chart from the bottom in the order of the report', async (
 });
 
 test('more layers than colours are joined, and the table has all', async (browser) => {
-  const many = Array.from({ length: 9 }, (_, i) => layer(`weights of m${i}`, () => 1000 + 10 * i));
-  const { page, close } = await open(browser, writePage('layers-many', { report: report(many), timeline: timeline() }));
+  const many = Array.from({ length: 9 }, (_, i) => layer(`weights of m${i}`, () => 1000 + 10 * i, i < 4 ? { small: true } : {}));
+  const r = report(many);
+  r.memory_over_time[0].small_mb = t_s.map(() => 4060);
+  const { page, close } = await open(browser, writePage('layers-many', { report: r, timeline: timeline() }));
   const keys = (await page.locator('#held .layers figcaption .key').allInnerTexts()).map(plain);
   assert.equal(keys.length, 6);
   assert.equal(keys.at(-1), '4 smaller ones');

@@ -137,7 +137,7 @@ test('a panel with nothing to show has no heading, and nothing is drawn twice', 
 
 test('events of one name can be seen alone', async (browser) => {
   const many = Array.from({ length: 40 }, (_, i) => ({ name: 'garbage collection', kind: 'event', t_s: i, attributes: { duration_s: 0.0015, generation: 1 } }));
-  const { report: r, timeline } = fixture({ events: [...many, { name: 'gpu_throttle', kind: 'event', t_s: 50, attributes: { reasons: 'power cap' } }] });
+  const { report: r, timeline } = fixture({ events: [...many, { name: 'gpu_throttle', kind: 'event', t_s: 50, attributes: { reasons: 'power cap' } }], event_names: [{ name: 'gpu_throttle', count: 1 }, { name: 'garbage collection', count: 40 }] });
   const { page, close } = await open(browser, writePage('events', { report: r, timeline }));
   await ready(page);
   const rows = page.locator('#events tbody tr');

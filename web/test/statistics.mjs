@@ -77,6 +77,16 @@ function compareRows(page, seed, timeline, whole, range) {
   }
 }
 
+// In the gaps that the tool lists the page finds no zone of any lane, and where it lists all they are the unattributed time.
+function compareGaps(page, seed, timeline, whole) {
+  const { gaps = [], unattributed_s } = whole.stage_analysis;
+  for (const g of gaps) {
+    const inside = page.statistics(timeline, { from: Math.round(g.t_s * 1e9), to: Math.round((g.t_s + g.duration_s) * 1e9) }).names.filter((n) => n.total > 0 && !n.span);
+    same(`seed ${seed}, zones in the gap at ${g.t_s} s`, inside.length, 0, 0);
+  }
+  if (gaps.length < 20) same(`seed ${seed}, all gaps`, gaps.reduce((sum, g) => sum + g.duration_s, 0), unattributed_s, 1e-6);
+}
+
 // The nodes of a tree by the tool's path of their stage: a name inside itself is the outer call again, and what is
 // below it belongs to that one's stage.
 function byStage(root) {
@@ -170,6 +180,7 @@ try {
     compareNames(page, seed, timeline, report(file, '--combine'), all);
     compareRows(page, seed, timeline, whole, all);
     compareTree(page, seed, timeline, whole, all);
+    compareGaps(page, seed, timeline, whole);
     comparePeers(page, seed, timeline, report(file, '--combine'));
     const third = Math.round((all.to - all.from) / 3);
     for (const range of [{ from: all.from + third, to: all.from + 2 * third }, { from: all.from, to: all.from + third }]) {

@@ -36,7 +36,7 @@ test('open, cut and recursive calls stand beside the stage; combined means are o
     { name: 'walk', parent: 'skip', count: 0, total_s: 0, self_s: 0, wall_ratio: 0, recursive_count: 1500 },
   ];
   const same_name = [{ stage_index: [1, 2, 4], stage: { name: 'walk', depth: 0, count: 3, total_s: 5, self_s: 5, wall_ratio: 0.5, mean_s: 1, min_s: 0.4, max_s: 2, cut_count: 1, recursive_count: 1500 } }];
-  const { page, close } = await open(browser, writePage('apart', small({ stage_analysis: { wall_s: 10, unattributed_s: 1, stages, same_name, bottlenecks: ['loop'] } })));
+  const { page, close } = await open(browser, writePage('apart', small({ stage_analysis: { wall_s: 10, unattributed_s: 1, stages, same_name, by_name_index: [0, 1, 3], bottlenecks: ['loop'] } })));
   await ready(page);
   const states = (name) => page.locator('#stages tbody tr', { has: page.locator(`span[title="${name}"]`) }).locator('em.state').allInnerTexts();
   assert.deepEqual(await states('loop'), ['1 open, 2 cut, 3 recursive']);

@@ -198,7 +198,7 @@ test('steps, gaps and samples have their details too', async (browser) => {
   await page.locator('#steps tr', { hasText: '31' }).first().click();
   assert.match(await detail(page), /This step[\s\S]*guidance scale\s+5[\s\S]*peer median[\s\S]*Holds: 30/);
   await page.locator('.bar .nothing').click();
-  assert.match(await detail(page), /gap 1 of \d+[\s\S]*A gap: the main thread is in no zone[\s\S]*after\s+\w+/);
+  assert.match(await detail(page), /gap 1 of \d+[\s\S]*A gap: no zone is open[\s\S]*after\s+\w+/);
   const chart = await page.locator('.card.right .chart').first().boundingBox();
   await page.mouse.click(chart.x + gutter + 300, chart.y + 40);
   assert.match(await detail(page), /samples at[\s\S]*GPU utilization\s+[\d.]+ %[\s\S]*Open then/);

@@ -460,7 +460,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	sb_residency_host_sort(c);
 	sb_residency_device_prepare(c);
-	if (!sb_residency_over_time(c))
+	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (g)
 		in = (struct span){ g->begin_ns, g->end_ns, g->track, g->depth + 1 };

@@ -55,6 +55,8 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 	struct sb_memory_picture *out_picture, bool *out_any);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
+/* Of every picture: what each layer held at most, and which are small. False: no memory. */
+bool sb_memory_pictures_join_small(struct sb_model *model);
 
 /* ---- residency_device.c ---- */
 void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_event *e);

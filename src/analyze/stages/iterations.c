@@ -299,6 +299,7 @@ static void fill_series(struct sb_model *m, const double *seconds, size_t count,
 		out->series_s[i] = worst;
 	}
 	fill_sample(m, seconds, count, stride, out);
+	sb_model_distribution(m, seconds, count, &out->distribution);
 }
 
 /* From the middles of the buckets: as exact as they are narrow. */

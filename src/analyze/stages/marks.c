@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/room.h"
+#include "base/vec.h"
 #include "format/run_keys.h"
 
 #include <stdlib.h>
@@ -15,6 +16,11 @@ struct counter {
 	int64_t updates, last_ns;
 };
 
+struct named {
+	uint32_t name, at; /* at: how many names came before */
+	int64_t count;
+};
+
 struct marks {
 	struct sb_run *run;
 	struct sb_model *model;
@@ -25,6 +31,8 @@ struct marks {
 	struct counter *counters;
 	uint32_t counter_count, counter_room;
 	struct sb_map index;
+	struct sb_vec names; /* struct named */
+	struct sb_map name_index;
 	bool no_memory;
 };
 
@@ -47,10 +55,27 @@ static void thin(struct marks *h)
 	h->stride *= 2;
 }
 
+static void count_name(struct marks *h, uint32_t name)
+{
+	struct named *one;
+	uint32_t at;
+
+	if (sb_map_get(&h->name_index, name, &at)) {
+		((struct named *)h->names.items)[at].count++;
+		return;
+	}
+	at = (uint32_t)h->names.count;
+	one = sb_vec_push(&h->names, sizeof *one);
+	if (one)
+		*one = (struct named){ name, at, 1 };
+	h->no_memory |= !one || !sb_map_put(&h->name_index, name, at);
+}
+
 static void add_row(struct marks *h, const struct sb_event *e, const char *kind)
 {
 	struct sb_event_row *row;
 
+	count_name(h, e->name);
 	if (h->total++ % h->stride && !is_setting(h->run->names[e->name].text))
 		return;
 	if (h->count == h->most)
@@ -154,6 +179,29 @@ static void see_event(void *self, const struct sb_event *e)
 	}
 }
 
+static int rarest_first(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void list_names(struct marks *h, struct sb_events_panel *s)
+{
+	const struct named *all = h->names.items;
+
+	s->names = sb_model_alloc(h->model, (h->names.count + 1) * sizeof *s->names);
+	if (!s->names || !h->names.count)
+		return;
+	qsort(h->names.items, h->names.count, sizeof *all, rarest_first);
+	for (size_t i = 0; i < h->names.count; i++)
+		s->names[s->name_count++] = (struct sb_event_name){
+			sb_model_text(h->model, h->run->names[all[i].name].text), all[i].count
+		};
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct sb_event_row *x = a, *y = b;
@@ -202,6 +250,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		memcpy(s->rows, h->rows, h->count * sizeof *s->rows);
 	s->count = h->count;
 	s->total = h->total;
+	list_names(h, s);
 	for (uint32_t i = 0; i < h->counter_count; i++)
 		s->counters[s->counter_count++] = (struct sb_counter){
 			.name = sb_model_text(model, run->names[h->counters[i].name].text),
@@ -220,6 +269,8 @@ static void done(void *self)
 	if (!h)
 		return;
 	sb_map_done(&h->index);
+	sb_map_done(&h->name_index);
+	sb_vec_done(&h->names);
 	free(h->rows);
 	free(h->counters);
 	free(h);

@@ -113,6 +113,50 @@ static int by_total(const void *a, const void *b)
 	return x->stages[0] < y->stages[0] ? -1 : 1;
 }
 
+struct named {
+	double total_s;
+	int64_t stage;
+};
+
+static int by_total_of_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->total_s != y->total_s)
+		return x->total_s > y->total_s ? -1 : 1;
+	return x->stage < y->stage ? -1 : x->stage > y->stage;
+}
+
+static double total_s(const struct sb_stage *row)
+{
+	return row->total_s > 0 ? row->total_s : 0;
+}
+
+/* One stage for each name: the only one, or the first of those that share it. */
+static int list_names(const struct merging *m)
+{
+	struct sb_stages_panel *s = &m->model->stages;
+	struct named *all = malloc((m->name_count + 1) * sizeof *all);
+	size_t count = 0;
+
+	s->by_name = sb_model_alloc(m->model, (m->name_count + 1) * sizeof *s->by_name);
+	if (!all || !s->by_name) {
+		free(all);
+		return sb_fail(STROBE_ENOMEM, "no memory for the stages of one name");
+	}
+	for (uint32_t i = 0; i < m->name_count; i++)
+		if (m->count[i] == 1)
+			all[count++] = (struct named){ total_s(&s->stages[m->first_row[i]]),
+				m->first_row[i] };
+	for (size_t i = 0; i < s->same_name_count; i++)
+		all[count++] = (struct named){ total_s(&s->same_name[i].all), s->same_name[i].stages[0] };
+	qsort(all, count, sizeof *all, by_total_of_name);
+	for (size_t i = 0; i < count; i++)
+		s->by_name[s->by_name_count++] = all[i].stage;
+	free(all);
+	return 0;
+}
+
 static int merge_all(struct merging *m)
 {
 	struct sb_stages_panel *s = &m->model->stages;
@@ -127,9 +171,10 @@ static int merge_all(struct merging *m)
 	for (uint32_t i = 0; i < m->name_count && !err; i++)
 		if (m->count[i] > 1)
 			err = merge(m, i, &s->same_name[s->same_name_count++]);
-	if (!err)
-		qsort(s->same_name, s->same_name_count, sizeof *s->same_name, by_total);
-	return err;
+	if (err)
+		return err;
+	qsort(s->same_name, s->same_name_count, sizeof *s->same_name, by_total);
+	return list_names(m);
 }
 
 int sb_stages_merge_names(const struct sb_stage_paths *paths, uint32_t path_count, struct sb_model *model)

@@ -70,6 +70,8 @@ const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uin
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
 /* Fills the parts of the wall time, from rows that are ranked. */
 void sb_stages_part(struct sb_model *model);
+/* After that: the names of the stages that matter most. */
+void sb_stages_choose_largest(struct sb_model *model);
 
 /* Marks which stages are set-up, and which ran on the main thread. */
 void sb_stages_tell_kinds(struct sb_model *model);

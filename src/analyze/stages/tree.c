@@ -432,11 +432,13 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 			t->next_path };
 	}
 	err = sb_stages_split(paths, t->sums, t->model);
+	sb_stages_find_gaps(t->sums, t->model);
 	if (!err) {
 		sb_stages_tell_kinds(t->model);
 		sb_stages_find_startup(t->model, (double)t->run->from_ns / 1e9);
 		sb_stages_rank(t->model);
 		sb_stages_part(t->model);
+		sb_stages_choose_largest(t->model);
 		sb_stage_attributes_fill(t->model);
 		err = sb_stages_merge_names(paths, t->path_count, t->model);
 	}

@@ -216,6 +216,7 @@ void sb_blocks_fill(struct sb_video *v, struct sb_model *model)
 	}
 	if (sb_stats_of(scratch_s, v->blocks.count, &b->time) != 0)
 		v->failed = true;
+	sb_model_distribution(model, scratch_s, v->blocks.count, &b->distribution);
 	free(scratch_s);
 	b->blocks = (int64_t)v->blocks.count + v->rest_blocks.count;
 	if (v->rest_blocks.count) {

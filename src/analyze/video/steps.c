@@ -339,6 +339,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 		return;
 	}
 	stats_of(v, ALL, scratch_s, &d->step);
+	sb_model_distribution(model, scratch_s, v->steps.count, &d->distribution);
 	stats_of(v, COMPUTED, scratch_s, &d->computed_step);
 	stats_of(v, WARM, scratch_s, &d->warm_step);
 	stats_of(v, CACHED, scratch_s, &d->cached_step);

@@ -229,7 +229,7 @@ const struct sb_mcp_tool sb_mcp_tool_stage = {
 
 static void put_iterations(const struct sb_iterations *it, struct sb_json *j)
 {
-	static const char *const without[] = { "series_s", NULL };
+	static const char *const without[] = { "series_s", "distribution", NULL };
 
 	if (sb_iterations_fields.present && !sb_iterations_fields.present(it))
 		return;
@@ -240,7 +240,7 @@ static void put_iterations(const struct sb_iterations *it, struct sb_json *j)
 
 static int steps(struct sb_mcp *m, const struct sb_mcp_call *call, struct sb_json *j)
 {
-	static const char *const without[] = { "series", NULL };
+	static const char *const without[] = { "series", "distribution", NULL };
 	const struct sb_model *model;
 	struct sb_diffusion_panel d;
 	int err = sb_mcp_model(m, sb_mcp_text(call, "run"), &model);

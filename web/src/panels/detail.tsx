@@ -9,7 +9,7 @@ import { focusSelection, select, selection, useStore, useSwitch, type Selection 
 import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, covering, describe, entryAt, launchOf, nameOf, parents, pick, rangeOf, rowOf, type Entry } from '../timeline/entry';
 import { busyWords } from '../timeline/canvas';
-import { children, launched, peers, statistics, type Shortened } from '../timeline/statistics';
+import { children, launched, peers, statistics, waitsIn, type Shortened } from '../timeline/statistics';
 import { title } from '../words';
 import { kernelCounters } from './kernel_counters';
 import { GapFunctions, GPU_IDLE, IdleFunctions } from './unattributed';
@@ -228,26 +228,13 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
   return { before: at(row.firstStartingAt(s.from) - 1), after: at(next) };
 }
 
-// How often the program's threads waited for each GPU, and how long.
-function waitsIn(data: Timeline, s: Selection): [string, string][] {
-  return data.lanes.flatMap((lane): [string, string][] => {
-    if (lane.kind !== 'wait') return [];
-    let [n, ns] = [0, 0];
-    for (const row of lane.rows) {
-      for (let i = row.firstEndingAfter(s.from); i < row.size && row.start[i] < s.to; i++) n += row.count[i];
-      ns += row.busyBetween(s.from, s.to, row.firstEndingAfter(s.from));
-    }
-    return n ? [[lane.name, `${count(n)} ×, ${nanos(ns)}`]] : [];
-  });
-}
-
 function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report: Report }) {
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
   const { before, after } = neighbours(data, s);
   const gpus = data.lanes.filter((l) => l.kind === 'busy');
   const facts: [string, ComponentChildren][] = [];
   for (const g of gpus) facts.push([g.name, busyWords(g, s)]);
-  for (const w of waitsIn(data, s)) facts.push(w);
+  for (const w of waitsIn(data, s)) facts.push([w.name, `${count(w.count)} ×, ${nanos(w.total)}`]);
   if (s.unattributed !== undefined) {
     if (before) facts.push(['after', <Jump data={data} to={before} />]);
     if (after) facts.push(['before', <Jump data={data} to={after} />]);
@@ -270,7 +257,7 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
   return (
     <>
       {facts.length > 0 && (
-        <Block head={s.unattributed !== undefined ? 'A gap: the main thread is in no zone' : 'In this time'}>
+        <Block head={s.unattributed !== undefined ? 'A gap: no zone is open' : 'In this time'}>
           <Facts rows={facts} />
         </Block>
       )}

@@ -1,9 +1,9 @@
 // Everything below the first screen. A panel without data returns null and
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
-import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
+import { Bins, OrderChart, TimeChart, type Chart } from '../charts';
 import { clip, count, memory, percent, seconds } from '../format';
-import { memoryPeak, num, text, whoseMemory, type Fields, type GpuRow, type MemorySnapshot, type Report, type Series } from '../report';
+import { memoryPeak, num, text, whoseMemory, type Distribution, type Fields, type GpuRow, type MemorySnapshot, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, kernelName, title } from '../words';
@@ -20,12 +20,12 @@ export interface Panel {
 
 const numbers = (v: unknown): number[] => (Array.isArray(v) ? v.filter((x): x is number => typeof x === 'number') : []);
 
-function OverTime({ what, unit, series, times }: { what: string; unit: string; series: number[]; times?: number[] }) {
+function OverTime({ what, series, bins, times }: { what: string; series: number[]; bins?: Distribution; times?: number[] }) {
   if (series.length < 2) return null;
   return (
     <div class="pair">
-      <OrderChart values={series} unit={unit} label={`${what}, in order`} height={150} onPick={times && ((i) => jumpTo(`${what} ${i}`, times[i], series[i], what))} />
-      <Distribution values={series} unit={unit} label={`${what}, distribution`} />
+      <OrderChart values={series} unit="_s" label={`${what}, in order`} height={150} onPick={times && ((i) => jumpTo(`${what} ${i}`, times[i], series[i], what))} />
+      {bins && <Bins of={bins} label={`${what}, distribution`} />}
     </div>
   );
 }
@@ -44,9 +44,9 @@ export function iterationsBody(r: Report): ComponentChildren {
   const drawn = all.filter((it) => !(it.role === 'step' || it.role === 'block') || numbers(it.series_s).length !== (it.role === 'step' ? steps : blocks));
   return (
     <>
-      <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers']} />
+      <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers', 'distribution']} />
       {drawn.slice(0, 4).map((it) => (
-        <OverTime key={it.name} what={it.name} unit="_s" series={numbers(it.series_s)} />
+        <OverTime key={it.name} what={it.name} series={numbers(it.series_s)} bins={it.distribution} />
       ))}
     </>
   );
@@ -63,7 +63,7 @@ export function stepsBody(r: Report): ComponentChildren {
       {d && <FieldList fields={d} />}
       {(d?.rates ?? []).length > 0 && <FieldTable rows={d!.rates!} caption="Throughput: what is counted, over which time" />}
       {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where a video's time goes" />}
-      <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />
+      <OverTime what="step" series={steps.values} bins={d?.distribution} times={steps.times} />
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
       {(d?.slow_steps ?? []).length > 0 && (
         <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => jumpTo(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'), 'step')} />
@@ -72,7 +72,7 @@ export function stepsBody(r: Report): ComponentChildren {
         <>
           <h3>Blocks</h3>
           <FieldList fields={b} />
-          <OverTime what="block" unit="_s" series={items.map((x) => x.duration_s)} times={items.map((x) => x.t_s)} />
+          <OverTime what="block" bins={b.distribution} series={items.map((x) => x.duration_s)} times={items.map((x) => x.t_s)} />
           <SubTables of={b} />
         </>
       )}

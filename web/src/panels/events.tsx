@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { clip, count, keyed } from '../format';
 import { jumpTo } from '../jump';
-import { text, type Event, type Report } from '../report';
+import { text, type Event, type EventName, type Report } from '../report';
 import { useKept } from '../state';
 import { FieldTable, Table } from '../table';
 import { title } from '../words';
@@ -13,23 +13,21 @@ export function eventsBody(r: Report): ComponentChildren {
   if (!events.length && !counters.length) return null;
   return (
     <>
-      {events.length > 0 && <Events all={events} />}
+      {events.length > 0 && <Events all={events} names={r.event_names ?? []} />}
       {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
     </>
   );
 }
 
 // One name often drowns the others: a click on a name shows its own.
-function Events({ all }: { all: Event[] }) {
+function Events({ all, names }: { all: Event[]; names: EventName[] }) {
   const [only, setOnly] = useKept('events');
-  const names = new Map<string, number>();
-  for (const e of all) names.set(e.name, (names.get(e.name) ?? 0) + 1);
   const kinds = new Set(all.map((e) => text(e, 'kind')));
   return (
     <>
-      {names.size > 1 && (
+      {names.length > 1 && (
         <p class="tools" role="group" aria-label="events by name">
-          {[...names].sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name, n]) => (
+          {names.slice(0, 12).map(({ name, count: n }) => (
             <button key={name} aria-pressed={only === name} onClick={() => setOnly(only === name ? '' : name)}>
               {clip(name, 40)} <span class="quiet">{count(n)}</span>
             </button>

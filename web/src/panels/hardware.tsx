@@ -15,13 +15,11 @@ const colours = (names: string[]) => (name: string) => (name === 'not recognised
 
 // Kinds and precisions of one family lie side by side in its colour.
 function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {
-  const order = (stage.kernel_families ?? []).map((k) => k.family);
-  const all = (stage.kernel_families ?? []).map((k) => ({ family: k.family, ratio: k.share_ratio ?? 0, words: [k.family, k.kind, k.precision].filter(Boolean).join(' ') }));
-  all.sort((a, b) => order.indexOf(a.family) - order.indexOf(b.family));
+  const all = (stage.kernel_families ?? []).map((k) => ({ family: k.family, at: k.family_index, ratio: k.share_ratio ?? 0, words: [k.family, k.kind, k.precision].filter(Boolean).join(' ') }));
   return (
     <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.words} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
-        <span key={p.words} title={`${p.words} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, ...colour(p.family) }}>
+        <span key={p.words} title={`${p.words} ${percent(p.ratio)}`} style={{ order: p.at, flexGrow: p.ratio * 1000, ...colour(p.family) }}>
           {p.ratio > (WIDTH > 350 ? 0.12 : 0.28) ? percent(p.ratio, 0) : ''}
         </span>
       ))}
@@ -181,7 +179,7 @@ interface Row {
 
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
-  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1).sort((a, b) => b.share_ratio - a.share_ratio);
+  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1);
   if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ');
   return w?.bound ? w.bound + (w.bound_basis === 'rate' ? ' (by its rate)' : w.bound_basis === 'trace' ? ' (by its trace)' : '') : w?.bound_why ? 'n/a' : '';
 }

@@ -8,11 +8,9 @@ import { selection, useKept, useStore } from '../state';
 import { Stack, Table } from '../table';
 
 const MB = 1048576;
-const SHOWN = 6; // as many as there are colours
 
 const nameOf = (l: MemoryLayer): string => (l.dtype ? `${l.component} (${l.dtype})` : l.component);
 const heldAt = (l: MemoryLayer, i: number): number => l.held_mb[i] ?? 0;
-const most = (l: MemoryLayer): number => l.held_mb.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
 const kindOf = (p: MemoryPicture): string => (p.by_line ? 'line of the program' : p.by_stage ? 'stage' : 'component');
 const placeOf = (p: MemoryPicture): string => (p.device_index === undefined ? 'Host memory' : `Memory of GPU ${p.device_index}`);
 const titleOf = (p: MemoryPicture): string => placeOf(p) + (p.by_line || p.by_stage ? ` by ${kindOf(p)}` : '');
@@ -29,10 +27,9 @@ const times = (p: MemoryPicture): number[] => p.t_s.map((t) => t ?? 0);
 
 // The largest keep their colours; what is smaller is one layer at their side. The report's order stays.
 function chartOf(p: MemoryPicture): Chart {
-  const large = new Set([...p.layers].sort((a, b) => most(b) - most(a)).slice(0, p.layers.length > SHOWN ? SHOWN - 1 : SHOWN));
-  const small = p.layers.filter((l) => !large.has(l));
-  const lines = p.layers.filter((l) => large.has(l)).map((l) => ({ key: nameOf(l), label: nameOf(l), values: l.held_mb as (number | null)[] }));
-  if (small.length) lines.push({ key: 'smaller', label: `${small.length} smaller ones`, values: p.t_s.map((_, i) => small.reduce((sum, l) => sum + heldAt(l, i), 0)) });
+  const small = p.layers.filter((l) => l.small);
+  const lines = p.layers.filter((l) => !l.small).map((l) => ({ key: nameOf(l), label: nameOf(l), values: l.held_mb }));
+  if (p.small_mb) lines.push({ key: 'smaller', label: `${small.length} smaller ones`, values: p.small_mb });
   return { group: 'Memory', title: titleOf(p), unit: '_mb', t: times(p), lines, stacked: true };
 }
 
@@ -42,7 +39,7 @@ function momentOf(p: MemoryPicture, t: number | undefined): number {
 }
 
 function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
-  const rows = p.layers.map((l) => ({ name: nameOf(l), stack: l.stack, held: heldAt(l, at) * MB, most: most(l) * MB })).filter((r) => r.held > 0);
+  const rows = p.layers.map((l) => ({ name: nameOf(l), stack: l.stack, held: heldAt(l, at) * MB, most: l.most_mb * MB })).filter((r) => r.held > 0);
   const all = rows.reduce((sum, r) => sum + r.held, 0);
   const stage = p.stages[at];
   type Row = (typeof rows)[number];

@@ -2,9 +2,8 @@
 import { Picture } from '../picture';
 import { fillOf, rankNames, UNATTRIBUTED } from '../colour';
 import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
-import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart } from '../report';
+import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart, type UnattributedGap } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useSettled, useStore, view, whole, type Range } from '../state';
-import type { Part } from '../timeline/figures';
 import { partsOf } from '../timeline/statistics';
 import { chosenVideo, rangeOfVideo, videosOf } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
@@ -13,7 +12,6 @@ import { KeyFigures, type Figure } from './figures';
 import { Mark } from './shell';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
-import { gaps } from '../timeline/gaps';
 import { boundBy } from '../words';
 import type { ComponentChildren } from 'preact';
 
@@ -252,17 +250,9 @@ export function Figures({ report }: { report: Report }) {
   return <KeyFigures all={figures(report)} />;
 }
 
-const COLOURED = 8; // and the two below: names for which there are colours that cannot be mistaken
 const GROUPS = ['start-up', 'smaller stages'];
 
-// Of many stages those with the most time; then in the order in which they began, which a run that goes on does not change.
-export function rankStages(r: Report): void {
-  const stages = r.stage_analysis?.stages ?? [];
-  const top = (r.stage_analysis?.parts ?? []).flatMap((p) => p.name ?? []);
-  const large = [...new Set([...top, ...[...stages].sort((a, b) => (b.self_s ?? 0) - (a.self_s ?? 0)).map((s) => s.name)])].slice(0, COLOURED);
-  const began = [...stages].sort((a, b) => (a.first_s ?? 0) - (b.first_s ?? 0)).map((s) => s.name);
-  rankNames([...GROUPS, ...new Set(began.filter((name) => large.includes(name)))]);
-}
+export const rankStages = (r: Report): void => rankNames([...GROUPS, ...(r.stage_analysis?.largest ?? [])]);
 
 const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   stage: (p) => p.name ?? '',
@@ -272,30 +262,28 @@ const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   elsewhere: () => 'stages of other threads',
   unattributed: () => 'unattributed',
 };
-const labelOf = (p: TimePart) => LABELS[p.kind](p);
-const lookOf = (p: TimePart) => fillOf(p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
+export const labelOf = (p: TimePart) => LABELS[p.kind](p);
+export const lookOf = (p: TimePart) => fillOf(p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
 
-// What is unattributed is the gaps between the main thread's zones: each click selects the next, the longest first.
-function selectGap(t: Timeline | null): void {
-  const all = t ? gaps(t) : [];
+// Each click selects the next gap.
+function selectGap(gaps: UnattributedGap[]): void {
   const at = (selection.get()?.unattributed ?? -1) + 1;
-  const gap = all[at];
+  const gap = gaps[at];
   if (!gap) {
     select(null);
     return;
   }
-  select({ ...gap, label: `unattributed, gap ${at + 1} of ${all.length}`, unattributed: at });
+  select({ from: gap.t_s * 1e9, to: (gap.t_s + gap.duration_s) * 1e9, label: `unattributed, gap ${at + 1} of ${gaps.length}`, unattributed: at });
   focusSelection();
 }
-
-const partOf = (p: Part, g: Generation): TimePart => ({ kind: p.stage !== undefined ? 'stage' : p.name === UNATTRIBUTED ? 'unattributed' : 'smaller', name: p.stage !== undefined ? p.name : undefined, stage_index: p.stage, stage_count: p.stage === undefined ? parseInt(p.name, 10) || undefined : undefined, part_s: p.seconds, wall_ratio: p.seconds / g.wall_s });
 
 function BarPart({ part, report, timeline }: { part: TimePart; report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(selection);
   const nothing = part.kind === 'unattributed';
   const stages = report.stage_analysis?.stages ?? [];
-  const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
+  const gaps = report.stage_analysis?.gaps ?? [];
+  const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps.length ? () => selectGap(gaps) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
   const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
   const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, ...lookOf(part) }, title: label, 'aria-label': label };
@@ -315,7 +303,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
   useStore(dark);
   useStore(generation);
   const video = chosenVideo();
-  const all = video && timeline ? partsOf(report, timeline, video).map((p) => partOf(p, video)) : (report.stage_analysis?.parts ?? []);
+  const all = video && timeline ? partsOf(report, timeline, video) : (report.stage_analysis?.parts ?? []);
   if (!all.length) return null;
   return (
     <section class="timebar" aria-label="where the time goes">

@@ -8,8 +8,7 @@ import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { extent } from '../timeline/gaps';
-import { rowTime, stageTimes } from '../timeline/statistics';
+import { extent, rowTime, stageTimes } from '../timeline/statistics';
 
 // From a stage's first zone to its last, as the report has it.
 export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
@@ -199,13 +198,14 @@ export function NoStages({ report }: { report: Report }) {
 export function StageTree({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const [folded, setFolded] = useKept('closed');
   const closed = new Set(folded ? folded.split('.').map(Number) : []);
-  const [flat, setFlat] = useSwitch('combine');
+  const [combine, setFlat] = useSwitch('combine');
   const chosen = useStore(selection);
   useStore(generation);
   const stages = report.stage_analysis?.stages ?? [];
   const tree = useMemo(() => stageRows(stages), [report]);
   const shared = report.stage_analysis?.same_name ?? [];
-  const combined = useMemo(() => oneRowPerName(tree, shared), [report]);
+  const flat = combine && shared.length > 0;
+  const combined = useMemo(() => oneRowPerName(tree, shared, report.stage_analysis?.by_name_index ?? []), [report]);
   const [open, setOpen] = useSwitch('startup');
   const rows = flat ? combined : withStartup(shownRows(tree, () => true, closed), report, open);
   const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
@@ -286,10 +286,8 @@ function tracedPart(r: Report): string {
   return traced !== undefined && traced < 0.9 * (r.stage_analysis?.wall_s ?? 0) ? `; GPU busy: of the ${seconds(traced)} that were traced` : '';
 }
 
-// The report's own rows for stages that share a name, and every other stage; the largest first.
-function oneRowPerName(rows: StageRow[], shared: SameName[]): StageRow[] {
-  const merged = new Set(shared.flatMap((n) => n.stage_index));
-  const alone = rows.filter((s) => !merged.has(s.index)).map((s): StageRow => ({ ...s, depth: 0, parental: false }));
-  const joined = shared.map((n): StageRow => ({ ...n.stage, index: -1 - n.stage_index[0], parental: false, joined: n.stage_index }));
-  return [...alone, ...joined].sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
+// The report's own rows for stages that share a name, and every other stage, in the report's order.
+function oneRowPerName(rows: StageRow[], shared: SameName[], order: number[]): StageRow[] {
+  const joined = new Map(shared.map((n): [number, StageRow] => [n.stage_index[0], { ...n.stage, index: -1 - n.stage_index[0], parental: false, joined: n.stage_index }]));
+  return order.map((i) => joined.get(i) ?? { ...rows[i], depth: 0, parental: false });
 }

@@ -1,6 +1,5 @@
 // Small multiples: every video of the run beside the others, to choose from.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { solid } from '../colour';
 import { clip, count, seconds } from '../format';
 import { Picture } from '../picture';
 import { num, type Generation, type Report } from '../report';
@@ -9,6 +8,7 @@ import type { Timeline } from '../timeline/data';
 import { partsOf, tracedShare } from '../timeline/statistics';
 import { LITTLE } from '../timeline/traced';
 import { rangeOfVideo, videosOf } from '../video';
+import { labelOf, lookOf } from './overview';
 
 const SHOWN = 400;
 const PICTURED = 60; // with their parts
@@ -71,7 +71,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
             <button key={i} aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
               <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
                 {(pictures[i] ?? []).map((p) => (
-                  <u key={p.name} style={{ flexGrow: p.seconds * 1e3, background: solid(p.name) }} />
+                  <u key={labelOf(p)} style={{ flexGrow: p.part_s * 1e3, background: lookOf(p).background }} />
                 ))}
               </i>
               <span>{i + 1}{g.state ? ` ${g.state}` : i === 0 ? ' first' : i === middle ? ' median' : ''}</span>

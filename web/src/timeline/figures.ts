@@ -23,12 +23,6 @@ export interface StageTimes {
   resolutionNs: number;
 }
 
-export interface Part {
-  name: string;
-  stage?: number; // its index in the report
-  seconds: number;
-}
-
 export interface Sampled {
   count: number;
   ns: number; // that the samples span

@@ -2,15 +2,16 @@
 // of them are there, else from the profile's bins, and then it says so. Zones of the CPU, spans of a stream and
 // work on the GPU are three things: never one sum. page/statistics compares all of it with what the tool says.
 import { sameStage } from '../format';
-import type { Generation, Report, Stage, StageRow } from '../report';
+import type { Generation, Report, Stage, StageRow, TimePart } from '../report';
 import type { Range } from '../state';
 import { derived, type Lane, type Profile, type Timeline } from './data';
 import { launchedEntries, lengthOf, nameOf, nests, rangeOf, rowOf, type Entry } from './entry';
-import type { NameTime, Pair, Part, Peers, RangeStatistics, Relative, Sampled, StageTimes, Sum } from './figures';
+import type { NameTime, Pair, Peers, RangeStatistics, Relative, Sampled, StageTimes, Sum } from './figures';
 import { Paths, type Frame } from './paths';
 import type { Row } from './row';
 import { tracedIn } from './traced';
 import { amountsOf, childOf, fresh, OUTSIDE, type Amount, type Measure, type Node } from './tree';
+import { inRange, nesting, type Zone } from './zones';
 
 const WALK_MOST = 200_000;
 
@@ -23,45 +24,12 @@ export function statistics(t: Timeline, range: Range): RangeStatistics {
   return one.found;
 }
 
-interface Zone {
-  name: number;
-  depth: number;
-  start: number;
-  end: number;
-}
-
-// A lane's zones that touch the range, outer ones before what they hold; null: too many, or merged.
-function inRange(lane: Lane, range: Range, most: number): Zone[] | null {
-  const out: Zone[] = [];
-  for (const [depth, row] of lane.rows.entries()) {
-    for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
-      if (row.count[i] > 1 || out.length >= most) return null;
-      out.push({ name: row.name[i], depth, start: row.start[i], end: row.end[i] });
-    }
-  }
-  return lane.rows.length > 1 ? out.sort((a, b) => a.start - b.start || a.depth - b.depth) : out;
-}
-
 type Sums = Map<number, NameTime>;
 
 function sumOf(sums: Sums, t: Timeline, name: number): NameTime {
   let s = sums.get(name);
   if (!s) sums.set(name, (s = { name: t.names[name], total: 0, count: 0, nested: 0, length: 0 }));
   return s;
-}
-
-// Is a zone inside one of its own name? Depths tell of threads and tasks. Streams are timed to a few µs: a span
-// that reaches a little beyond the one around it is still inside it.
-function nesting(lane: Lane): (e: Zone, until: number) => boolean {
-  const open: Zone[] = []; // by depth
-  if (lane.overlap) return () => false;
-  if (lane.kind === 'span' || lane.kind === 'stream') return (e, until) => Math.min(e.end, until) - e.start > (e.end - e.start) / 2;
-  return (e) => {
-    open.length = Math.min(open.length, e.depth);
-    const again = open.some((o) => o?.name === e.name && o.end >= e.end);
-    open[e.depth] = e;
-    return again;
-  };
 }
 
 function addLane(sums: Sums, t: Timeline, lane: Lane, entries: Zone[], range: Range): void {
@@ -195,20 +163,21 @@ export function stagesOfPart(t: Timeline, stages: Stage[], range: Range): Stage[
 const PARTS_MOST = 8;
 
 // Where a video's time went: the stages directly inside it, then what no stage has.
-export function partsOf(r: Report, t: Timeline, g: Generation): Part[] {
+export function partsOf(r: Report, t: Timeline, g: Generation): TimePart[] {
   const stages = r.stage_analysis?.stages ?? [];
   const { seconds } = stageTimes(t, stages, { from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 });
   const time = (i: number) => seconds[i] ?? 0;
   // Where the videos are zones, what other threads did meanwhile is no part of them.
   const marked = stages.some((s, i) => s.role === 'generation' && time(i) > 0);
   const outer = (s: Stage) => (marked ? s.parent_index !== undefined && stages[s.parent_index].role === 'generation' : s.parent_index === undefined);
-  const inside = stages.flatMap((s, i) => (s.role !== 'generation' && outer(s) && time(i) > 0 ? [{ name: s.name, stage: i, seconds: time(i) }] : []));
-  inside.sort((a, b) => b.seconds - a.seconds);
-  const parts: Part[] = inside.slice(0, PARTS_MOST);
-  const small = inside.slice(PARTS_MOST).reduce((sum, p) => sum + p.seconds, 0);
-  if (small > 0) parts.push({ name: `${inside.length - PARTS_MOST} smaller stages`, seconds: small });
-  const rest = g.wall_s - parts.reduce((sum, p) => sum + p.seconds, 0);
-  if (rest > 0) parts.push({ name: '(unattributed)', seconds: rest });
+  const part = (kind: TimePart['kind'], part_s: number): TimePart => ({ kind, part_s, wall_ratio: part_s / g.wall_s });
+  const all = stages.flatMap((s, i) => (s.role !== 'generation' && outer(s) && time(i) > 0 ? [{ ...part('stage', time(i)), name: s.name, stage_index: i }] : []));
+  all.sort((a, b) => b.part_s - a.part_s);
+  const parts: TimePart[] = all.slice(0, PARTS_MOST);
+  const sum = (of: TimePart[]) => of.reduce((total, p) => total + p.part_s, 0);
+  if (all.length > PARTS_MOST) parts.push({ ...part('smaller', sum(all.slice(PARTS_MOST))), stage_count: all.length - PARTS_MOST });
+  const rest = g.wall_s - sum(all);
+  if (rest > 0) parts.push(part('unattributed', rest));
   return parts;
 }
 
@@ -493,4 +462,33 @@ export function topmost(nodes: Node[]): number {
   const all = new Set(nodes);
   const inside = (n: Node | null): boolean => n !== null && (all.has(n) || inside(n.parent));
   return nodes.reduce((sum, n) => (inside(n.parent) ? sum : sum + n.total), 0);
+}
+
+// How often the program's threads waited for each GPU in a range, and how long.
+export function waitsIn(t: Timeline, range: Range): Relative[] {
+  return t.lanes.flatMap((lane) => {
+    const one = { name: lane.name, count: 0, total: 0 };
+    for (const row of lane.kind === 'wait' ? lane.rows : []) {
+      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) one.count += row.count[i];
+      one.total += row.busyBetween(range.from, range.to, row.firstEndingAfter(range.from));
+    }
+    return one.count ? [one] : [];
+  });
+}
+
+// From the first zone of a name to the last, inside a range.
+export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
+  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
+  const found = { from: Infinity, to: -Infinity };
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+        if (!wanted.has(row.name[i])) continue;
+        found.from = Math.min(found.from, row.start[i]);
+        found.to = Math.max(found.to, row.end[i]);
+      }
+    }
+  }
+  return found.to > found.from ? { from: Math.max(found.from, range.from), to: Math.min(found.to, range.to) } : null;
 }

@@ -1,0 +1,42 @@
+/* The longest times that no stage covers. */
+#include "analyze/stages/split.h"
+
+#include <string.h>
+
+enum { GAPS_MOST = 20 };
+
+/* Keeps the list in order: the longest first, of equals the earlier. */
+static void offer(struct sb_stages_panel *s, double t_s, double duration_s)
+{
+	size_t at = s->gap_count;
+
+	while (at && s->gaps[at - 1].duration_s < duration_s)
+		at--;
+	if (at == GAPS_MOST)
+		return;
+	if (s->gap_count < GAPS_MOST)
+		s->gap_count++;
+	memmove(s->gaps + at + 1, s->gaps + at, (s->gap_count - at - 1) * sizeof *s->gaps);
+	s->gaps[at] = (struct sb_uncovered){ t_s, duration_s };
+}
+
+void sb_stages_find_gaps(struct sb_stage_sums *sums, struct sb_model *model)
+{
+	struct sb_stages_panel *s = &model->stages;
+	int64_t at_ns = sb_run_pass(sums->run)->folded_until_ns, end_ns = sums->range.to_ns;
+
+	if (at_ns < sums->range.from_ns)
+		at_ns = sums->range.from_ns;
+	s->gaps = sb_model_alloc(model, GAPS_MOST * sizeof *s->gaps);
+	if (!s->gaps || s->unattributed_s <= 0)
+		return;
+	sb_union_ns(&sums->top); /* puts it in order */
+	for (uint32_t i = 0; i <= sums->top.count; i++) {
+		int64_t next_ns = i < sums->top.count ? sums->top.parts[i].begin_ns : end_ns;
+
+		if (next_ns > at_ns)
+			offer(s, (double)at_ns / 1e9, (double)(next_ns - at_ns) / 1e9);
+		if (i < sums->top.count && sums->top.parts[i].end_ns > at_ns)
+			at_ns = sums->top.parts[i].end_ns;
+	}
+}
