@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "compare/aggregate.h"
+#include "noise.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,6 @@
 
 #define START_NS 1767225600000000000u
 enum { JOBS = 120, STEPS = 60, RANKS_MAX = 256 };
-
-static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (double)(seed >> 11) / 9007199254740992.0;
-}
 
 static int between(int low, int high)
 {

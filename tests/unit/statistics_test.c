@@ -6,24 +6,12 @@
 #include <cmocka.h>
 
 #include "stats/statistics.h"
+#include "noise.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define ITERATIONS 20
-
-static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gaussian(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* What a GPU step looks like: 2.5 % of ordinary noise, and in one of 20 an
  * interruption that adds up to 40 %. */

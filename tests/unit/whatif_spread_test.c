@@ -7,25 +7,13 @@
 
 #include "compare/whatif.h"
 #include "compare/whatif_spread.h"
+#include "noise.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define TRIALS 400
 #define RUNS 12
-
-static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gaussian(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* A flow stage of a fixed part and a part for each iteration, and a decoder. */
 struct pipeline {
