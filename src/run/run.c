@@ -300,6 +300,19 @@ static int settle(struct sb_run *run, const struct sb_cut *cut)
 	return err ? err : sb_run_apply_cut(run, cut);
 }
 
+/* Gives the run out, or closes it. err: what opening its recordings came to. */
+static int settle_or_close(struct sb_run *run, const struct sb_cut *cut, int err, struct sb_run **out_run)
+{
+	if (!err)
+		err = settle(run, cut);
+	if (err) {
+		sb_run_close(run);
+		return err;
+	}
+	*out_run = run;
+	return 0;
+}
+
 /* name: what the run is called. */
 static int open_as(
 	const char *path, const char *name, bool in_page, const struct sb_cut *cut, struct sb_run **out_run)
@@ -316,14 +329,7 @@ static int open_as(
 		run->folder = folder && !in_page ? strdup(folder) : NULL;
 		err = open_readers(run, &run->index->recordings);
 	}
-	if (!err)
-		err = settle(run, cut);
-	if (err) {
-		sb_run_close(run);
-		return err;
-	}
-	*out_run = run;
-	return 0;
+	return settle_or_close(run, cut, err, out_run);
 }
 
 int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
@@ -372,14 +378,7 @@ int sb_run_open_ranks(const char *path, const struct sb_run_rank *ranks, size_t 
 		err = open_rank(run, &ranks[i]);
 	if (!err && !run->process_count)
 		err = sb_fail(STROBE_ENOENT, "no rank of '%s' can be read", path);
-	if (!err)
-		err = settle(run, cut);
-	if (err) {
-		sb_run_close(run);
-		return err;
-	}
-	*out_run = run;
-	return 0;
+	return settle_or_close(run, cut, err, out_run);
 }
 
 void sb_run_close(struct sb_run *run)
