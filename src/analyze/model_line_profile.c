@@ -5,8 +5,9 @@ static const struct sb_field profiled_line_rows[] = {
 	SB_FIELD(sb_profiled_line, line, "line", SB_ALWAYS, "its number in the file"),
 	SB_FIELD(sb_profiled_line, hits, "hit_count", SB_ALWAYS, "how often it ran"),
 	SB_FIELD(sb_profiled_line, total_s, "total_s", SB_ALWAYS, "time in it and in what it calls"),
-	SB_FIELD(sb_profiled_line, ratio, "share_ratio", SB_ALWAYS, "of the function", .range = SB_SHARE),
-	SB_FIELD(sb_profiled_line, text, "text", SB_KNOWN, "what stands there"),
+	SB_FIELD(sb_profiled_line, ratio, "share_ratio", SB_ALWAYS, "share of the function's time",
+		.range = SB_SHARE),
+	SB_FIELD(sb_profiled_line, text, "text", SB_KNOWN, "its source text"),
 };
 static SB_FIELDS(profiled_line, sb_profiled_line, "ProfiledLine", "A line of a function with @profile.");
 

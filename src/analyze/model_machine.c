@@ -71,15 +71,15 @@ static const struct sb_field device_rows[] = {
 		"memory of this run's processes, highest"),
 	SB_FIELD(sb_device, other_processes.max, "other_process_max_count", SB_KNOWN,
 		"processes of others on the GPU, at most"),
-	SB_FIELD(sb_device, energy_wh, "energy_wh", SB_KNOWN, "of the run"),
-	SB_FIELD(sb_device, cost, "gpu_cost", SB_KNOWN, "in the currency of gpu_cost_per_hour"),
+	SB_FIELD(sb_device, energy_wh, "energy_wh", SB_KNOWN, "energy that it used in the run"),
+	SB_FIELD(sb_device, cost, "gpu_cost", SB_KNOWN,
+		"cost of its time, in the currency of gpu_cost_per_hour"),
 	SB_FIELD(sb_device, throttled_ratio, "throttled_ratio", SB_KNOWN,
-		"of the samples in which it worked, those in which a fault held it back (heat, slowdown, "
-		"power brake)",
+		"share of the samples with work in which a fault held it back (heat, slowdown, power brake)",
 		.range = SB_SHARE),
 	SB_FIELD(sb_device, capped_ratio, "power_capped_ratio", SB_KNOWN,
-		"the same, those at its power limit or in step with other GPUs: its speed under load, no "
-		"fault",
+		"share of the samples with work at its power limit or in step with other GPUs: its speed "
+		"under load, no fault",
 		.range = SB_SHARE),
 	SB_FIELD_ARRAY(sb_device, throttle_reasons, throttle_reason_count, "throttle_reasons", SB_KNOWN,
 		"what held it back"),
@@ -96,10 +96,10 @@ SB_FIELD_WHEN(any_devices, sb_devices_panel, it->count > 0)
 
 static const struct sb_field sb_devices_fields_rows[] = {
 	SB_FIELD(sb_devices_panel, count, "device_count", SB_ALWAYS, "GPUs that were sampled"),
-	SB_FIELD(sb_devices_panel, energy_wh, "energy_wh", SB_KNOWN, "of all GPUs, the whole run"),
+	SB_FIELD(sb_devices_panel, energy_wh, "energy_wh", SB_KNOWN, "energy of all GPUs over the whole run"),
 	SB_FIELD(sb_devices_panel, cost, "gpu_cost", SB_KNOWN,
-		"of the whole run, in the currency of gpu_cost_per_hour"),
-	SB_FIELD_LIST(sb_devices_panel, all, count, "devices", SB_ALWAYS, device, "by number"),
+		"cost of the whole run, in the currency of gpu_cost_per_hour"),
+	SB_FIELD_LIST(sb_devices_panel, all, count, "devices", SB_ALWAYS, device, "every GPU, by its number"),
 };
 SB_FIELDS(sb_devices_fields, sb_devices_panel, "GpuMetrics", "What the GPU monitor sampled.",
 	.present = any_devices);
@@ -212,7 +212,7 @@ static const struct sb_field snapshot_rows[] = {
 	SB_FIELD_AS(MB, sb_memory_snapshot, reserved_bytes, "reserved_mb", SB_KNOWN, "held by the allocator"),
 	SB_FIELD_AS(MB, sb_memory_snapshot, peak_bytes, "peak_mb", SB_KNOWN,
 		"the most that was allocated so far"),
-	SB_FIELD(sb_memory_snapshot, stage, "stage", SB_KNOWN, "in which it was taken"),
+	SB_FIELD(sb_memory_snapshot, stage, "stage", SB_KNOWN, "the stage in which it was taken"),
 };
 static SB_FIELDS(snapshot, sb_memory_snapshot, "MemorySnapshot", "Memory at one moment.");
 
@@ -228,16 +228,16 @@ static SB_FIELDS(fragmentation, sb_memory_panel, "Fragmentation",
 	"Reserved and unused GPU memory, at the worst snapshot.", .present = has_fragmentation);
 
 static const struct sb_field spike_rows[] = {
-	SB_FIELD_AS(MB, sb_memory_panel, spike_bytes, "rise_mb", SB_KNOWN, "how much"),
+	SB_FIELD_AS(MB, sb_memory_panel, spike_bytes, "rise_mb", SB_KNOWN, "how much memory rose"),
 	SB_FIELD(sb_memory_panel, spike_t_s, "t_s", SB_KNOWN, "when", .range = SB_SIGNED),
-	SB_FIELD(
-		sb_memory_panel, spike_stage, "stage", SB_KNOWN, "in which stage; absent: outside every one"),
+	SB_FIELD(sb_memory_panel, spike_stage, "stage", SB_KNOWN,
+		"the stage in which it rose; absent: outside every stage"),
 };
 static SB_FIELDS(spike, sb_memory_panel, "MemorySpike", "The steepest rise between two readings.",
 	.present = has_spike);
 
 static const struct sb_field memory_stage_rows[] = {
-	SB_FIELD(sb_memory_stage, stage, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_memory_stage, stage, "name", SB_ALWAYS, "name of the stage"),
 	SB_FIELD(sb_memory_stage, count, "count", SB_ALWAYS, "calls"),
 	SB_FIELD_AS(MB, sb_memory_stage, peak_bytes, "peak_mb", SB_KNOWN, "highest reading inside it"),
 	SB_FIELD_AS(MB, sb_memory_stage, before_bytes, "before_mb", SB_KNOWN, "before its last call"),
@@ -266,18 +266,22 @@ static SB_FIELDS(allocator, sb_memory_allocator, "Allocator", "Allocations as th
 SB_FIELD_WHEN(has_line, sb_memory_line, it->line > 0)
 
 static const struct sb_field memory_line_rows[] = {
-	SB_FIELD(sb_memory_line, file, "file", SB_KNOWN, "absent: allocated before the history"),
-	SB_FIELD(sb_memory_line, line, "line", SB_ALWAYS, "innermost outside of torch itself",
-		.when = has_line),
-	SB_FIELD(sb_memory_line, function, "function", SB_KNOWN, "that it is in"),
+	SB_FIELD(sb_memory_line, file, "file", SB_KNOWN,
+		"source file; absent: allocated before the history began"),
+	SB_FIELD(sb_memory_line, line, "line", SB_ALWAYS,
+		"line number of the innermost call outside torch itself", .when = has_line),
+	SB_FIELD(sb_memory_line, function, "function", SB_KNOWN, "the function that the line is in"),
 	SB_FIELD(sb_memory_line, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
-	SB_FIELD_AS(MB, sb_memory_line, peak_bytes, "peak_mb", SB_ALWAYS, "alive at the peak"),
-	SB_FIELD(sb_memory_line, peak_count, "peak_count", SB_ALWAYS, "allocations that were"),
-	SB_FIELD_AS(MB, sb_memory_line, end_bytes, "end_mb", SB_ALWAYS, "alive when the snapshot was taken"),
-	SB_FIELD(sb_memory_line, end_count, "end_count", SB_ALWAYS, "allocations that were"),
+	SB_FIELD_AS(MB, sb_memory_line, peak_bytes, "peak_mb", SB_ALWAYS,
+		"memory from this line in use at the peak"),
+	SB_FIELD(sb_memory_line, peak_count, "peak_count", SB_ALWAYS, "allocations in use at the peak"),
+	SB_FIELD_AS(MB, sb_memory_line, end_bytes, "end_mb", SB_ALWAYS,
+		"memory from this line in use when the snapshot was taken"),
+	SB_FIELD(sb_memory_line, end_count, "end_count", SB_ALWAYS,
+		"allocations in use when the snapshot was taken"),
 	SB_FIELD(sb_memory_line, allocated_s, "allocated_s", SB_KNOWN,
 		"when it allocated last before the peak; absent: before the history"),
-	SB_FIELD(sb_memory_line, stage, "stage", SB_KNOWN, "that was open then"),
+	SB_FIELD(sb_memory_line, stage, "stage", SB_KNOWN, "the stage that was open then"),
 	SB_FIELD(sb_memory_line, by_size, "by_size", SB_SET,
 		"some of its allocations have no stack: they were matched to this line by their size"),
 	SB_FIELD(sb_memory_line, stack, "stack", SB_KNOWN, "of its largest allocation, innermost first"),
@@ -286,31 +290,34 @@ static SB_FIELDS(memory_line, sb_memory_line, "MemoryLine",
 	"Memory of a GPU or of the host that a line of the program allocated.");
 
 static const struct sb_field host_rows[] = {
-	SB_FIELD_AS(
-		MB, sb_memory_panel, ram_peak_bytes, "ram_peak_mb", SB_KNOWN, "used on the machine, at most"),
+	SB_FIELD_AS(MB, sb_memory_panel, ram_peak_bytes, "ram_peak_mb", SB_KNOWN,
+		"the most RAM used on the machine"),
 	SB_FIELD_AS(MB, sb_memory_panel, ram_total_bytes, "ram_total_mb", SB_KNOWN,
-		"the machine's, or the cgroup's limit where that is lower"),
+		"RAM of the machine, or the cgroup's limit where that is lower"),
 	SB_FIELD_AS(MB, sb_memory_panel, rss_peak_bytes, "rss_peak_mb", SB_KNOWN,
-		"of the run's processes, at most"),
-	SB_FIELD_AS(MB, sb_memory_panel, swap_peak_bytes, "swap_peak_mb", SB_KNOWN, "swapped out, at most"),
+		"the most resident memory of the run's processes"),
+	SB_FIELD_AS(MB, sb_memory_panel, swap_peak_bytes, "swap_peak_mb", SB_KNOWN,
+		"the most that was swapped out"),
 	SB_FIELD_AS(MB, sb_memory_panel, page_cache_peak_bytes, "page_cache_peak_mb", SB_KNOWN,
-		"files kept in memory, at most"),
+		"the most memory used to cache files"),
 };
 static SB_FIELDS(host, sb_memory_panel, "HostMemory", "The machine's own memory.", .present = has_host);
 
 static const char *const peak_sources[] = { "allocated", "process", "device", SB_NAMES_END };
 
 static const struct sb_field sb_memory_fields_rows[] = {
-	SB_FIELD_AS(MB, sb_memory_panel, peak_bytes, "peak_mb", SB_KNOWN, "of the GPU with the highest peak"),
+	SB_FIELD_AS(MB, sb_memory_panel, peak_bytes, "peak_mb", SB_KNOWN,
+		"peak memory of the GPU with the highest peak"),
 	SB_FIELD(sb_memory_panel, peak_t_s, "peak_t_s", SB_KNOWN, "when it was reached", .when = has_peak,
 		.range = SB_SIGNED),
-	SB_FIELD(sb_memory_panel, peak_stage, "peak_stage", SB_KNOWN, "in which stage", .when = has_peak),
+	SB_FIELD(sb_memory_panel, peak_stage, "peak_stage", SB_KNOWN, "the stage in which it was reached",
+		.when = has_peak),
 	SB_FIELD_NAMED(sb_memory_panel, peak_source, "peak_source", SB_KNOWN, peak_sources,
 		"allocated: as the allocator says; process, device: sampled", .when = has_peak),
 	SB_FIELD(sb_memory_panel, peak_device, "peak_device_index", SB_ALWAYS, "which GPU", .when = has_peak,
 		.range = SB_SIGNED),
 	SB_FIELD_AS(MB, sb_memory_panel, reserved_peak_bytes, "reserved_peak_mb", SB_KNOWN,
-		"held by the allocator, at most"),
+		"the most that the allocator held"),
 	SB_FIELD_AS(
 		MB, sb_memory_panel, device_total_bytes, "device_total_mb", SB_KNOWN, "memory of that GPU"),
 	SB_FIELD_PART("fragmentation", fragmentation, "reserved and unused GPU memory"),
@@ -325,9 +332,8 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		"allocations that the program reported"),
 	SB_FIELD_LIST(sb_memory_panel, residents, resident_count, "residents", SB_KNOWN,
 		sb_resident_at_fields,
-		"the parts of residency, one row each, with what has no name: of a moment they add up to "
-		"the "
-		"device's own number"),
+		"the parts of residency as flat rows, with the unnamed rest: those of one moment add up to "
+		"the device's own number"),
 	SB_FIELD_LIST(sb_memory_panel, lines, line_count, "lines", SB_KNOWN, memory_line,
 		"lines of the program that held GPU memory at the peak, from a snapshot of torch's "
 		"allocator"),
@@ -346,11 +352,11 @@ static const struct sb_field row_rows[] = {
 	SB_FIELD(sb_gpu_row, name, "name", SB_ALWAYS, "of the kernel, the kind or the zone"),
 	SB_FIELD(sb_gpu_row, count, "count", SB_ALWAYS, "how many"),
 	SB_FIELD(sb_gpu_row, total_s, "total_s", SB_ALWAYS, "their time added up"),
-	SB_FIELD(sb_gpu_row, mean_s, "mean_s", SB_KNOWN, "mean of one"),
+	SB_FIELD(sb_gpu_row, mean_s, "mean_s", SB_KNOWN, "mean time of one"),
 	SB_FIELD(sb_gpu_row, min_s, "min_s", SB_KNOWN, "the shortest"),
 	SB_FIELD(sb_gpu_row, max_s, "max_s", SB_KNOWN, "the longest"),
 	SB_FIELD(sb_gpu_row, ratio, "share_ratio", SB_KNOWN,
-		"of all kernels', of the busy or of the idle time"),
+		"share of the time of all kernels, of the busy time or of the idle time"),
 	SB_FIELD(sb_gpu_row, bytes, "bytes", SB_KNOWN, "copied"),
 	SB_FIELD(sb_gpu_row, gb_per_s, "gb_per_s", SB_KNOWN, "bytes over total_s; 1 GB is 10^9 bytes"),
 	SB_FIELD(sb_gpu_row, family, "family", SB_KNOWN, "what a kernel does, by its name: \"GEMM\""),
@@ -420,11 +426,11 @@ static SB_FIELDS(gap, sb_gpu_gap, "GpuGap", "A time in which a GPU had nothing t
 static const struct sb_field idle_function_rows[] = {
 	SB_FIELD(sb_place, function, "function", SB_ALWAYS, "module and name"),
 	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
-	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
+	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "the line it was seen at most often"),
 	SB_FIELD(sb_place, inside, "inside", SB_KNOWN,
 		"the function of a library that it was in most; absent: in itself"),
 	SB_FIELD(sb_place, estimate_s, "estimate_s", SB_ALWAYS, "share_ratio x idle_s: a sampled estimate"),
-	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the time of the samples in gaps",
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "share of the time of the samples in gaps",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(idle_function, sb_place, "GpuIdleFunction",
@@ -435,17 +441,18 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_gpu_panel, busy_s, "busy_s", SB_ALWAYS,
 		"time with work; added up over devices, like idle_s, window_s and kernel_busy_s"),
-	SB_FIELD(sb_gpu_panel, busy_ratio, "busy_ratio", SB_KNOWN, "busy_s of window_s", .range = SB_SHARE),
+	SB_FIELD(sb_gpu_panel, busy_ratio, "busy_ratio", SB_KNOWN, "busy_s as a share of window_s",
+		.range = SB_SHARE),
 	SB_FIELD(sb_gpu_panel, kernel_busy_s, "kernel_busy_s", SB_ALWAYS, "time with a kernel"),
 	SB_FIELD(sb_gpu_panel, idle_s, "idle_s", SB_ALWAYS, "window_s - busy_s"),
 	SB_FIELD(sb_gpu_panel, window_s, "window_s", SB_ALWAYS, "from a device's first work to its last"),
 	SB_FIELD(sb_gpu_panel, unattributed_busy_s, "unattributed_busy_s", SB_ALWAYS,
-		"launched outside every zone, or by an unknown thread"),
+		"busy time of work launched outside every zone, or by an unknown thread"),
 	SB_FIELD(sb_gpu_panel, small_kernel_ratio, "small_kernel_ratio", SB_KNOWN,
-		"of the kernels, those under 10 us"),
+		"share of the kernels that took under 10 us"),
 	SB_FIELD(sb_gpu_panel, copy_ratio, "copy_ratio", SB_KNOWN, "time of copies over window_s"),
 	SB_FIELD(sb_gpu_panel, overlap_ratio, "overlap_ratio", SB_KNOWN,
-		"of the busy time, while the launching thread was not waiting"),
+		"share of the busy time in which the launching thread was not waiting"),
 	SB_FIELD(sb_gpu_panel, launch_ahead_s, "launch_ahead_s", SB_KNOWN,
 		"mean time from launch to start of a kernel"),
 	SB_FIELD(sb_gpu_panel, launch_interval_s, "launch_interval_s", SB_KNOWN,
@@ -458,7 +465,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, exposed_communication_s, "exposed_communication_s", SB_ALWAYS,
 		"the part of it in which nothing was computed", .when = has_collectives),
 	SB_FIELD_LIST(sb_gpu_panel, traces, trace_count, "traces", SB_KNOWN, traced,
-		"when strobe traced; without it the whole recording is a trace"),
+		"when strobe traced; absent: all of the recording is traced"),
 	SB_FIELD_LIST(sb_gpu_panel, devices, device_count, "devices", SB_ALWAYS, gpu_device,
 		"each device as one process used it; the run's time is that of one of them, not their "
 		"sum"),
@@ -487,7 +494,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD_LIST(sb_gpu_panel, idle_functions, idle_function_count, "idle_functions", SB_KNOWN,
 		idle_function, "the Python functions in these gaps, by samples; largest first, at most 8"),
 	SB_FIELD(sb_gpu_panel, gap_total, "gap_count", SB_ALWAYS, "gaps, listed or not"),
-	SB_FIELD_LIST(sb_gpu_panel, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest"),
+	SB_FIELD_LIST(sb_gpu_panel, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest of them"),
 };
 SB_FIELDS(sb_gpu_fields, sb_gpu_panel, "GpuTrace", "What the GPU did, kernel by kernel.",
 	.present = any_trace, SB_FLAG(sb_gpu_panel, present));

@@ -2,9 +2,10 @@
 #include "analyze/model_memory_picture.h"
 
 static const struct sb_field layer_rows[] = {
-	SB_FIELD(sb_memory_layer, component, "component", SB_ALWAYS, "as in residency"),
-	SB_FIELD(sb_memory_layer, dtype, "dtype", SB_KNOWN, "of weights"),
-	SB_FIELD_ARRAY(sb_memory_layer, mb, count, "held_mb", SB_ALWAYS, "at each moment"),
+	SB_FIELD(sb_memory_layer, component, "component", SB_ALWAYS,
+		"what held it: a component as in residency, a line or a stage"),
+	SB_FIELD(sb_memory_layer, dtype, "dtype", SB_KNOWN, "data type, of weights"),
+	SB_FIELD_ARRAY(sb_memory_layer, mb, count, "held_mb", SB_ALWAYS, "what it held at each moment"),
 	SB_FIELD(sb_memory_layer, stack, "stack", SB_KNOWN,
 		"of a line: the Python stack of its largest allocation, innermost first"),
 	SB_FIELD(sb_memory_layer, most_mb, "most_mb", SB_ALWAYS, "the largest value of held_mb",
@@ -40,9 +41,9 @@ SB_FIELDS(sb_memory_picture_fields, sb_memory_picture, "MemoryPicture",
 
 static const struct sb_field sb_memory_segment_fields_rows[] = {
 	SB_FIELD(sb_memory_segment, device, "device_index", SB_ALWAYS, "which GPU"),
-	SB_FIELD(
-		sb_memory_segment, bytes, "segment_bytes", SB_ALWAYS, "that the allocator took in one piece"),
-	SB_FIELD(sb_memory_segment, free_bytes, "free_bytes", SB_ALWAYS, "between blocks in use"),
+	SB_FIELD(sb_memory_segment, bytes, "segment_bytes", SB_ALWAYS,
+		"memory that the allocator took in one piece"),
+	SB_FIELD(sb_memory_segment, free_bytes, "free_bytes", SB_ALWAYS, "free memory between blocks in use"),
 	SB_FIELD(sb_memory_segment, free_count, "free_count", SB_ALWAYS, "free pieces"),
 	SB_FIELD(sb_memory_segment, largest_free_bytes, "largest_free_bytes", SB_ALWAYS,
 		"the largest of them: a larger request does not fit"),

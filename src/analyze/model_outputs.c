@@ -8,7 +8,7 @@ static const struct sb_field sb_output_fields_rows[] = {
 	SB_FIELD(sb_output, path, "path", SB_ALWAYS, "where the program wrote it"),
 	SB_FIELD_NAMED(sb_output, state, "state", SB_ALWAYS, states,
 		"overwritten: changed after the run had ended and before strobe looked"),
-	SB_FIELD(sb_output, why, "why", SB_KNOWN, "it was not read"),
+	SB_FIELD(sb_output, why, "why", SB_KNOWN, "why it was not read"),
 	SB_FIELD_AS(
 		WHOLE, sb_output, bytes, "size_bytes", SB_KNOWN, "of the file, or of all files of a folder"),
 	SB_FIELD(sb_output, sha256, "sha256", SB_KNOWN, "of the file, as sha256sum prints it"),

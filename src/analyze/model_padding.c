@@ -8,7 +8,7 @@ static const struct sb_field sb_padding_fields_rows[] = {
 	SB_FIELD(sb_padding, code, "code", SB_KNOWN, "its code"),
 	SB_FIELD_NAMED(sb_padding, kind, "kind", SB_ALWAYS, kinds,
 		"padding: it is thrown away; guidance: it is mixed into the result"),
-	SB_FIELD(sb_padding, words, "words", SB_ALWAYS, "the same for people"),
+	SB_FIELD(sb_padding, words, "words", SB_ALWAYS, "the same in words, for people"),
 	SB_FIELD(sb_padding, frames, "frames_count", SB_KNOWN, "frames that are wanted, over all calls"),
 	SB_FIELD(sb_padding, padded_frames, "padded_frames_count", SB_KNOWN, "frames that are computed"),
 	SB_FIELD(sb_padding, pixels, "frame_px", SB_KNOWN, "pixels of a frame that are wanted"),
@@ -20,6 +20,6 @@ static const struct sb_field sb_padding_fields_rows[] = {
 	SB_FIELD(sb_padding, unseen_ratio, "unseen_ratio", SB_ALWAYS,
 		"share of what is computed that is never seen", .range = SB_SHARE),
 	SB_FIELD(sb_padding, total_s, "total_s", SB_ALWAYS, "time of the stage"),
-	SB_FIELD(sb_padding, unseen_s, "unseen_s", SB_ALWAYS, "that share of it"),
+	SB_FIELD(sb_padding, unseen_s, "unseen_s", SB_ALWAYS, "unseen_ratio x total_s"),
 };
 SB_FIELDS(sb_padding_fields, sb_padding, "Padding", "Something that is computed and never seen.");

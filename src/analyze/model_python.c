@@ -4,12 +4,12 @@
 static const struct sb_field place_rows[] = {
 	SB_FIELD(sb_place, function, "function", SB_ALWAYS, "module and name"),
 	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
-	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
+	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "the line it was seen at most often"),
 	SB_FIELD(sb_place, inside, "inside", SB_KNOWN,
 		"the function of a library that it was in most; absent: in itself"),
 	SB_FIELD(sb_place, estimate_s, "estimate_s", SB_ALWAYS,
 		"share_ratio x unattributed_s: a sampled estimate"),
-	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of unattributed_s, by the samples there",
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "share of unattributed_s, by the samples there",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(place, sb_place, "UnattributedFunction",
@@ -18,10 +18,11 @@ static SB_FIELDS(place, sb_place, "UnattributedFunction",
 static const struct sb_field sb_unattributed_share_fields_rows[] = {
 	SB_FIELD(sb_place, function, "function", SB_ALWAYS, "module and name"),
 	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
-	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
-	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the unattributed time, by the samples there",
-		.range = SB_SHARE),
-	SB_FIELD(sb_place, estimate_s, "seconds_s", SB_ALWAYS, "that share of it: a sampled estimate"),
+	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "the line it was seen at most often"),
+	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS,
+		"share of the unattributed time, by the samples there", .range = SB_SHARE),
+	SB_FIELD(sb_place, estimate_s, "seconds_s", SB_ALWAYS,
+		"share_ratio x unattributed_s: a sampled estimate"),
 };
 SB_FIELDS(sb_unattributed_share_fields, sb_place, "UnattributedShare",
 	"A Python function that ran while no stage did, in short.");
@@ -29,12 +30,13 @@ SB_FIELDS(sb_unattributed_share_fields, sb_place, "UnattributedShare",
 SB_FIELD_WHEN(any_places, sb_place_list, it->count > 0)
 
 static const struct sb_field places_rows[] = {
-	SB_FIELD(sb_place_list, unattributed_s, "unattributed_s", SB_ALWAYS, "how much it is"),
+	SB_FIELD(sb_place_list, unattributed_s, "unattributed_s", SB_ALWAYS,
+		"the time that these functions ran in"),
 	SB_FIELD(sb_place_list, ratio, "unattributed_ratio", SB_ALWAYS,
-		"of the generations' time, or the run's", .range = SB_SHARE),
+		"unattributed_s as a share of the generations' time, or of the run's", .range = SB_SHARE),
 	SB_FIELD(sb_place_list, sample_count, "sample_count", SB_ALWAYS, "samples there"),
 	SB_FIELD(sb_place_list, unsampled_s, "unsampled_s", SB_SET,
-		"of unattributed_s: no sample stands for it, as before Python began and after it ended"),
+		"part of unattributed_s without samples, as before Python began and after it ended"),
 	SB_FIELD_LIST(sb_place_list, all, count, "functions", SB_ALWAYS, place, "largest first, at most 8"),
 };
 static SB_FIELDS(places, sb_place_list, "UnattributedFunctions",

@@ -20,17 +20,18 @@ static const struct sb_field session_rows[] = {
 		"what was imported has no date: start_time and end_time come from the date of its file"),
 	SB_FIELD(sb_session_panel, no_times, "no_times", SB_SET,
 		"what was imported has no times: those of this report are made up"),
-	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),
+	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "tags that the program set"),
 	SB_FIELD_AS(TIME, sb_session_panel, generated_real_ns, "generated_at", SB_ALWAYS,
 		"when this report was made"),
 	SB_FIELD(sb_session_panel, command, "command", SB_KNOWN, "the command line"),
-	SB_FIELD(sb_session_panel, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
+	SB_FIELD(sb_session_panel, commit, "commit", SB_KNOWN,
+		"git commit of the folder that it was started in"),
 	SB_FIELD(sb_session_panel, state, "state", SB_ALWAYS,
 		"\"complete\", \"live\", \"damaged\", \"ended without a stop\""),
 	SB_FIELD(sb_session_panel, run, "run", SB_ALWAYS, "folder or file of the recording"),
 	SB_FIELD(sb_session_panel, host, "host", SB_KNOWN, "the machine's name"),
-	SB_FIELD(sb_session_panel, pid, "pid", SB_ALWAYS, "of the main process"),
-	SB_FIELD(sb_session_panel, rank, "rank", SB_KNOWN, "in a distributed job"),
+	SB_FIELD(sb_session_panel, pid, "pid", SB_ALWAYS, "process id of the main process"),
+	SB_FIELD(sb_session_panel, rank, "rank", SB_KNOWN, "its rank in a distributed job"),
 	SB_FIELD(sb_session_panel, local_rank, "local_rank_index", SB_KNOWN, "rank on its machine"),
 	SB_FIELD(sb_session_panel, world_size, "world_size_count", SB_KNOWN, "ranks of the job"),
 	SB_FIELD(sb_session_panel, previous_rank, "previous_rank", SB_KNOWN,
@@ -39,7 +40,7 @@ static const struct sb_field session_rows[] = {
 	SB_FIELD(sb_session_panel, job, "job", SB_KNOWN, "the tag `job`, else the launcher's id of the job"),
 	SB_FIELD(sb_session_panel, attempt, "attempt_index", SB_KNOWN,
 		"which start of the job this is, from 1: a restart or a second step has the next number"),
-	SB_FIELD(sb_session_panel, exit_code, "exit_code_value", SB_KNOWN, "of the command"),
+	SB_FIELD(sb_session_panel, exit_code, "exit_code_value", SB_KNOWN, "exit code of the command"),
 	SB_FIELD(sb_session_panel, exit_signal, "exit_signal_value", SB_KNOWN,
 		"the signal that ended the command"),
 	SB_FIELD(sb_session_panel, outcome, "outcome", SB_KNOWN, "in words: \"exit 3 after Ctrl-C\""),
@@ -86,7 +87,7 @@ static const struct sb_field outside_rows[] = {
 	SB_FIELD(
 		sb_outside, what, "name", SB_ALWAYS, "\"imports\", \"load\", \"compile\", or a stage's name"),
 	SB_FIELD(sb_outside, total_s, "total_s", SB_ALWAYS, "its wall time while no generation ran"),
-	SB_FIELD(sb_outside, bytes, "moved_bytes", SB_KNOWN, "what it moved"),
+	SB_FIELD(sb_outside, bytes, "moved_bytes", SB_KNOWN, "bytes that it moved"),
 	SB_FIELD(sb_outside, bottleneck, "bottleneck", SB_SET,
 		"a bottleneck: it takes longer than all generations, or a stage inside it does"),
 };
@@ -99,71 +100,73 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended, without an error"),
 	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,
-		"those that never ended, or that the selected part cuts"),
+		"generations that did not end, or that the border of the selected part cuts"),
 	SB_FIELD(sb_summary_panel, failed_count, "failed_generation_count", SB_SET,
 		"those that an error ended"),
 	SB_FIELD(sb_summary_panel, failure, "failure", SB_KNOWN,
 		"of the first that failed: the error, what it says, the program's line, the stage"),
 	SB_FIELD(sb_summary_panel, generation_s, "generation_s", SB_KNOWN,
-		"wall time with at least one of them"),
+		"wall time in which at least one generation ran"),
 	SB_FIELD(sb_summary_panel, unattributed_s, "unattributed_s", SB_KNOWN,
-		"of generation_s: no stage inside covers it"),
+		"part of generation_s that no stage covers"),
 	SB_FIELD(sb_summary_panel, overlap_s, "overlap_s", SB_SET,
 		"stages inside at the same time: their wall times and unattributed_s add up to this much "
 		"more "
 		"than generation_s"),
-	SB_FIELD(sb_summary_panel, outside_s, "outside_s", SB_KNOWN, "wall time outside of them"),
+	SB_FIELD(sb_summary_panel, outside_s, "outside_s", SB_KNOWN, "wall time in which no generation ran"),
 	SB_FIELD(sb_summary_panel, startup_end_s, "startup_end_s", SB_KNOWN,
 		"when the first generation began, else the first stage that is not set-up: what lies before "
 		"is start-up "
 		"(imports, load, compile)"),
 	SB_FIELD(sb_summary_panel, startup_unattributed_s, "startup_unattributed_s", SB_KNOWN,
-		"of the start-up: no stage covers it"),
+		"part of the start-up that no stage covers"),
 	SB_FIELD(sb_summary_panel, outside_overlap_s, "outside_overlap_s", SB_SET,
-		"the same overlap of what is outside"),
+		"the same for stages outside the generations"),
 	SB_FIELD(sb_summary_panel, frames, "frames", SB_KNOWN, "output frames, each counted once"),
 	SB_FIELD(sb_summary_panel, steps, "steps", SB_KNOWN, "scheduler steps"),
 	SB_FIELD(sb_summary_panel, blocks, "blocks", SB_KNOWN, "blocks of frames"),
 	SB_FIELD(sb_summary_panel, dropped_frames, "dropped_frames_count", SB_KNOWN,
 		"frames that were not sent"),
-	SB_FIELD(sb_summary_panel, width, "width_px", SB_KNOWN, "of a frame, where all videos have the same"),
+	SB_FIELD(sb_summary_panel, width, "width_px", SB_KNOWN,
+		"width of a frame, where all videos have the same"),
 	SB_FIELD(sb_summary_panel, height, "height_px", SB_KNOWN,
-		"of a frame, where all videos have the same"),
+		"height of a frame, where all videos have the same"),
 	SB_FIELD(sb_summary_panel, fps_wall, "fps", SB_KNOWN,
 		"frames per second end to end, over the wall time of the generations"),
 	SB_FIELD(sb_summary_panel, fps_compute, "compute_fps", SB_KNOWN,
-		"frames over the time in which it computed"),
+		"frames per second over the time spent computing"),
 	SB_FIELD(sb_summary_panel, bps_wall, "bps", SB_KNOWN, "blocks per second end to end"),
 	SB_FIELD(sb_summary_panel, bps_compute, "compute_bps", SB_KNOWN,
-		"blocks over the time in which it computed"),
+		"blocks per second over the time spent computing"),
 	SB_FIELD(sb_summary_panel, first_block_s, "first_block_latency_s", SB_KNOWN,
 		"from the start of the generation to the end of its first block"),
-	SB_FIELD(sb_summary_panel, energy_wh, "energy_wh", SB_KNOWN, "of the generations"),
-	SB_FIELD(sb_summary_panel, energy_wh_per_video, "video_energy_wh", SB_KNOWN, "of one video, mean"),
-	SB_FIELD(sb_summary_panel, run_energy_wh, "run_energy_wh", SB_KNOWN, "of the whole run"),
+	SB_FIELD(sb_summary_panel, energy_wh, "energy_wh", SB_KNOWN, "energy of the generations"),
+	SB_FIELD(sb_summary_panel, energy_wh_per_video, "video_energy_wh", SB_KNOWN,
+		"energy of one video, mean"),
+	SB_FIELD(sb_summary_panel, run_energy_wh, "run_energy_wh", SB_KNOWN, "energy of the whole run"),
 	SB_FIELD(sb_summary_panel, cost, "gpu_cost", SB_KNOWN,
-		"of the generations, in the currency of gpu_cost_per_hour"),
-	SB_FIELD(sb_summary_panel, cost_per_video, "video_gpu_cost", SB_KNOWN, "of one video, mean"),
-	SB_FIELD(sb_summary_panel, run_cost, "run_gpu_cost", SB_KNOWN, "of the whole run"),
+		"cost of the generations, in the currency of gpu_cost_per_hour"),
+	SB_FIELD(sb_summary_panel, cost_per_video, "video_gpu_cost", SB_KNOWN, "cost of one video, mean"),
+	SB_FIELD(sb_summary_panel, run_cost, "run_gpu_cost", SB_KNOWN, "cost of the whole run"),
 	SB_FIELD(sb_summary_panel, gpu_name, "gpu_name", SB_KNOWN,
-		"of the GPUs that were used; of several with their number before it"),
+		"name of the GPU that was used; of several each with its number"),
 	SB_FIELD(sb_summary_panel, gpu_peak_bytes, "gpu_memory_peak_bytes", SB_KNOWN,
-		"of the GPU with the highest peak"),
+		"peak memory of the GPU with the highest peak"),
 	SB_FIELD(sb_summary_panel, gpu_reserved_peak_bytes, "gpu_memory_reserved_peak_bytes", SB_KNOWN,
-		"held by the allocator, at most"),
+		"the most that the allocator held"),
 	SB_FIELD(sb_summary_panel, gpu_total_bytes, "gpu_memory_total_bytes", SB_KNOWN, "memory of that GPU"),
-	SB_FIELD(
-		sb_summary_panel, gpu_peak_stage, "gpu_memory_peak_stage", SB_KNOWN, "the stage of the peak"),
-	SB_FIELD(
-		sb_summary_panel, ram_peak_bytes, "ram_peak_bytes", SB_KNOWN, "used on the machine, at most"),
+	SB_FIELD(sb_summary_panel, gpu_peak_stage, "gpu_memory_peak_stage", SB_KNOWN,
+		"the stage in which the peak was reached"),
+	SB_FIELD(sb_summary_panel, ram_peak_bytes, "ram_peak_bytes", SB_KNOWN,
+		"the most RAM used on the machine"),
 	SB_FIELD(sb_summary_panel, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
-		"the machine's, or the cgroup's limit where that is lower"),
+		"RAM of the machine, or the cgroup's limit where that is lower"),
 	SB_FIELD(sb_summary_panel, gpu_utilization_mean_percent, "gpu_utilization_mean_percent", SB_KNOWN,
-		"of the busiest GPU, during judged_s"),
+		"mean utilization of the busiest GPU during verdict.judged_s"),
 	SB_FIELD(sb_summary_panel, cpu_mean_percent, "process_cpu_mean_percent", SB_KNOWN,
-		"of one core, the program's own, during judged_s"),
-	SB_FIELD(sb_summary_panel, target_fps, "target_fps", SB_SET, "the setting"),
-	SB_FIELD(sb_summary_panel, target_reached, "target_reached", SB_ALWAYS, "fps is at least that",
+		"CPU use of the program during verdict.judged_s; 100: one core"),
+	SB_FIELD(sb_summary_panel, target_fps, "target_fps", SB_SET, "the setting target_fps"),
+	SB_FIELD(sb_summary_panel, target_reached, "target_reached", SB_ALWAYS, "fps is at least target_fps",
 		.when = target_known),
 	SB_FIELD_LIST(sb_summary_panel, outside, outside_count, "outside", SB_KNOWN, outside,
 		"time outside the generations"),
@@ -174,7 +177,7 @@ static const char *const bounds[] = { "gpu", "cpu", "cpu_launch", "copies", "dis
 	"unknown", SB_NAMES_END };
 
 static const struct sb_field left_alone_rows[] = {
-	SB_FIELD(sb_left_alone, name, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_left_alone, name, "name", SB_ALWAYS, "name of the stage"),
 };
 static SB_FIELDS(left_alone, sb_left_alone, "LeftAlone", "A stage too small to pay for work on it.");
 
@@ -183,18 +186,19 @@ SB_FIELD_WHEN(any_left_alone, sb_summary_panel, it->leave_alone_count > 0)
 static const struct sb_field verdict_rows[] = {
 	SB_FIELD_NAMED(
 		sb_summary_panel, bound_by, "bound_by", SB_ALWAYS, bounds, "what the run waits for most"),
-	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN, "with its numbers; or why it is unknown"),
+	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN,
+		"the reason, with its numbers; or why it is unknown"),
 	SB_FIELD(sb_summary_panel, next_command, "next_command", SB_KNOWN,
-		"to type next: a recording that would tell, where no cause was found"),
+		"the command to type next; where no cause was found, a recording that would show it"),
 	SB_FIELD(sb_summary_panel, next_reason, "next_reason", SB_KNOWN, "why that one"),
 	SB_FIELD(sb_summary_panel, judged_s, "judged_s", SB_KNOWN,
 		"what it is about: the time of the generations, else from the start-up to the end of the "
 		"last "
 		"stage"),
 	SB_FIELD_LIST(sb_summary_panel, leave_alone, leave_alone_count, "leave_alone", SB_KNOWN, left_alone,
-		"stages that cannot pay"),
+		"stages too small to be worth work"),
 	SB_FIELD(sb_summary_panel, leave_alone_ratio, "leave_alone_ratio", SB_ALWAYS,
-		"of the wall time, all that small together", .when = any_left_alone),
+		"share of the wall time of all stages that small", .when = any_left_alone),
 };
 static SB_FIELDS(verdict, sb_summary_panel, "Verdict", "What bounds the run, and what to leave alone.");
 
@@ -210,13 +214,14 @@ static const struct sb_field where_rows[] = {
 	SB_FIELD(sb_advice_where, stage, "stage", SB_KNOWN, "the stage it is about"),
 	SB_FIELD(sb_advice_where, stage_index, "stage_index", SB_KNOWN,
 		"its place in stage_analysis.stages, from 0"),
-	SB_FIELD(sb_advice_where, panel, "panel", SB_KNOWN, "of the page: it shows the numbers"),
-	SB_FIELD(sb_advice_where, file, "file", SB_KNOWN, "of the program's source"),
+	SB_FIELD(sb_advice_where, panel, "panel", SB_KNOWN, "the panel of the page that shows the numbers"),
+	SB_FIELD(sb_advice_where, file, "file", SB_KNOWN, "source file of the program"),
 	SB_FIELD(sb_advice_where, line, "line", SB_SET, "in that file"),
-	SB_FIELD(sb_advice_where, module, "module", SB_KNOWN, "of the model: its class or component"),
+	SB_FIELD(sb_advice_where, module, "module", SB_KNOWN, "module of the model: its class or component"),
 	SB_FIELD(sb_advice_where, kernel, "kernel", SB_KNOWN, "the GPU kernel it shows in"),
-	SB_FIELD(sb_advice_where, from_s, "from_s", SB_KNOWN, "where to look, since the run's start"),
-	SB_FIELD(sb_advice_where, to_s, "to_s", SB_KNOWN, "until then"),
+	SB_FIELD(sb_advice_where, from_s, "from_s", SB_KNOWN,
+		"begin of the time to look at, since the run's start"),
+	SB_FIELD(sb_advice_where, to_s, "to_s", SB_KNOWN, "end of that time"),
 };
 static SB_FIELDS(where, sb_advice_where, "FindingPlace", "Where a finding is to be seen.");
 
@@ -248,7 +253,8 @@ static const struct sb_field advice_rows[] = {
 	SB_FIELD(sb_advice, stage, "subject", SB_KNOWN, "the stage it is about"),
 	SB_FIELD(sb_advice, value, "measured_value", SB_KNOWN, "what was compared with the threshold",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_advice, threshold_key, "threshold_key", SB_KNOWN, "to set it in `thresholds:`"),
+	SB_FIELD(sb_advice, threshold_key, "threshold_key", SB_KNOWN,
+		"its key under `thresholds:` in the settings"),
 	SB_FIELD(sb_advice, threshold, "threshold_value", SB_KNOWN, "the threshold", .when = has_threshold,
 		.range = SB_SIGNED),
 };
@@ -275,7 +281,8 @@ static const struct sb_field event_rows[] = {
 	SB_FIELD_NAMED(
 		sb_event_row, kind, "kind", SB_ALWAYS, event_kinds, "skipped: a stage that was left out"),
 	SB_FIELD(sb_event_row, reason, "reason", SB_KNOWN, "why it was skipped"),
-	SB_FIELD_ARRAY(sb_event_row, attrs, attr_count, "attributes", SB_KNOWN, "the program's own"),
+	SB_FIELD_ARRAY(
+		sb_event_row, attrs, attr_count, "attributes", SB_KNOWN, "attributes that the program set"),
 };
 static SB_FIELDS(event, sb_event_row, "Event", "Something that happened at one moment.");
 
@@ -289,10 +296,10 @@ static SB_FIELDS(event_name, sb_event_name, "EventName", "All events of one name
 
 static const struct sb_field damage_rows[] = {
 	SB_FIELD(sb_damaged, text, "what", SB_ALWAYS, "\"a chunk is missing\""),
-	SB_FIELD(sb_damaged, count, "count", SB_ALWAYS, "how often"),
-	SB_FIELD(sb_damaged, bytes, "bytes", SB_ALWAYS, "that could not be read"),
+	SB_FIELD(sb_damaged, count, "count", SB_ALWAYS, "how often it happened"),
+	SB_FIELD(sb_damaged, bytes, "bytes", SB_ALWAYS, "bytes that could not be read"),
 	SB_FIELD(sb_damaged, file, "file", SB_ALWAYS, "where it was seen first"),
-	SB_FIELD(sb_damaged, first_offset, "first_offset", SB_ALWAYS, "byte of that file"),
+	SB_FIELD(sb_damaged, first_offset, "first_offset", SB_ALWAYS, "its first byte in that file"),
 };
 static SB_FIELDS(damage, sb_damaged, "Damage", "A part of the recording that could not be read.");
 
@@ -316,7 +323,7 @@ static const struct sb_field recording_rows[] = {
 	SB_FIELD(sb_recording_panel, unmatched_ends, "unmatched_end_count", SB_ALWAYS,
 		"ends without a beginning"),
 	SB_FIELD_AS(WHOLE, sb_recording_panel, skipped_bytes, "skipped_bytes", SB_ALWAYS,
-		"that could not be read"),
+		"bytes that could not be read"),
 	SB_FIELD(sb_recording_panel, limited_by, "limited_by", SB_KNOWN,
 		"why detail was folded: \"max_trace_bytes\" of one process, \"max_run_bytes\" of all, \"disk "
 		"full\", \"file size limit\""),
@@ -324,15 +331,15 @@ static const struct sb_field recording_rows[] = {
 		.range = SB_SIGNED),
 	SB_FIELD(sb_recording_panel, own_cpu_s, "own_cpu_s", SB_ALWAYS, "CPU time of strobe's own threads"),
 	SB_FIELD(sb_recording_panel, own_cpu_ratio, "own_cpu_ratio", SB_KNOWN,
-		"the same of one core; absent for runs under a second"),
+		"own_cpu_s as a share of one core; absent for runs under a second"),
 	SB_FIELD(sb_recording_panel, record_cost_s, "record_cost_s", SB_KNOWN,
 		"one counter read and one store, measured when the session was opened"),
 	SB_FIELD(sb_recording_panel, recording_s, "recording_s", SB_KNOWN,
 		"all words at record_cost_s each, folded ones at twice that"),
 	SB_FIELD(sb_recording_panel, threads_s, "threads_s", SB_ALWAYS, "time of the threads that recorded",
 		.when = cost_known),
-	SB_FIELD(sb_recording_panel, overhead_ratio, "overhead_ratio", SB_KNOWN, "recording_s of threads_s",
-		.range = SB_SHARE),
+	SB_FIELD(sb_recording_panel, overhead_ratio, "overhead_ratio", SB_KNOWN,
+		"recording_s as a share of threads_s", .range = SB_SHARE),
 	SB_FIELD(sb_recording_panel, own_stages_s, "own_stages_s", SB_KNOWN,
 		"what strobe did in the program besides recording (counting FLOPs, reading a memory "
 		"history): "
@@ -343,7 +350,7 @@ static const struct sb_field recording_rows[] = {
 	SB_FIELD_LIST(sb_recording_panel, damage, damage_count, "damage", SB_KNOWN, damage,
 		"what could not be read"),
 	SB_FIELD_ARRAY(sb_recording_panel, warnings, warning_count, "warnings", SB_KNOWN,
-		"what to know before believing it"),
+		"what to know before trusting the numbers"),
 };
 static SB_FIELDS(
 	recording, sb_recording_panel, "Recording", "What was recorded, what was lost, what it cost.");

@@ -42,7 +42,7 @@ static const struct sb_field sb_resident_at_fields_rows[] = {
 	SB_FIELD_NAMED(sb_resident_at, at, "at", SB_ALWAYS, moments, "which moment of it"),
 	SB_FIELD(sb_resident_at, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD(sb_resident_at, component, "component", SB_ALWAYS, "what held it; \"unnamed\": the rest"),
-	SB_FIELD(sb_resident_at, dtype, "dtype", SB_KNOWN, "of its weights"),
+	SB_FIELD(sb_resident_at, dtype, "dtype", SB_KNOWN, "data type of its weights"),
 	SB_FIELD_AS(WHOLE, sb_resident_at, bytes, "bytes", SB_ALWAYS,
 		"how much; negative: readings of different moments overlap", .range = SB_SIGNED),
 };

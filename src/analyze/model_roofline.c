@@ -11,7 +11,7 @@ static const struct sb_field bound_rows[] = {
 		"tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: "
 		"kernels "
 		"too small or too far apart; host: nothing to do"),
-	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS, "of the time of the readings",
+	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS, "share of the time of the readings",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(bound, sb_bound_share, "BoundShare", "What held the GPU up, and for how much of the time.");
@@ -26,15 +26,15 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 		"floating-point operations of GEMM, attention and convolution, all calls"),
 	SB_FIELD(sb_stage_work, uncounted_count, "uncounted_count", SB_SET,
 		"model calls that could not be counted"),
-	SB_FIELD(sb_stage_work, why, "uncounted_why", SB_KNOWN, "why, of the first of them"),
-	SB_FIELD(
-		sb_stage_work, precision, "precision", SB_KNOWN, "of most of the weights", .when = has_flops),
+	SB_FIELD(sb_stage_work, why, "uncounted_why", SB_KNOWN, "why the first of them could not be counted"),
+	SB_FIELD(sb_stage_work, precision, "precision", SB_KNOWN, "precision of most of the weights",
+		.when = has_flops),
 	SB_FIELD(sb_stage_work, time_s, "rate_over_s", SB_KNOWN,
 		"the time the rate is over: the GPU span where all calls have one, else the wall time",
 		.when = has_flops),
 	SB_FIELD(sb_stage_work, tflops, "achieved_tflop_per_s", SB_KNOWN, "flop_count over that time"),
-	SB_FIELD(
-		sb_stage_work, peak_tflops, "peak_tflop_per_s", SB_KNOWN, "of this GPU and precision, dense"),
+	SB_FIELD(sb_stage_work, peak_tflops, "peak_tflop_per_s", SB_KNOWN,
+		"peak rate of this GPU in that precision, without sparsity"),
 	SB_FIELD(sb_stage_work, mfu_ratio, "mfu_ratio", SB_KNOWN, "achieved over peak"),
 	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "flop_count at the peak rate"),
 	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
@@ -48,7 +48,7 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, bound_why, "bound_why", SB_KNOWN,
 		"why bound is absent, and which option tells it"),
 	SB_FIELD_LIST(sb_stage_work, bounds, bound_count, "bounds", SB_KNOWN, bound,
-		"all of it, from the counters"),
+		"everything that held the GPU up, the largest share first; from the counters"),
 };
 SB_FIELDS(sb_stage_work_fields, sb_stage_work, "GpuWork", "How near a stage comes to what the GPU can do.",
 	.present = any_work);
@@ -56,8 +56,9 @@ SB_FIELDS(sb_stage_work_fields, sb_stage_work, "GpuWork", "How near a stage come
 static const struct sb_field sb_efficiency_fields_rows[] = {
 	SB_FIELD(sb_efficiency, stage, "stage", SB_ALWAYS, "its name"),
 	SB_FIELD(sb_efficiency, flops, "flops", SB_KNOWN, "floating-point operations, as flop_count"),
-	SB_FIELD(sb_efficiency, tflops, "tflops_per_s", SB_KNOWN, "achieved"),
-	SB_FIELD(sb_efficiency, mfu_percent, "mfu_percent", SB_KNOWN, "of what this GPU reaches at most"),
+	SB_FIELD(sb_efficiency, tflops, "tflops_per_s", SB_KNOWN, "achieved rate"),
+	SB_FIELD(sb_efficiency, mfu_percent, "mfu_percent", SB_KNOWN,
+		"achieved rate in percent of this GPU's peak"),
 	SB_FIELD(sb_efficiency, bytes, "bytes", SB_KNOWN, "moved to and from DRAM"),
 	SB_FIELD(sb_efficiency, bound, "bound_by", SB_KNOWN,
 		"tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of "
@@ -70,7 +71,7 @@ SB_FIELDS(sb_efficiency_fields, sb_efficiency, "StageEfficiency", "gpu_work of a
 
 static const struct sb_field ceiling_rows[] = {
 	SB_FIELD(sb_ceiling, precision, "precision", SB_ALWAYS, "fp32, tf32, bf16, fp8..."),
-	SB_FIELD(sb_ceiling, tflops, "peak_tflop_per_s", SB_ALWAYS, "dense"),
+	SB_FIELD(sb_ceiling, tflops, "peak_tflop_per_s", SB_ALWAYS, "peak rate, without sparsity"),
 };
 static SB_FIELDS(ceiling, sb_ceiling, "Ceiling", "A rate that the GPU cannot exceed.");
 
@@ -79,7 +80,7 @@ SB_FIELD_WHEN(any_roofline, sb_roofline_panel, it->present)
 static const struct sb_field sb_roofline_fields_rows[] = {
 	SB_FIELD(sb_roofline_panel, gpu, "gpu", SB_KNOWN, "whose ceilings they are"),
 	SB_FIELD(sb_roofline_panel, source, "source", SB_KNOWN,
-		"of the figures; absent: this GPU is not in the table"),
+		"where the figures come from; absent: this GPU is not in the table"),
 	SB_FIELD(sb_roofline_panel, gb_per_s, "dram_peak_gb_per_s", SB_KNOWN, "its memory's bandwidth"),
 	SB_FIELD_LIST(
 		sb_roofline_panel, ceilings, ceiling_count, "ceilings", SB_KNOWN, ceiling, "its peak rates"),

@@ -25,9 +25,9 @@ const char *sb_frames_source_name(enum sb_frames_source source)
 static const char *const scopes[] = { "denoise", "denoise_vae", "end_to_end", SB_NAMES_END };
 
 static const struct sb_field rate_rows[] = {
-	SB_FIELD_NAMED(sb_rate, scope, "scope", SB_ALWAYS, scopes, "what of the work is counted"),
-	SB_FIELD(sb_rate, wall_s, "wall_s", SB_KNOWN, "wall time of that"),
-	SB_FIELD(sb_rate, compute_s, "compute_s", SB_KNOWN, "time in which it computed"),
+	SB_FIELD_NAMED(sb_rate, scope, "scope", SB_ALWAYS, scopes, "which part of the work is counted"),
+	SB_FIELD(sb_rate, wall_s, "wall_s", SB_KNOWN, "wall time of that part"),
+	SB_FIELD(sb_rate, compute_s, "compute_s", SB_KNOWN, "time of that part spent computing"),
 	SB_FIELD(sb_rate, fps_wall, "wall_fps", SB_KNOWN, "frames over wall_s"),
 	SB_FIELD(sb_rate, fps_compute, "compute_fps", SB_KNOWN, "frames over compute_s"),
 	SB_FIELD(sb_rate, bps_wall, "wall_bps", SB_KNOWN, "blocks over wall_s"),
@@ -39,10 +39,10 @@ static const struct sb_field split_rows[] = {
 	SB_FIELD(sb_split, part, "part", SB_ALWAYS,
 		"\"denoise\", \"vae_decode\", … \"unattributed\", \"overlap\""),
 	SB_FIELD(sb_split, self_s, "self_s", SB_ALWAYS,
-		"wall time of its stages without those inside them; of overlap, negative: by how much the "
-		"others add up to too much",
+		"wall time of its stages without those inside them; of overlap a negative time: what the "
+		"other parts count twice",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_split, wall_ratio, "wall_ratio", SB_KNOWN, "of the generations' wall time",
+	SB_FIELD(sb_split, wall_ratio, "wall_ratio", SB_KNOWN, "share of the generations' wall time",
 		.range = SB_SIGNED),
 };
 static SB_FIELDS(split, sb_split, "Split", "A part of the generations' time; the parts add up to it.");
@@ -51,9 +51,9 @@ static SB_FIELDS(split, sb_split, "Split", "A part of the generations' time; the
 	SB_FIELD(sb_step_group, key, "block_size_frames_count", SB_ALWAYS, "frames of a block"),  \
 		SB_FIELD(sb_step_group, time.count, counted, SB_ALWAYS, counted " of that size"), \
 		SB_FIELD(sb_step_group, time.total, "total_s", SB_ALWAYS, "their time added up"), \
-		SB_FIELD(sb_step_group, time.mean, "mean_s", SB_ALWAYS, "mean of one"),           \
+		SB_FIELD(sb_step_group, time.mean, "mean_s", SB_ALWAYS, "mean time of one"),      \
 		SB_FIELD(sb_step_group, time.std, "std_s", SB_KNOWN, "sample deviation (n - 1)"), \
-		SB_FIELD(sb_step_group, time.p50, "p50_s", SB_KNOWN, "median of one"),            \
+		SB_FIELD(sb_step_group, time.p50, "p50_s", SB_KNOWN, "median time of one"),       \
 		SB_FIELD(sb_step_group, time.p95, "p95_s", SB_KNOWN, "95 % take at most this")
 
 static const struct sb_field step_group_rows[] = { GROUP("steps") };
@@ -71,12 +71,12 @@ static const struct sb_field slow_step_rows[] = {
 	SB_FIELD(sb_slow_step, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
 	SB_FIELD(sb_slow_step, duration_s, "duration_s", SB_ALWAYS, "how long it took"),
 	SB_FIELD(sb_slow_step, peer_s, "peer_median_s", SB_ALWAYS,
-		"its peers: same block size, not cached, not first"),
+		"median of its peers: steps of the same block size, not cached, not the first"),
 };
 static SB_FIELDS(slow_step, sb_slow_step, "SlowStep", "A step slower than its peers.");
 
 static const struct sb_field offload_rows[] = {
-	SB_FIELD(sb_offload, name, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_offload, name, "name", SB_ALWAYS, "name of the stage"),
 	SB_FIELD(sb_offload, count, "count", SB_ALWAYS, "calls"),
 	SB_FIELD(sb_offload, total_s, "total_s", SB_ALWAYS, "their time"),
 	SB_FIELD(sb_offload, bytes, "moved_bytes", SB_KNOWN, "weights that were moved"),
@@ -92,9 +92,10 @@ SB_FIELD_WHEN(any_diffusion, sb_diffusion_panel, it->present || it->offload_coun
 
 static const struct sb_field cached_rows[] = {
 	SB_FIELD(sb_diffusion_panel, cached_steps, "steps", SB_ALWAYS, "steps that a cache served"),
-	SB_FIELD(
-		sb_diffusion_panel, cached_ratio, "step_ratio", SB_ALWAYS, "of all steps", .range = SB_SHARE),
-	SB_FIELD_STRUCT(sb_diffusion_panel, cached_step, "step", SB_KNOWN, sb_stats_s_fields, "their time"),
+	SB_FIELD(sb_diffusion_panel, cached_ratio, "step_ratio", SB_ALWAYS, "share of all steps",
+		.range = SB_SHARE),
+	SB_FIELD_STRUCT(
+		sb_diffusion_panel, cached_step, "step", SB_KNOWN, sb_stats_s_fields, "time of one of them"),
 };
 static SB_FIELDS(
 	cached, sb_diffusion_panel, "CachedSteps", "Steps that a cache served.", .present = has_cached);
@@ -132,7 +133,7 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 		"median of the generations' first steps", .when = has_steps),
 	SB_FIELD_STRUCT(sb_diffusion_panel, step, "step", SB_KNOWN, sb_stats_s_fields, "time of a step"),
 	SB_FIELD_STRUCT(sb_diffusion_panel, warm_step, "warm_step", SB_KNOWN, sb_stats_s_fields,
-		"without the warm-up", .when = has_steps),
+		"time of a step, without the warm-up", .when = has_steps),
 	SB_FIELD_PART("cached", cached, "steps that a cache served"),
 	SB_FIELD_LIST(sb_diffusion_panel, by_block_size, by_block_size_count, "by_block_size", SB_KNOWN,
 		step_group, "steps by the size of their block", .when = has_steps),
@@ -143,7 +144,7 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 	SB_FIELD(sb_diffusion_panel, slow_step_total, "slow_step_count", SB_ALWAYS,
 		"steps slower than their peers", .when = has_slow),
 	SB_FIELD(sb_diffusion_panel, slow_step_excess_s, "slow_step_excess_s", SB_KNOWN,
-		"over their peers, all of them", .when = has_slow),
+		"how much longer than their peers they took, added up", .when = has_slow),
 	SB_FIELD_LIST(sb_diffusion_panel, slow_steps, slow_step_count, "slow_steps", SB_KNOWN, slow_step,
 		"slowest first, at most 20", .when = has_slow),
 	SB_FIELD(sb_diffusion_panel, series, "series", SB_KNOWN, "one row per step, thinned",
@@ -199,7 +200,8 @@ static const struct sb_field entry_rows[] = {
 	SB_FIELD(sb_model_entry, parameters, "parameter_count", SB_ALWAYS, "parameters; -1: not known",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_model_entry, parameters_text, "parameters", SB_ALWAYS, "for people: \"1.3B\""),
-	SB_FIELD_AS(MB, sb_model_entry, bytes, "size_mb", SB_KNOWN, "of its weights; 1 MB is 2^20 bytes"),
+	SB_FIELD_AS(
+		MB, sb_model_entry, bytes, "size_mb", SB_KNOWN, "size of its weights; 1 MB is 2^20 bytes"),
 	SB_FIELD(sb_model_entry, flops_per_step, "step_flops", SB_KNOWN, "operations of one step"),
 	SB_FIELD(sb_model_entry, tflops_reached, "reached_tflops", SB_KNOWN,
 		"operations over the time of the steps"),
@@ -213,8 +215,9 @@ static const struct sb_field layer_rows[] = {
 	SB_FIELD(sb_layer, total_s, "total_s", SB_ALWAYS, "their time"),
 	SB_FIELD(sb_layer, mean_s, "mean_s", SB_ALWAYS, "mean of one call"),
 	SB_FIELD(sb_layer, time.std, "std_s", SB_KNOWN, "sample deviation (n - 1)"),
-	SB_FIELD(sb_layer, gpu_span_s, "gpu_span_s", SB_KNOWN, "event to event on a stream"),
-	SB_FIELD(sb_layer, ratio, "model_ratio", SB_KNOWN, "of the time of all outermost layers"),
+	SB_FIELD(sb_layer, gpu_span_s, "gpu_span_s", SB_KNOWN,
+		"time on the GPU, from event to event on a stream"),
+	SB_FIELD(sb_layer, ratio, "model_ratio", SB_KNOWN, "share of the time of all outermost layers"),
 	SB_FIELD(sb_layer, nested, "nested", SB_SET, "inside another layer: not in the total"),
 };
 static SB_FIELDS(layer, sb_layer, "Layer", "A layer of the model.");
@@ -223,7 +226,7 @@ static const struct sb_field component_rows[] = {
 	SB_FIELD(sb_component, name, "name", SB_ALWAYS, "\"patch_embed\", \"blocks\", \"norm\", …"),
 	SB_FIELD(sb_component, layers, "layer_count", SB_ALWAYS, "its layers"),
 	SB_FIELD(sb_component, total_s, "total_s", SB_ALWAYS, "their time"),
-	SB_FIELD(sb_component, ratio, "model_ratio", SB_KNOWN, "of the time of all outermost layers"),
+	SB_FIELD(sb_component, ratio, "model_ratio", SB_KNOWN, "share of the time of all outermost layers"),
 };
 static SB_FIELDS(component, sb_component, "LayerComponent", "Layers of one kind.");
 
@@ -234,14 +237,15 @@ SB_FIELD_WHEN(any_models, sb_model_panel, it->present)
 static const char *const timed_on[] = { "gpu", "cpu", SB_NAMES_END };
 
 static const struct sb_field layers_rows[] = {
-	SB_FIELD(sb_model_panel, layers_total_s, "total_s", SB_ALWAYS, "of the outermost layers"),
+	SB_FIELD(sb_model_panel, layers_total_s, "total_s", SB_ALWAYS, "time of the outermost layers"),
 	SB_FIELD_NAMED(sb_model_panel, layers_timed_on, "timed_on", SB_KNOWN, timed_on,
 		"gpu: these times are GPU spans; absent where an imported text does not say it"),
 	SB_FIELD(sb_model_panel, block_mean_s, "block_mean_s", SB_KNOWN, "mean of the blocks' means"),
 	SB_FIELD(sb_model_panel, block_std_s, "block_std_s", SB_KNOWN,
 		"sample deviation of the blocks' means"),
 	SB_FIELD(sb_model_panel, block_count, "block_count", SB_ALWAYS, "blocks of the model"),
-	SB_FIELD(sb_model_panel, attention_ratio, "attention_ratio", SB_KNOWN, "attention of total_s"),
+	SB_FIELD(sb_model_panel, attention_ratio, "attention_ratio", SB_KNOWN,
+		"share of total_s spent in attention"),
 	SB_FIELD_LIST(sb_model_panel, components, component_count, "components", SB_ALWAYS, component,
 		"layers by kind; they add up to total_s"),
 	SB_FIELD_LIST(sb_model_panel, slowest, slowest_count, "slowest", SB_ALWAYS, layer,
@@ -254,11 +258,12 @@ static SB_FIELDS(layers, sb_model_panel, "Layers", "The layers of the model.", .
 static const struct sb_field variant_rows[] = {
 	SB_FIELD(sb_variant, name, "name", SB_ALWAYS, "of the variant: \"fp16\""),
 	SB_FIELD(sb_variant, time.count, "count", SB_ALWAYS, "measurements"),
-	SB_FIELD(sb_variant, warmup_count, "warmup_count", SB_ALWAYS, "left out at the start"),
-	SB_FIELD(sb_variant, time.mean, "mean_s", SB_ALWAYS, "mean of one"),
+	SB_FIELD(sb_variant, warmup_count, "warmup_count", SB_ALWAYS, "measurements left out at the start"),
+	SB_FIELD(sb_variant, time.mean, "mean_s", SB_ALWAYS, "mean time of one"),
 	SB_FIELD(sb_variant, time.std, "std_s", SB_KNOWN, "sample deviation (n - 1)"),
-	SB_FIELD(sb_variant, speedup, "speedup_ratio", SB_KNOWN, "over the first variant"),
-	SB_FIELD(sb_variant, reading, "reading", SB_KNOWN, "the same in words"),
+	SB_FIELD(sb_variant, speedup, "speedup_ratio", SB_KNOWN,
+		"how many times as fast as the first variant"),
+	SB_FIELD(sb_variant, reading, "reading", SB_KNOWN, "the speed-up in words"),
 };
 static SB_FIELDS(variant, sb_variant, "Variant", "A precision or another named variant.");
 
@@ -268,13 +273,13 @@ static const struct sb_field operator_row_rows[] = {
 	SB_FIELD(sb_operator, self_s, "self_s", SB_ALWAYS, "CPU time without the operators inside it"),
 	SB_FIELD(sb_operator, total_s, "total_s", SB_KNOWN, "CPU time with them"),
 	SB_FIELD(sb_operator, gpu_s, "gpu_s", SB_KNOWN, "GPU time of its kernels"),
-	SB_FIELD(sb_operator, ratio, "self_ratio", SB_KNOWN, "of the table's whole self CPU time",
+	SB_FIELD(sb_operator, ratio, "self_ratio", SB_KNOWN, "share of all self CPU time in the table",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(operator_row, sb_operator, "Operator", "An operator of torch.profiler's table.");
 
 static const struct sb_field sb_models_fields_rows[] = {
-	SB_FIELD(sb_model_panel, total_parameters, "parameter_count", SB_ALWAYS, "of all models",
+	SB_FIELD(sb_model_panel, total_parameters, "parameter_count", SB_ALWAYS, "parameters of all models",
 		.when = has_models),
 	SB_FIELD(sb_model_panel, device, "device", SB_KNOWN, "what an imported benchmark ran on: \"cuda\""),
 	SB_FIELD(sb_model_panel, gpu, "gpu_name", SB_KNOWN, "the GPU that it names"),
@@ -296,15 +301,15 @@ static const struct sb_field sb_streaming_fields_rows[] = {
 	SB_FIELD(sb_streaming_panel, batches, "batch_count", SB_ALWAYS, "batches that were sent"),
 	SB_FIELD(sb_streaming_panel, frames, "frames", SB_KNOWN, "frames that were sent"),
 	SB_FIELD(sb_streaming_panel, dropped_frames, "dropped_count", SB_KNOWN, "frames that were dropped"),
-	SB_FIELD(sb_streaming_panel, dropped_ratio, "dropped_ratio", SB_KNOWN, "of all frames",
+	SB_FIELD(sb_streaming_panel, dropped_ratio, "dropped_ratio", SB_KNOWN, "share of all frames",
 		.range = SB_SHARE),
 	SB_FIELD(sb_streaming_panel, fps, "fps", SB_KNOWN,
 		"frames per second; absent where the batches were handed in at once"),
 	SB_FIELD(sb_streaming_panel, bps, "batches_per_s", SB_KNOWN, "batches per second"),
-	SB_FIELD_STRUCT(
-		sb_streaming_panel, encode_ms, "encode", SB_KNOWN, sb_stats_ms_fields, "encoding a batch"),
-	SB_FIELD_STRUCT(
-		sb_streaming_panel, network_ms, "network", SB_KNOWN, sb_stats_ms_fields, "sending a batch"),
+	SB_FIELD_STRUCT(sb_streaming_panel, encode_ms, "encode", SB_KNOWN, sb_stats_ms_fields,
+		"time to encode a batch"),
+	SB_FIELD_STRUCT(sb_streaming_panel, network_ms, "network", SB_KNOWN, sb_stats_ms_fields,
+		"time to send a batch"),
 	SB_FIELD_STRUCT(sb_streaming_panel, buffer_ratio, "buffer", SB_KNOWN, sb_stats_ratio_fields,
 		"how full the buffer is"),
 	SB_FIELD(sb_streaming_panel, series, "series", SB_KNOWN, "one row per batch, thinned"),
@@ -321,7 +326,7 @@ static const char *const cache_kinds[] = { [0] = "eviction",
 static const struct sb_field cache_event_rows[] = {
 	SB_FIELD(sb_cache_event_row, t_s, "t_s", SB_ALWAYS, "when", .decimals = 6, .range = SB_SIGNED),
 	SB_FIELD_NAMED(sb_cache_event_row, kind, "kind", SB_ALWAYS, cache_kinds, "what happened"),
-	SB_FIELD(sb_cache_event_row, count, "count", SB_ALWAYS, "how often"),
+	SB_FIELD(sb_cache_event_row, count, "count", SB_ALWAYS, "how often it happened"),
 	SB_FIELD(sb_cache_event_row, chunk, "chunk_index", SB_KNOWN, "the pipeline's number of the chunk"),
 	SB_FIELD(sb_cache_event_row, frame, "frame_index", SB_KNOWN, "the pipeline's number of the frame"),
 	SB_FIELD(sb_cache_event_row, score, "score_value", SB_KNOWN, "what was compared with the threshold",
@@ -340,8 +345,8 @@ static const struct sb_field cache_rows[] = {
 	SB_FIELD(sb_cache_entry, evictions, "eviction_count", SB_ALWAYS, "evictions"),
 	SB_FIELD(sb_cache_entry, hit_ratio, "hit_ratio", SB_KNOWN,
 		"hits / (hits + misses); evictions are not requests", .range = SB_SHARE),
-	SB_FIELD(sb_cache_entry, size_bytes, "size_bytes", SB_KNOWN, "at the end"),
-	SB_FIELD(sb_cache_entry, size_peak_bytes, "size_peak_bytes", SB_KNOWN, "at most"),
+	SB_FIELD(sb_cache_entry, size_bytes, "size_bytes", SB_KNOWN, "size at the end"),
+	SB_FIELD(sb_cache_entry, size_peak_bytes, "size_peak_bytes", SB_KNOWN, "largest size"),
 	SB_FIELD(sb_cache_entry, threshold, "threshold_value", SB_KNOWN, "what a score is compared with",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_cache_entry, score_mean, "score_mean_value", SB_KNOWN, "mean of the scores",
@@ -349,7 +354,7 @@ static const struct sb_field cache_rows[] = {
 	SB_FIELD(sb_cache_entry, scored_misses, "scored_miss_count", SB_ALWAYS,
 		"misses with a score and a threshold", .when = has_scores),
 	SB_FIELD(sb_cache_entry, near_misses, "near_miss_count", SB_ALWAYS,
-		"of these, within a quarter of the threshold", .when = has_scores),
+		"part of scored_miss_count: those within a quarter of the threshold", .when = has_scores),
 	SB_FIELD(sb_cache_entry, miss_score_median, "miss_score_median_value", SB_KNOWN,
 		"median of their scores", .when = has_scores, .range = SB_SIGNED),
 	SB_FIELD_LIST(
@@ -360,7 +365,8 @@ static SB_FIELDS(cache, sb_cache_entry, "Cache", "One cache of the pipeline.");
 SB_FIELD_WHEN(any_caches, sb_cache_panel, it->present)
 
 static const struct sb_field sb_cache_fields_rows[] = {
-	SB_FIELD_LIST(sb_cache_panel, caches, cache_count, "caches", SB_ALWAYS, cache, "by name"),
+	SB_FIELD_LIST(
+		sb_cache_panel, caches, cache_count, "caches", SB_ALWAYS, cache, "every cache, by name"),
 };
 SB_FIELDS(sb_cache_fields, sb_cache_panel, "CacheAnalysis", "The pipeline's caches.", .present = any_caches,
 	SB_FLAG(sb_cache_panel, present));

@@ -75,7 +75,7 @@ SB_FIELD_WHEN(has_slow_stage, sb_aggregate_rank, it->slow_stage)
 
 static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, report_index, "report_index", SB_ALWAYS, "from 0"),
-	SB_FIELD(sb_aggregate_rank, rank, "rank", SB_ALWAYS, "-1: it has none", .range = SB_SIGNED),
+	SB_FIELD(sb_aggregate_rank, rank, "rank", SB_ALWAYS, "its rank; -1: it has none", .range = SB_SIGNED),
 	SB_FIELD(sb_aggregate_rank, id, "session_id", SB_ALWAYS, "the session's uuid"),
 	SB_FIELD(sb_aggregate_rank, label, "run", SB_ALWAYS, "folder or file"),
 	SB_FIELD(sb_aggregate_rank, host, "host", SB_ALWAYS, "the machine's name"),
@@ -83,14 +83,15 @@ static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, metrics[SB_METRIC_WALL], "duration_s", SB_KNOWN, "its wall time"),
 	SB_FIELD(sb_aggregate_rank, complete, "complete", SB_ALWAYS, "nothing of it is missing"),
 	SB_FIELD(sb_aggregate_rank, live, "live", SB_SET, "it is still being recorded"),
-	SB_FIELD(sb_aggregate_rank, page, "page", SB_SET, "profiling_report.html lies in its folder"),
+	SB_FIELD(sb_aggregate_rank, page, "page", SB_SET, "its folder has a profiling_report.html"),
 	SB_FIELD(sb_aggregate_rank, damage, "damage", SB_KNOWN, "what of its recording could not be read"),
 	SB_FIELD(sb_aggregate_rank, work_s, "work_s", SB_KNOWN, "what it did itself: see work_measure"),
 	SB_FIELD(sb_aggregate_rank, behind_s, "behind_s", SB_KNOWN,
 		"how much more work than the median rank, of two than the other one", .range = SB_SIGNED),
 	SB_FIELD(sb_aggregate_rank, straggler, "straggler", SB_ALWAYS, "the others wait for it"),
 	SB_FIELD(sb_aggregate_rank, works_more, "works_more", SB_SET, "behind_s is more than nothing"),
-	SB_FIELD(sb_aggregate_rank, slow_stage, "slow_stage", SB_KNOWN, "where most of it is"),
+	SB_FIELD(sb_aggregate_rank, slow_stage, "slow_stage", SB_KNOWN,
+		"the stage with most of the extra work"),
 	SB_FIELD(sb_aggregate_rank, slow_stage_s, "slow_stage_s", SB_KNOWN, "its time there",
 		.when = has_slow_stage),
 	SB_FIELD(sb_aggregate_rank, slow_stage_median_s, "slow_stage_median_s", SB_KNOWN,
@@ -112,7 +113,7 @@ static SB_FIELDS(rank, sb_aggregate_rank, "AggregateRank", "One rank.");
 /* ---- stages, scaling ---- */
 
 static const struct sb_field stage_rows[] = {
-	SB_FIELD(sb_aggregate_stage, name, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_aggregate_stage, name, "name", SB_ALWAYS, "name of the stage"),
 	SB_FIELD(sb_aggregate_stage, code, "code", SB_KNOWN, "the program's own number of the stage"),
 	SB_FIELD(sb_aggregate_stage, parent, "parent_index", SB_KNOWN,
 		"place in the list, from 0, of the stage that it is inside"),
@@ -143,16 +144,17 @@ static const struct sb_field communication_rows[] = {
 	SB_FIELD(sb_communication, group, "group", SB_KNOWN, "backend, members, tag"),
 	SB_FIELD(sb_communication, operation, "operation", SB_ALWAYS, "as torch.distributed calls it"),
 	SB_FIELD(sb_communication, rank_count, "rank_count", SB_ALWAYS, "ranks that met"),
-	SB_FIELD(sb_communication, collective_count, "collective_count", SB_ALWAYS, "that were matched"),
-	SB_FIELD(sb_communication, bytes, "bytes", SB_SET, "of one rank's tensors, all of them"),
+	SB_FIELD(sb_communication, collective_count, "collective_count", SB_ALWAYS,
+		"collectives that were matched"),
+	SB_FIELD(sb_communication, bytes, "bytes", SB_SET, "bytes of one rank's tensors, all collectives"),
 	SB_FIELD(sb_communication, late_wait_s, "late_wait_s", SB_ALWAYS,
 		"until the last rank came, all ranks; not scaled up"),
 	SB_FIELD(sb_communication, transfer_s, "transfer_s", SB_ALWAYS, "after that, all ranks"),
 	SB_FIELD(sb_communication, hidden_s, "hidden_s", SB_ALWAYS, "beside other work, all ranks"),
 	SB_FIELD(sb_communication, bus_bytes_per_s, "bus_bytes_per_s", SB_KNOWN,
 		"bus bandwidth while it transferred, as nccl-tests count it"),
-	SB_FIELD(
-		sb_communication, last_rank, "last_rank", SB_KNOWN, "that came last most often, for certain"),
+	SB_FIELD(sb_communication, last_rank, "last_rank", SB_KNOWN,
+		"the rank that came last most often, where the clocks can tell"),
 	SB_FIELD(sb_communication, last_count, "last_count", SB_SET, "how often it did"),
 };
 static SB_FIELDS(
@@ -171,8 +173,8 @@ static const struct sb_field attempt_rows[] = {
 	SB_FIELD(sb_aggregate_attempt, number, "attempt_index", SB_ALWAYS, "which start of the job, from 1"),
 	SB_FIELD(sb_aggregate_attempt, label, "run", SB_ALWAYS, "its folder"),
 	SB_FIELD(sb_aggregate_attempt, what, "state", SB_ALWAYS, "how it ended"),
-	SB_FIELD(sb_aggregate_attempt, taken, "taken", SB_SET, "this report is on it"),
-	SB_FIELD(sb_aggregate_attempt, page, "page", SB_SET, "aggregated_report.html lies in its folder"),
+	SB_FIELD(sb_aggregate_attempt, taken, "taken", SB_SET, "this report is about it"),
+	SB_FIELD(sb_aggregate_attempt, page, "page", SB_SET, "its folder has an aggregated_report.html"),
 };
 static SB_FIELDS(attempt, sb_aggregate_attempt, "JobAttempt", "A start of the job.");
 
@@ -192,7 +194,7 @@ static SB_FIELDS(scale, sb_scale, "Scale", "One world size of several.");
 /* ---- drawings ---- */
 
 static const struct sb_field heat_row_rows[] = {
-	SB_FIELD(sb_heat_row, name, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_heat_row, name, "name", SB_ALWAYS, "name of the stage"),
 	SB_FIELD_ARRAY(sb_heat_row, total_s, rank_count, "total_s", SB_ALWAYS,
 		"by rank; null: it has no such stage", .decimals = 6),
 	SB_FIELD(sb_heat_row, median_s, "median_s", SB_KNOWN, "of the ranks that have it", .decimals = 6),
@@ -264,18 +266,19 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 	SB_FIELD_LIST(sb_aggregate, late_groups, late_group_count, "late_groups", SB_KNOWN, late_group,
 		"groups that come late as a whole"),
 	SB_FIELD(sb_aggregate, collective_count, "collective_count", SB_ALWAYS,
-		"that were matched by group and number, or by name where more than half of the ranks share "
-		"it"),
+		"collectives that were matched by group and number, or by name where more than half of the "
+		"ranks share it"),
 	SB_FIELD(sb_aggregate, unclear_count, "unclear_collective_count", SB_SET,
-		"of those: the clocks cannot tell who came last"),
+		"those where the clocks cannot tell which rank came last"),
 	SB_FIELD(sb_aggregate, late_wait_s, "late_wait_s", SB_KNOWN,
 		"waiting at collectives until the last rank came, all ranks"),
 	SB_FIELD(sb_aggregate, startup_wait_s, "startup_wait_s", SB_SET,
-		"of it: until all ranks had started and met for the first time"),
+		"part of late_wait_s until all ranks had started and met for the first time"),
 	SB_FIELD(sb_aggregate, transfer_s, "transfer_s", SB_KNOWN, "what the collectives took after that"),
 	SB_FIELD(sb_aggregate, hidden_s, "hidden_s", SB_KNOWN, "asynchronous collectives beside other work"),
-	SB_FIELD(sb_aggregate, wait_s, "wait_s", SB_KNOWN, "at collectives, all ranks"),
-	SB_FIELD(sb_aggregate, wait_ratio, "wait_ratio", SB_KNOWN, "of all ranks' wall time"),
+	SB_FIELD(sb_aggregate, wait_s, "wait_s", SB_KNOWN, "time waited at collectives, all ranks"),
+	SB_FIELD(sb_aggregate, wait_ratio, "wait_ratio", SB_KNOWN,
+		"wait_s as a share of all ranks' wall time"),
 	SB_FIELD(sb_aggregate, residual_s, "clock_residual_s", SB_KNOWN,
 		"how far apart ranks leave a collective, 95 % of them; the clocks are better known than "
 		"that: see clock_uncertainty_s"),

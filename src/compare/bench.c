@@ -116,9 +116,10 @@ static const struct sb_field row_rows[] = {
 	SB_FIELD(sb_bench_row, reason, "reason", SB_KNOWN, "why it is not ok"),
 	SB_FIELD(sb_bench_row, held, "memory_held", SB_KNOWN,
 		"of state oom: what asked for more memory, in which stage, and what held it"),
-	SB_FIELD(sb_bench_row, exit_code, "exit_code", SB_ALWAYS, "of the run that ended the row",
+	SB_FIELD(sb_bench_row, exit_code, "exit_code", SB_ALWAYS, "exit code of the run that ended the row",
 		.when = not_ok, .range = SB_SIGNED),
-	SB_FIELD_ARRAY(sb_bench_row, settings, setting_count, "values", SB_KNOWN, "of the sweep's keys"),
+	SB_FIELD_ARRAY(
+		sb_bench_row, settings, setting_count, "values", SB_KNOWN, "values of the sweep's keys"),
 	SB_FIELD(sb_bench_row, count, "count", SB_ALWAYS, "measurements"),
 	SB_FIELD(sb_bench_row, stats.mean, "mean_s", SB_KNOWN, "mean of one clip"),
 	SB_FIELD(sb_bench_row, stats.median, "median_s", SB_KNOWN, "median of one clip"),
@@ -156,7 +157,7 @@ static const struct sb_field sb_bench_fields_rows[] = {
 	SB_FIELD(sb_bench, warmup, "warmup_count", SB_ALWAYS, "runs before the first that counts"),
 	SB_FIELD(sb_bench, iterations, "iterations_count", SB_ALWAYS, "runs asked for"),
 	SB_FIELD(sb_bench, target_fps, "target_fps", SB_KNOWN, "the speed asked for"),
-	SB_FIELD(sb_bench, interrupted, "interrupted", SB_ALWAYS, "it was ended before its end"),
+	SB_FIELD(sb_bench, interrupted, "interrupted", SB_ALWAYS, "it was stopped early"),
 	SB_FIELD_LIST(sb_bench, rows, row_count, "rows", SB_ALWAYS, row, "in order"),
 };
 SB_FIELDS(sb_bench_fields, sb_bench, "Bench", "The measurements of strobe bench.");

@@ -13,7 +13,7 @@
 /* ---- key by key ------------------------------------------------------------ */
 
 static const struct sb_field stage_rows[] = {
-	SB_FIELD(sb_journal_stage, name, "name", SB_ALWAYS, "of the stage"),
+	SB_FIELD(sb_journal_stage, name, "name", SB_ALWAYS, "name of the stage"),
 	SB_FIELD(sb_journal_stage, code, "code", SB_KNOWN, "its code"),
 	SB_FIELD(sb_journal_stage, key, "key", SB_ALWAYS, "the same stage in another step has the same one"),
 	SB_FIELD(sb_journal_stage, parent, "parent_index", SB_KNOWN,

@@ -27,7 +27,7 @@ static const struct sb_field change_rows[] = {
 	SB_FIELD(sb_whatif_change, point_count, "run_count", SB_ALWAYS, "runs it rests on"),
 	SB_FIELD(sb_whatif_change, extrapolates, "extrapolates", SB_ALWAYS,
 		"the value lies outside of those that were seen"),
-	SB_FIELD(sb_whatif_change, note, "note", SB_KNOWN, "what to know before believing it"),
+	SB_FIELD(sb_whatif_change, note, "note", SB_KNOWN, "what to know before trusting it"),
 };
 static SB_FIELDS(change, sb_whatif_change, "WhatifChange", "A stage with another setting.");
 
@@ -35,9 +35,9 @@ static const struct sb_field sb_whatif_fields_rows[] = {
 	SB_FIELD_SCHEMA("strobe.whatif/1"),
 	SB_FIELD(sb_whatif, label, "run", SB_ALWAYS, "the run it starts from"),
 	SB_FIELD(sb_whatif, wall_s, "now_s", SB_ALWAYS, "its total"),
-	SB_FIELD(sb_whatif, predicted_s, "predicted_s", SB_ALWAYS, "the total then"),
-	SB_FIELD(sb_whatif, low_s, "low_s", SB_ALWAYS, "at least"),
-	SB_FIELD(sb_whatif, high_s, "high_s", SB_ALWAYS, "at most"),
+	SB_FIELD(sb_whatif, predicted_s, "predicted_s", SB_ALWAYS, "the predicted total"),
+	SB_FIELD(sb_whatif, low_s, "low_s", SB_ALWAYS, "low end of the range"),
+	SB_FIELD(sb_whatif, high_s, "high_s", SB_ALWAYS, "high end of the range"),
 	SB_FIELD(sb_whatif, digit_s, "time_digit_s", SB_KNOWN,
 		"the value of the last digit of the run's times; it is in low_s and high_s"),
 	SB_FIELD(sb_whatif, noise_s, "noise_s", SB_ALWAYS,
@@ -53,8 +53,9 @@ static const struct sb_field sb_whatif_fields_rows[] = {
 	SB_FIELD(sb_whatif, change_ratio, "change_ratio", SB_ALWAYS, "predicted_s / now_s - 1",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_whatif, fps, "fps", SB_KNOWN, "frames per second end to end, now"),
-	SB_FIELD(sb_whatif, predicted_fps, "predicted_fps", SB_KNOWN, "the same then"),
-	SB_FIELD(sb_whatif, extrapolates, "extrapolates", SB_ALWAYS, "some change does"),
+	SB_FIELD(sb_whatif, predicted_fps, "predicted_fps", SB_KNOWN, "the same, predicted"),
+	SB_FIELD(sb_whatif, extrapolates, "extrapolates", SB_ALWAYS,
+		"some change asks for a value outside those that were seen"),
 	SB_FIELD_LIST(sb_whatif, changes, change_count, "changes", SB_ALWAYS, change, "stage by stage"),
 };
 SB_FIELDS(sb_whatif_fields, sb_whatif, "Whatif", "What a run would take with other settings.");

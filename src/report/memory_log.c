@@ -28,7 +28,7 @@ static const struct sb_field entry_rows[] = {
 	SB_FIELD_AS(MB, entry, snapshot.reserved_bytes, "reserved_mb", SB_KNOWN, "held by the allocator"),
 	SB_FIELD_AS(MB, entry, snapshot.peak_bytes, "max_allocated_mb", SB_KNOWN, "the same as peak_mb"),
 	SB_FIELD_AS(MB, entry, snapshot.peak_bytes, "peak_mb", SB_KNOWN, "the most that was in use so far"),
-	SB_FIELD(entry, snapshot.stage, "stage", SB_KNOWN, "in which it was taken"),
+	SB_FIELD(entry, snapshot.stage, "stage", SB_KNOWN, "the stage in which it was taken"),
 };
 static SB_FIELDS(entry, entry, "MemoryLogEntry", "Memory at one moment.");
 

@@ -5,7 +5,7 @@ static const char *const states[] = { "live", "ended", "killed", SB_NAMES_END };
 
 static const struct sb_field run_rows[] = {
 	SB_FIELD(sb_listed, id, "id", SB_ALWAYS, "the name of its folder or file: /runs/ID is its page"),
-	SB_FIELD_AS(TEXT, sb_listed, brief.name, "name", SB_ALWAYS, "the session's"),
+	SB_FIELD_AS(TEXT, sb_listed, brief.name, "name", SB_ALWAYS, "the session's name"),
 	SB_FIELD_AS(TEXT, sb_listed, brief.host, "host", SB_ALWAYS, "the machine it was recorded on"),
 	SB_FIELD_AS(TIME_S, sb_listed, brief.start_real_ns, "start_time", SB_KNOWN, "when it began"),
 	SB_FIELD_NAMED(sb_listed, state, "state", SB_ALWAYS, states,
@@ -18,7 +18,7 @@ static const struct sb_field run_rows[] = {
 	SB_FIELD(sb_listed, brief.steps, "steps", SB_SET,
 		"scheduler steps that began; of a job its first rank's"),
 	SB_FIELD(sb_listed, command, "command", SB_KNOWN, "what was run; known of what strobe run started"),
-	SB_FIELD(sb_listed, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
+	SB_FIELD(sb_listed, commit, "commit", SB_KNOWN, "git commit of the folder that it was started in"),
 	SB_FIELD(sb_listed, brief.bytes, "bytes", SB_ALWAYS, "on the disk"),
 	SB_FIELD(sb_listed, brief.pid, "pid", SB_ALWAYS, "the process that recorded it"),
 	SB_FIELD(sb_listed, brief.rank, "rank", SB_KNOWN, "of a job with several"),

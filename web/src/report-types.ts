@@ -68,22 +68,22 @@ export type SessionInfo = {
   import_note?: string; // what was doubtful in a text that was imported
   file_date?: true; // what was imported has no date: start_time and end_time come from the date of its file
   no_times?: true; // what was imported has no times: those of this report are made up
-  tags: Free; // the program's own
+  tags: Free; // tags that the program set
   generated_at: string; // when this report was made
   command?: string; // the command line
-  commit?: string; // git's, of the folder that it was started in
+  commit?: string; // git commit of the folder that it was started in
   state: string; // "complete", "live", "damaged", "ended without a stop"
   run: string; // folder or file of the recording
   host?: string; // the machine's name
-  pid: number; // of the main process
-  rank?: number; // in a distributed job
+  pid: number; // process id of the main process
+  rank?: number; // its rank in a distributed job
   local_rank_index?: number; // rank on its machine
   world_size_count?: number; // ranks of the job
   previous_rank?: number; // the next lower rank with a folder beside this one's: ../rank_<N>
   next_rank?: number; // the next higher one
   job?: string; // the tag `job`, else the launcher's id of the job
   attempt_index?: number; // which start of the job this is, from 1: a restart or a second step has the next number
-  exit_code_value?: number; // of the command
+  exit_code_value?: number; // exit code of the command
   exit_signal_value?: number; // the signal that ended the command
   outcome?: string; // in words: "exit 3 after Ctrl-C"
   left_behind?: string; // processes still running when it ended
@@ -136,27 +136,27 @@ export type StageAnalysis = {
 export type UnattributedShare = {
   function: string; // module and name
   file?: string; // where it is written
-  line: number; // that most of it was in
-  share_ratio: number; // of the unattributed time, by the samples there
-  seconds_s: number; // that share of it: a sampled estimate
+  line: number; // the line it was seen at most often
+  share_ratio: number; // share of the unattributed time, by the samples there
+  seconds_s: number; // share_ratio x unattributed_s: a sampled estimate
 };
 
 // All zones of one path: a row of the report.
 export type Stage = {
-  name: string; // grouped where names differ in a number: "chunk_*"
+  name: string; // names that differ only in a number are one: "chunk_*"
   code?: string; // the program's own number of the stage: "4c"
   parent?: string; // name of the stage it is inside
-  parent_index?: number; // the same as an index of stages
+  parent_index?: number; // index of that stage in stages, from 0
   role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export" | "profiler"; // what it is; absent: an ordinary stage
   depth: number; // stages around it
   count: number; // outermost calls that began and ended in this part; mean, min, max, percentiles, std and last are of these
   recursive_count?: number; // calls inside a call of the same stage
   open_count?: number; // calls that had not ended when the recording did
   cut_count?: number; // calls cut by the border of the selected part
-  folded_count?: number; // of all of these, known from digests only
+  folded_count?: number; // part of all these calls: those of which only sums are left
   thread_count?: number; // threads it ran on, where that is more than one
   other_thread?: true; // none of it on the main thread, which has stages besides imports and other set-up
-  total_s?: number; // of the outermost calls, open and cut ones up to the border
+  total_s?: number; // time of its outermost calls; open and cut calls count up to the border
   self_s?: number; // total_s without the stages inside it
   unfinished_s?: number; // the part of total_s that open and cut calls make up; count x mean_s is the rest
   mean_s?: number; // mean of one call
@@ -168,22 +168,22 @@ export type Stage = {
   last_s?: number; // the call that ended last
   std_s?: number; // sample deviation (n - 1)
   percentile_error_ratio?: number; // how far off percentiles may be; absent: exact
-  gpu_span_s?: number; // event to event on a stream; may hold idle time
+  gpu_span_s?: number; // time on the GPU, from event to event on a stream; may include idle time
   gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
-  gpu_busy_s?: number; // union of kernels, with a GPU trace only
+  gpu_busy_s?: number; // time in which at least one of its kernels ran; with a GPU trace only
   gpu_read_count?: number; // single values it copied to the host and waited for (.item(), bool()), with a GPU trace only
   gpu_read_s?: number; // how long it waited for them
   kernel_s?: number; // time of the kernels it launched, added up, with a GPU trace only
   kernel_families?: KernelShare[]; // the kernels it launched, by what they do; with a GPU trace only
   gpu_work?: GpuWork; // operations, achieved rate, what bounds it
   gpu_counters?: GpuCounters; // what parts of the GPU did in it
-  wall_ratio?: number; // of the wall time: calls at the same time count once
-  self_ratio?: number; // self_s as a share of the wall time: calls at the same time count once
+  wall_ratio?: number; // its share of the wall time; calls at the same time count once
+  self_ratio?: number; // self_s as a share of the wall time; calls at the same time count once
   covered_s?: number; // wall time in which at least one call ran, where that is less than total_s
   at_once_mean_count?: number; // calls at the same time, on average over covered_s
-  unattributed_s?: number; // of a stage with others inside: its self time
-  first_s?: number; // its first begin; negative: handed in from before the run
-  end_s?: number; // its last end
+  unattributed_s?: number; // self_s, of a stage that has stages inside it
+  first_s?: number; // when its first call began; negative: before the run, reported afterwards
+  end_s?: number; // when its last call ended
   time_digit_s?: number; // the value of the last digit of its imported time: it is exact to half of it
   per_frame_s?: number; // time per frame, of its attribute frames
   per_step_s?: number; // time per step, of its attribute steps
@@ -193,8 +193,8 @@ export type Stage = {
   startup?: true; // it ended before the pipeline began: see summary.startup_end_s
   bottleneck?: true; // the largest self time after the start-up
   bottleneck_level?: "major" | "other" | "model" | "part" | "largest"; // major: the stage with the largest self time in the generations, or one outside of them that takes longer than all of them; other: another with at least a fifth of the wall time (without generations: of the time after the start-up); model: the stage around the major one that has others next to it, where stages have codes; part: the same without codes; largest: instead of major, where the start-up takes most of the run and the stage less than a fifth of it
-  span?: true; // may overlap the stages next to it
-  attributes?: Free; // the program's own; counts are summed up, of others it is the last value
+  span?: true; // recorded as a span: it may overlap the stages next to it
+  attributes?: Free; // attributes that the program set: counts are summed up, of others the last value is kept
   member_count?: number; // names that it groups
   members?: StageMember[]; // the largest of them
 };
@@ -203,10 +203,10 @@ export type Stage = {
 export type KernelShare = {
   family: string; // GEMM, attention, convolution, normalisation, element-wise, reduction, copy and layout, quantisation, communication, sampling, codec; else "not recognised"
   kind?: string; // which of the family: "flash 2", "AllReduce"
-  precision?: string; // of what is multiplied: fp32, tf32, bf16, fp16, fp8, int8, fp4
-  kernel_count: number; // how many
+  precision?: string; // precision of what is multiplied: fp32, tf32, bf16, fp16, fp8, int8, fp4
+  kernel_count: number; // kernels in it
   total_s: number; // their time added up
-  share_ratio?: number; // of the time of all kernels of the list
+  share_ratio?: number; // share of the time of all kernels in the list
   family_index: number; // the place of its family among those of the list, from 0: the family with the largest share first
 };
 
@@ -214,11 +214,11 @@ export type KernelShare = {
 export type GpuWork = {
   flop_count?: number; // floating-point operations of GEMM, attention and convolution, all calls
   uncounted_count?: number; // model calls that could not be counted
-  uncounted_why?: string; // why, of the first of them
-  precision?: string; // of most of the weights
+  uncounted_why?: string; // why the first of them could not be counted
+  precision?: string; // precision of most of the weights
   rate_over_s?: number; // the time the rate is over: the GPU span where all calls have one, else the wall time
   achieved_tflop_per_s?: number; // flop_count over that time
-  peak_tflop_per_s?: number; // of this GPU and precision, dense
+  peak_tflop_per_s?: number; // peak rate of this GPU in that precision, without sparsity
   mfu_ratio?: number; // achieved over peak
   floor_s?: number; // flop_count at the peak rate
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
@@ -226,31 +226,31 @@ export type GpuWork = {
   bound?: string; // what held the GPU up most of the time
   bound_basis?: "counters" | "rate" | "trace"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels
   bound_why?: string; // why bound is absent, and which option tells it
-  bounds?: BoundShare[]; // all of it, from the counters
+  bounds?: BoundShare[]; // everything that held the GPU up, the largest share first; from the counters
 };
 
 // What held the GPU up, and for how much of the time.
 export type BoundShare = {
   bound: string; // tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: kernels too small or too far apart; host: nothing to do
-  share_ratio: number; // of the time of the readings
+  share_ratio: number; // share of the time of the readings
 };
 
 // What parts of the GPU did, in percent of their peak; of several GPUs the busiest.
 export type GpuCounters = {
   sm_active_percent?: number; // share of time in which an SM had work, mean of all SMs
-  occupancy_percent?: number; // warps on the SMs, of what fits
+  occupancy_percent?: number; // warps on the SMs, of the most that fit
   tensor_active_percent?: number; // use of the tensor cores
-  tensor_float_percent?: number; // the same, by 16-bit floats and narrower ones
-  tensor_integer_percent?: number; // the same, by integers
+  tensor_float_percent?: number; // use of the tensor cores by floats of 16 bits or fewer
+  tensor_integer_percent?: number; // use of the tensor cores by integers
   fp32_active_percent?: number; // use of the FP32 pipes
   fp64_active_percent?: number; // use of the FP64 pipes
   fp16_active_percent?: number; // use of the FP16 pipes, the tensor cores left out
   integer_active_percent?: number; // use of the integer pipes, the tensor cores left out
   dram_active_percent?: number; // use of the memory's bandwidth
-  dram_read_percent?: number; // the part of it that was reads
-  dram_write_percent?: number; // the part of it that was writes
+  dram_read_percent?: number; // use of the memory's bandwidth by reads
+  dram_write_percent?: number; // use of the memory's bandwidth by writes
   nvdec_active_percent?: number; // use of the first video decoder
-  covered_ratio?: number; // of the time, the part that lies in readings wholly inside
+  covered_ratio?: number; // share of the time in readings that lie wholly inside it
   source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };
 
@@ -264,9 +264,9 @@ export type StageMember = {
 // A part of the wall time.
 export type TimePart = {
   kind: "stage" | "startup" | "itself" | "smaller" | "elsewhere" | "unattributed"; // startup: all before the pipeline began; itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of other threads and processes alone
-  name?: string; // of the stage
-  stage_index?: number; // the same as an index of stages
-  stage_count?: number; // how many smaller ones
+  name?: string; // name of the stage
+  stage_index?: number; // index of the stage in stage_analysis.stages, from 0
+  stage_count?: number; // stages that this part holds, where it holds several
   part_s: number; // its time; calls at the same time count once
   wall_ratio: number; // part_s as a share of wall_s
 };
@@ -279,33 +279,33 @@ export type UnattributedGap = {
 
 // Stages that share a name.
 export type SameName = {
-  stage_index: number[]; // which stages
+  stage_index: number[]; // indices of these stages in stages, from 0
   stage: Stage; // all of them as one, calls at the same time counted once in wall_ratio
 };
 
 // How regular a loop is.
 export type Iterations = {
   name: string; // of the loop
-  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export" | "profiler"; // what one of them is
+  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export" | "profiler"; // what one iteration is
   count: number; // iterations
   total_s?: number; // time of all of them
-  mean_s?: number; // mean of one
-  median_s?: number; // median of one
+  mean_s?: number; // mean time of one
+  median_s?: number; // median time of one
   std_s: number; // sample deviation (n - 1); 0 for one value
   min_s?: number; // the shortest
   max_s?: number; // the longest
   p95_s?: number; // 95 % take at most this
   p99_s?: number; // 99 % take at most this
   last_s?: number; // the last one
-  per_second: number; // without the warm-up; of the iterations themselves, not of the time between them
+  per_second: number; // iterations a second, without the warm-up; over the time of the iterations, not the time between them
   fps?: number; // frames a second, where an imported text says it
   aside?: true; // from an imported benchmark: neither part of the run's time nor a stage
-  warmup_count: number; // slow ones at the start
-  warmup_s?: number; // time of these
+  warmup_count: number; // slow iterations at the start
+  warmup_s?: number; // time of the warm-up
   marked_warmup_count?: number; // iterations inside a warm-up zone (--profiling-warmup); they are not in count nor in any time here
-  warm?: StatsSeconds; // without the warm-up
+  warm?: StatsSeconds; // statistics without the warm-up
   outlier_count: number; // iterations slower than their peers
-  outliers?: Outlier[]; // the largest, at most 20
+  outliers?: Outlier[]; // the slowest of them, at most 20
   series_s: (number | null)[]; // durations in order, thinned
   distribution?: Distribution; // how often an iteration took how long
 };
@@ -341,44 +341,44 @@ export type Distribution = {
 export type Summary = {
   wall_s: number; // time of the run, or of the selected part
   generation_count: number; // videos or requests that began and ended, without an error
-  unfinished_generation_count?: number; // those that never ended, or that the selected part cuts
+  unfinished_generation_count?: number; // generations that did not end, or that the border of the selected part cuts
   failed_generation_count?: number; // those that an error ended
   failure?: string; // of the first that failed: the error, what it says, the program's line, the stage
-  generation_s?: number; // wall time with at least one of them
-  unattributed_s?: number; // of generation_s: no stage inside covers it
+  generation_s?: number; // wall time in which at least one generation ran
+  unattributed_s?: number; // part of generation_s that no stage covers
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
-  outside_s?: number; // wall time outside of them
+  outside_s?: number; // wall time in which no generation ran
   startup_end_s?: number; // when the first generation began, else the first stage that is not set-up: what lies before is start-up (imports, load, compile)
-  startup_unattributed_s?: number; // of the start-up: no stage covers it
-  outside_overlap_s?: number; // the same overlap of what is outside
+  startup_unattributed_s?: number; // part of the start-up that no stage covers
+  outside_overlap_s?: number; // the same for stages outside the generations
   frames?: number; // output frames, each counted once
   steps?: number; // scheduler steps
   blocks?: number; // blocks of frames
   dropped_frames_count?: number; // frames that were not sent
-  width_px?: number; // of a frame, where all videos have the same
-  height_px?: number; // of a frame, where all videos have the same
+  width_px?: number; // width of a frame, where all videos have the same
+  height_px?: number; // height of a frame, where all videos have the same
   fps?: number; // frames per second end to end, over the wall time of the generations
-  compute_fps?: number; // frames over the time in which it computed
+  compute_fps?: number; // frames per second over the time spent computing
   bps?: number; // blocks per second end to end
-  compute_bps?: number; // blocks over the time in which it computed
+  compute_bps?: number; // blocks per second over the time spent computing
   first_block_latency_s?: number; // from the start of the generation to the end of its first block
-  energy_wh?: number; // of the generations
-  video_energy_wh?: number; // of one video, mean
-  run_energy_wh?: number; // of the whole run
-  gpu_cost?: number; // of the generations, in the currency of gpu_cost_per_hour
-  video_gpu_cost?: number; // of one video, mean
-  run_gpu_cost?: number; // of the whole run
-  gpu_name?: string; // of the GPUs that were used; of several with their number before it
-  gpu_memory_peak_bytes?: number; // of the GPU with the highest peak
-  gpu_memory_reserved_peak_bytes?: number; // held by the allocator, at most
+  energy_wh?: number; // energy of the generations
+  video_energy_wh?: number; // energy of one video, mean
+  run_energy_wh?: number; // energy of the whole run
+  gpu_cost?: number; // cost of the generations, in the currency of gpu_cost_per_hour
+  video_gpu_cost?: number; // cost of one video, mean
+  run_gpu_cost?: number; // cost of the whole run
+  gpu_name?: string; // name of the GPU that was used; of several each with its number
+  gpu_memory_peak_bytes?: number; // peak memory of the GPU with the highest peak
+  gpu_memory_reserved_peak_bytes?: number; // the most that the allocator held
   gpu_memory_total_bytes?: number; // memory of that GPU
-  gpu_memory_peak_stage?: string; // the stage of the peak
-  ram_peak_bytes?: number; // used on the machine, at most
-  ram_total_bytes?: number; // the machine's, or the cgroup's limit where that is lower
-  gpu_utilization_mean_percent?: number; // of the busiest GPU, during judged_s
-  process_cpu_mean_percent?: number; // of one core, the program's own, during judged_s
-  target_fps?: number; // the setting
-  target_reached?: boolean; // fps is at least that
+  gpu_memory_peak_stage?: string; // the stage in which the peak was reached
+  ram_peak_bytes?: number; // the most RAM used on the machine
+  ram_total_bytes?: number; // RAM of the machine, or the cgroup's limit where that is lower
+  gpu_utilization_mean_percent?: number; // mean utilization of the busiest GPU during verdict.judged_s
+  process_cpu_mean_percent?: number; // CPU use of the program during verdict.judged_s; 100: one core
+  target_fps?: number; // the setting target_fps
+  target_reached?: boolean; // fps is at least target_fps
   outside?: Outside[]; // time outside the generations
 };
 
@@ -386,17 +386,17 @@ export type Summary = {
 export type Outside = {
   name: string; // "imports", "load", "compile", or a stage's name
   total_s: number; // its wall time while no generation ran
-  moved_bytes?: number; // what it moved
+  moved_bytes?: number; // bytes that it moved
   bottleneck?: true; // a bottleneck: it takes longer than all generations, or a stage inside it does
 };
 
 // What was made.
 export type Generations = {
-  count: number; // of those that were marked
+  count: number; // generations that the program marked
   whole_run: boolean; // true: no generation was marked, the whole run counts as one
-  union_s?: number; // wall time with at least one of them
-  in_turn_ratio?: number; // some ran at the same time: the part of their time in those that followed one another until the last one ended, which the run waits for
-  wall?: StatsSeconds; // of those that began and ended in the selected part
+  union_s?: number; // wall time in which at least one generation ran
+  in_turn_ratio?: number; // where some ran at the same time: share of their time in the chain of generations that ends last, which is what the run waits for
+  wall?: StatsSeconds; // times of those that began and ended in the selected part
   median_index?: number; // which of the items took the middle time, the first one left out: the one a page opens on
   items: Generation[]; // at most 10 000, in order
 };
@@ -409,18 +409,18 @@ export type Generation = {
   frames?: number; // frames of the video
   steps?: number; // scheduler steps
   blocks?: number; // blocks of frames
-  width_px?: number; // of a frame
-  height_px?: number; // of a frame
+  width_px?: number; // width of a frame
+  height_px?: number; // height of a frame
   fps?: number; // frames over its wall time
-  step_median_s?: number; // of its steps
+  step_median_s?: number; // median time of its steps
   step_max_s?: number; // its longest step
-  faster_count?: number; // of those that began and ended: took less time
+  faster_count?: number; // finished generations that took less time
   denoise_s?: number; // wall time of its steps, or of its denoise stages
   vae_decode_s?: number; // wall time of its VAE decodes
-  energy_wh?: number; // of all GPUs; shared out among the generations that ran at once
-  gpu_cost?: number; // in the currency of gpu_cost_per_hour; shared out among the generations that ran at once
+  energy_wh?: number; // energy of all GPUs; shared among generations that ran at the same time
+  gpu_cost?: number; // cost in the currency of gpu_cost_per_hour; shared among generations that ran at the same time
   gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
-  utilization_percent?: number; // mean of the busiest GPU
+  utilization_percent?: number; // mean utilization of the busiest GPU
   state?: "open" | "cut" | "failed" | "cached"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced; failed: an error ended it; cached: nothing had to be computed; none of these is in the times of a video
   error?: string; // of one that failed: the kind of the error, such as RuntimeError
   error_message?: string; // what the error says, in one line of at most 300 characters
@@ -449,12 +449,12 @@ export type DiffusionAnalysis = {
   forwards_per_step_mean_count?: number; // model calls of a step, mean
   first_step_s?: number; // median of the generations' first steps
   step?: StatsSeconds; // time of a step
-  warm_step?: StatsSeconds; // without the warm-up
+  warm_step?: StatsSeconds; // time of a step, without the warm-up
   cached?: CachedSteps; // steps that a cache served
   by_block_size?: StepGroup[]; // steps by the size of their block
   trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace (all traced steps if those are few); never among slow_steps
   slow_step_count?: number; // steps slower than their peers
-  slow_step_excess_s?: number; // over their peers, all of them
+  slow_step_excess_s?: number; // how much longer than their peers they took, added up
   slow_steps?: SlowStep[]; // slowest first, at most 20
   series?: Series; // one row per step, thinned
   distribution?: Distribution; // how often a step took how long
@@ -463,9 +463,9 @@ export type DiffusionAnalysis = {
 
 // One scope of the throughput, over wall time and over compute time.
 export type Rate = {
-  scope: "denoise" | "denoise_vae" | "end_to_end"; // what of the work is counted
-  wall_s?: number; // wall time of that
-  compute_s?: number; // time in which it computed
+  scope: "denoise" | "denoise_vae" | "end_to_end"; // which part of the work is counted
+  wall_s?: number; // wall time of that part
+  compute_s?: number; // time of that part spent computing
   wall_fps?: number; // frames over wall_s
   compute_fps?: number; // frames over compute_s
   wall_bps?: number; // blocks over wall_s
@@ -475,15 +475,15 @@ export type Rate = {
 // A part of the generations' time; the parts add up to it.
 export type Split = {
   part: string; // "denoise", "vae_decode", … "unattributed", "overlap"
-  self_s: number; // wall time of its stages without those inside them; of overlap, negative: by how much the others add up to too much
-  wall_ratio?: number; // of the generations' wall time
+  self_s: number; // wall time of its stages without those inside them; of overlap a negative time: what the other parts count twice
+  wall_ratio?: number; // share of the generations' wall time
 };
 
 // Steps that a cache served.
 export type CachedSteps = {
   steps: number; // steps that a cache served
-  step_ratio: number; // of all steps
-  step?: StatsSeconds; // their time
+  step_ratio: number; // share of all steps
+  step?: StatsSeconds; // time of one of them
 };
 
 // Steps of blocks of one size.
@@ -491,9 +491,9 @@ export type StepGroup = {
   block_size_frames_count: number; // frames of a block
   steps: number; // steps of that size
   total_s: number; // their time added up
-  mean_s: number; // mean of one
+  mean_s: number; // mean time of one
   std_s?: number; // sample deviation (n - 1)
-  p50_s?: number; // median of one
+  p50_s?: number; // median time of one
   p95_s?: number; // 95 % take at most this
 };
 
@@ -504,12 +504,12 @@ export type SlowStep = {
   block_index?: number; // the block it is in
   t_s: number; // when it began
   duration_s: number; // how long it took
-  peer_median_s: number; // its peers: same block size, not cached, not first
+  peer_median_s: number; // median of its peers: steps of the same block size, not cached, not the first
 };
 
 // Moving weights between GPU and host.
 export type Offload = {
-  name: string; // of the stage
+  name: string; // name of the stage
   count: number; // calls
   total_s: number; // their time
   moved_bytes?: number; // weights that were moved
@@ -538,9 +538,9 @@ export type BlockGroup = {
   block_size_frames_count: number; // frames of a block
   blocks: number; // blocks of that size
   total_s: number; // their time added up
-  mean_s: number; // mean of one
+  mean_s: number; // mean time of one
   std_s?: number; // sample deviation (n - 1)
-  p50_s?: number; // median of one
+  p50_s?: number; // median time of one
   p95_s?: number; // 95 % take at most this
 };
 
@@ -555,7 +555,7 @@ export type Block = {
 
 // Parameters, layers, variants.
 export type ModelAnalysis = {
-  parameter_count?: number; // of all models
+  parameter_count?: number; // parameters of all models
   device?: string; // what an imported benchmark ran on: "cuda"
   gpu_name?: string; // the GPU that it names
   models?: ModelEntry[]; // the largest first
@@ -570,19 +570,19 @@ export type ModelEntry = {
   type?: string; // its class
   parameter_count: number; // parameters; -1: not known
   parameters: string; // for people: "1.3B"
-  size_mb?: number; // of its weights; 1 MB is 2^20 bytes
+  size_mb?: number; // size of its weights; 1 MB is 2^20 bytes
   step_flops?: number; // operations of one step
   reached_tflops?: number; // operations over the time of the steps
 };
 
 // The layers of the model.
 export type Layers = {
-  total_s: number; // of the outermost layers
+  total_s: number; // time of the outermost layers
   timed_on?: "gpu" | "cpu"; // gpu: these times are GPU spans; absent where an imported text does not say it
   block_mean_s?: number; // mean of the blocks' means
   block_std_s?: number; // sample deviation of the blocks' means
   block_count: number; // blocks of the model
-  attention_ratio?: number; // attention of total_s
+  attention_ratio?: number; // share of total_s spent in attention
   components: LayerComponent[]; // layers by kind; they add up to total_s
   slowest: Layer[]; // blocks, or outermost layers where there are none; at most 5
   items: Layer[]; // every layer, slowest mean first
@@ -593,7 +593,7 @@ export type LayerComponent = {
   name: string; // "patch_embed", "blocks", "norm", …
   layer_count: number; // its layers
   total_s: number; // their time
-  model_ratio?: number; // of the time of all outermost layers
+  model_ratio?: number; // share of the time of all outermost layers
 };
 
 // A layer of the model.
@@ -604,8 +604,8 @@ export type Layer = {
   total_s: number; // their time
   mean_s: number; // mean of one call
   std_s?: number; // sample deviation (n - 1)
-  gpu_span_s?: number; // event to event on a stream
-  model_ratio?: number; // of the time of all outermost layers
+  gpu_span_s?: number; // time on the GPU, from event to event on a stream
+  model_ratio?: number; // share of the time of all outermost layers
   nested?: true; // inside another layer: not in the total
 };
 
@@ -613,11 +613,11 @@ export type Layer = {
 export type Variant = {
   name: string; // of the variant: "fp16"
   count: number; // measurements
-  warmup_count: number; // left out at the start
-  mean_s: number; // mean of one
+  warmup_count: number; // measurements left out at the start
+  mean_s: number; // mean time of one
   std_s?: number; // sample deviation (n - 1)
-  speedup_ratio?: number; // over the first variant
-  reading?: string; // the same in words
+  speedup_ratio?: number; // how many times as fast as the first variant
+  reading?: string; // the speed-up in words
 };
 
 // An operator of torch.profiler's table.
@@ -627,7 +627,7 @@ export type Operator = {
   self_s: number; // CPU time without the operators inside it
   total_s?: number; // CPU time with them
   gpu_s?: number; // GPU time of its kernels
-  self_ratio?: number; // of the table's whole self CPU time
+  self_ratio?: number; // share of all self CPU time in the table
 };
 
 // Frames that were sent.
@@ -635,11 +635,11 @@ export type StreamingAnalysis = {
   batch_count: number; // batches that were sent
   frames?: number; // frames that were sent
   dropped_count?: number; // frames that were dropped
-  dropped_ratio?: number; // of all frames
+  dropped_ratio?: number; // share of all frames
   fps?: number; // frames per second; absent where the batches were handed in at once
   batches_per_s?: number; // batches per second
-  encode?: StatsMilliseconds; // encoding a batch
-  network?: StatsMilliseconds; // sending a batch
+  encode?: StatsMilliseconds; // time to encode a batch
+  network?: StatsMilliseconds; // time to send a batch
   buffer?: StatsRatio; // how full the buffer is
   series?: Series; // one row per batch, thinned
 };
@@ -672,7 +672,7 @@ export type StatsRatio = {
 
 // The pipeline's caches.
 export type CacheAnalysis = {
-  caches: Cache[]; // by name
+  caches: Cache[]; // every cache, by name
 };
 
 // One cache of the pipeline.
@@ -682,12 +682,12 @@ export type Cache = {
   miss_count: number; // misses
   eviction_count: number; // evictions
   hit_ratio?: number; // hits / (hits + misses); evictions are not requests
-  size_bytes?: number; // at the end
-  size_peak_bytes?: number; // at most
+  size_bytes?: number; // size at the end
+  size_peak_bytes?: number; // largest size
   threshold_value?: number; // what a score is compared with
   score_mean_value?: number; // mean of the scores
   scored_miss_count?: number; // misses with a score and a threshold
-  near_miss_count?: number; // of these, within a quarter of the threshold
+  near_miss_count?: number; // part of scored_miss_count: those within a quarter of the threshold
   miss_score_median_value?: number; // median of their scores
   timeline: CacheEvent[]; // in order, thinned
 };
@@ -696,7 +696,7 @@ export type Cache = {
 export type CacheEvent = {
   t_s: number; // when
   kind: "eviction" | "hit" | "miss"; // what happened
-  count: number; // how often
+  count: number; // how often it happened
   chunk_index?: number; // the pipeline's number of the chunk
   frame_index?: number; // the pipeline's number of the frame
   score_value?: number; // what was compared with the threshold
@@ -705,12 +705,12 @@ export type CacheEvent = {
 
 // GPU and host memory.
 export type Memory = {
-  peak_mb?: number; // of the GPU with the highest peak
+  peak_mb?: number; // peak memory of the GPU with the highest peak
   peak_t_s?: number; // when it was reached
-  peak_stage?: string; // in which stage
+  peak_stage?: string; // the stage in which it was reached
   peak_source?: "allocated" | "process" | "device"; // allocated: as the allocator says; process, device: sampled
   peak_device_index?: number; // which GPU
-  reserved_peak_mb?: number; // held by the allocator, at most
+  reserved_peak_mb?: number; // the most that the allocator held
   device_total_mb?: number; // memory of that GPU
   fragmentation?: Fragmentation; // reserved and unused GPU memory
   spike?: MemorySpike; // the steepest rise
@@ -718,7 +718,7 @@ export type Memory = {
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
   allocators?: Allocator[]; // allocations that the program reported
-  residents?: ResidentAt[]; // the parts of residency, one row each, with what has no name: of a moment they add up to the device's own number
+  residents?: ResidentAt[]; // the parts of residency as flat rows, with the unnamed rest: those of one moment add up to the device's own number
   lines?: MemoryLine[]; // lines of the program that held GPU memory at the peak, from a snapshot of torch's allocator
   growth?: MemoryGrowth[]; // what generations, steps and calls leave behind
   host?: HostMemory; // the machine's own memory
@@ -735,9 +735,9 @@ export type Fragmentation = {
 
 // The steepest rise between two readings.
 export type MemorySpike = {
-  rise_mb?: number; // how much
+  rise_mb?: number; // how much memory rose
   t_s?: number; // when
-  stage?: string; // in which stage; absent: outside every one
+  stage?: string; // the stage in which it rose; absent: outside every stage
 };
 
 // Memory at one moment.
@@ -748,12 +748,12 @@ export type MemorySnapshot = {
   allocated_mb?: number; // in use; 1 MB is 2^20 bytes
   reserved_mb?: number; // held by the allocator
   peak_mb?: number; // the most that was allocated so far
-  stage?: string; // in which it was taken
+  stage?: string; // the stage in which it was taken
 };
 
 // What a stage takes and keeps.
 export type MemoryStage = {
-  name: string; // of the stage
+  name: string; // name of the stage
   count: number; // calls
   peak_mb?: number; // highest reading inside it
   before_mb?: number; // before its last call
@@ -779,22 +779,22 @@ export type ResidentAt = {
   at: "begin" | "peak" | "end"; // which moment of it
   device_index?: number; // which GPU; absent: the host
   component: string; // what held it; "unnamed": the rest
-  dtype?: string; // of its weights
+  dtype?: string; // data type of its weights
   bytes: number; // how much; negative: readings of different moments overlap
 };
 
 // Memory of a GPU or of the host that a line of the program allocated.
 export type MemoryLine = {
-  file?: string; // absent: allocated before the history
-  line?: number; // innermost outside of torch itself
-  function?: string; // that it is in
+  file?: string; // source file; absent: allocated before the history began
+  line?: number; // line number of the innermost call outside torch itself
+  function?: string; // the function that the line is in
   device_index?: number; // which GPU; absent: the host
-  peak_mb: number; // alive at the peak
-  peak_count: number; // allocations that were
-  end_mb: number; // alive when the snapshot was taken
-  end_count: number; // allocations that were
+  peak_mb: number; // memory from this line in use at the peak
+  peak_count: number; // allocations in use at the peak
+  end_mb: number; // memory from this line in use when the snapshot was taken
+  end_count: number; // allocations in use when the snapshot was taken
   allocated_s?: number; // when it allocated last before the peak; absent: before the history
-  stage?: string; // that was open then
+  stage?: string; // the stage that was open then
   by_size?: true; // some of its allocations have no stack: they were matched to this line by their size
   stack?: string; // of its largest allocation, innermost first
 };
@@ -803,34 +803,34 @@ export type MemoryLine = {
 export type MemoryGrowth = {
   of: "vram" | "host" | "pinned" | "open_files"; // vram: the allocator's, or the process's as sampled; host: resident without mapped files
   per: "generation" | "step" | "call"; // what it is counted by
-  stage?: string; // whose calls
+  stage?: string; // the stage whose calls are counted
   where?: string; // the stage in which most of it rose
   verdict: "steady" | "settles" | "returned" | "grows"; // steady; settles: a cache that filled up; returned: given back after the generation; grows: a leak
   unit_count: number; // generations, steps or calls
   reading_count: number; // low-water marks between them
-  per_unit_mb?: number; // the slope: median over all pairs
-  per_unit_low_mb?: number; // its 95 % interval, from
-  per_unit_high_mb?: number; // to
-  per_unit_count?: number; // the slope, in files
-  per_unit_low_count?: number; // its 95 % interval, from
-  per_unit_high_count?: number; // to
-  p_value_ratio: number; // the chance of such an order without growth
+  per_unit_mb?: number; // growth per generation, step or call: median slope over all pairs of readings
+  per_unit_low_mb?: number; // low end of its 95 % interval
+  per_unit_high_mb?: number; // high end of its 95 % interval
+  per_unit_count?: number; // the same in open files
+  per_unit_low_count?: number; // low end of its 95 % interval
+  per_unit_high_count?: number; // high end of its 95 % interval
+  p_value_ratio: number; // chance of readings in such an order if nothing grew
 };
 
 // The machine's own memory.
 export type HostMemory = {
-  ram_peak_mb?: number; // used on the machine, at most
-  ram_total_mb?: number; // the machine's, or the cgroup's limit where that is lower
-  rss_peak_mb?: number; // of the run's processes, at most
-  swap_peak_mb?: number; // swapped out, at most
-  page_cache_peak_mb?: number; // files kept in memory, at most
+  ram_peak_mb?: number; // the most RAM used on the machine
+  ram_total_mb?: number; // RAM of the machine, or the cgroup's limit where that is lower
+  rss_peak_mb?: number; // the most resident memory of the run's processes
+  swap_peak_mb?: number; // the most that was swapped out
+  page_cache_peak_mb?: number; // the most memory used to cache files
 };
 
 // A slow moment that was caught, beside a normal one.
 export type SlowMoment = {
   what: string; // "step", "generation", "out_of_memory", "asked"
   judged_by?: string; // "clock": its time, "gpu": the time of what it launched
-  why?: string; // of one that was asked for
+  why?: string; // why it was caught, where it was asked for
   step_index?: number; // the pipeline's own number
   t_s: number; // when it began
   duration_s: number; // how long it took
@@ -839,7 +839,7 @@ export type SlowMoment = {
   peer_median_s?: number; // of the last ones of its kind, by the measure it was judged by
   gpu_work_s?: number; // kernels and copies it launched, added up
   normal_gpu_work_s?: number; // the same of the normal one
-  gpu_idle_s?: number; // of the GPU between the first and the last of these
+  gpu_idle_s?: number; // time in which the GPU was idle between the first and the last of these
   normal_gpu_idle_s?: number; // the same of the normal one
   counters?: SlowMomentCounter[]; // sampled counters of both, where there are samples
   parts?: SlowMomentPart[]; // what took longer: kernels, stages, functions, each largest first
@@ -856,7 +856,7 @@ export type SlowMomentCounter = {
 // What took longer than in the normal one.
 export type SlowMomentPart = {
   kind: string; // "kernel", "stage" (its own time), "function" (sampled)
-  name: string; // of it
+  name: string; // name of the kernel, stage or function
   count: number; // in the slow one: launches, calls, samples
   normal_count: number; // in the normal one
   total_s: number; // in the slow one
@@ -866,22 +866,22 @@ export type SlowMomentPart = {
 
 // Memory ran out.
 export type OutOfMemory = {
-  killed?: true; // by the kernel, for host memory
-  count: number; // how often
+  killed?: true; // the kernel killed the process because host memory ran out
+  count: number; // how often it happened
   t_s?: number; // when, the last time
   device_index?: number; // which GPU; absent: the host
-  requested_bytes?: number; // asked for
+  requested_bytes?: number; // bytes that were asked for
   free_bytes?: number; // free on the device, or of the program's own limit
-  total_bytes?: number; // that it has
-  allocated_bytes?: number; // by tensors
+  total_bytes?: number; // memory that the device has
+  allocated_bytes?: number; // bytes that tensors held
   slack_bytes?: number; // reserved by the allocator and not in use: other sizes, fragments
-  limit_bytes?: number; // that the program gave its allocator; absent: none
-  fragmented_bytes?: number; // of the slack: it lies between blocks in use, and cannot be given back
-  piece_count?: number; // pieces of that
+  limit_bytes?: number; // limit that the program set for its allocator; absent: none
+  fragmented_bytes?: number; // part of slack_bytes that lies between blocks in use and cannot be given back
+  piece_count?: number; // pieces that fragmented_bytes consists of
   largest_piece_bytes?: number; // the largest of them
-  stage?: string; // in which
-  file?: string; // the line that asked
-  line?: number; // in it
+  stage?: string; // the stage in which it ran out
+  file?: string; // source file of the line that asked for it
+  line?: number; // number of that line
   residents?: Resident[]; // what held the memory, largest first
   would_fit?: WouldFit[]; // what would have freed enough memory, the smallest first; if nothing would, all that can be freed
 };
@@ -889,15 +889,15 @@ export type OutOfMemory = {
 // A part of what memory held.
 export type Resident = {
   component: string; // weights of a model, tensors, slack, the rest
-  bytes: number; // that it held
-  dtype?: string; // of weights
+  bytes: number; // bytes that it held
+  dtype?: string; // data type, of weights
 };
 
 // What would have given the memory.
 export type WouldFit = {
   free: string; // what to free or offload
-  bytes: number; // that it gives
-  fits: boolean; // the request fits then
+  bytes: number; // bytes that this frees
+  fits: boolean; // the request fits once it is freed
 };
 
 // What memory held at the begin, the peak and the end of each stage.
@@ -934,9 +934,9 @@ export type MemoryPicture = {
 
 // One part of memory over time.
 export type MemoryLayer = {
-  component: string; // as in residency
-  dtype?: string; // of weights
-  held_mb: (number | null)[]; // at each moment
+  component: string; // what held it: a component as in residency, a line or a stage
+  dtype?: string; // data type, of weights
+  held_mb: (number | null)[]; // what it held at each moment
   stack?: string; // of a line: the Python stack of its largest allocation, innermost first
   most_mb: number; // the largest value of held_mb
   small?: true; // drawn together with the other small layers
@@ -945,8 +945,8 @@ export type MemoryLayer = {
 // Blocks of a segment of torch's allocator, where free memory lies between blocks in use.
 export type MemorySegment = {
   device_index: number; // which GPU
-  segment_bytes: number; // that the allocator took in one piece
-  free_bytes: number; // between blocks in use
+  segment_bytes: number; // memory that the allocator took in one piece
+  free_bytes: number; // free memory between blocks in use
   free_count: number; // free pieces
   largest_free_bytes: number; // the largest of them: a larger request does not fit
   part_bytes: (number | null)[]; // its blocks from one end to the other; neighbours that are small are joined
@@ -955,32 +955,32 @@ export type MemorySegment = {
 
 // What generations of each size needed: strobe fit.
 export type Sizes = {
-  model?: string; // runs that say the same are of one model
+  model?: string; // the model: runs with the same text belong together
   device?: string; // the GPU, or cpu
-  vram_total_bytes?: number; // that the GPU has
-  ram_total_bytes?: number; // that the machine, or its cgroup, has
-  sizes: Size[]; // one for each, in order
+  vram_total_bytes?: number; // memory of the GPU
+  ram_total_bytes?: number; // memory of the machine, or the limit of its cgroup
+  sizes: Size[]; // one row for each size, in order
 };
 
 // Generations of one size.
 export type Size = {
   attributes: Free; // numbers that the generations carry
-  generation_count: number; // of this size
+  generation_count: number; // generations of this size
   generation_s?: number; // median of the warm ones; where there are none, of those that were the first in their process
   warm_count?: number; // generations that were not the first in their process
   first_generation_s?: number; // median of those that were the first in their process: cold
   allocated_bytes?: number; // peak of the GPU's allocator, known where it rose in one of them
-  reserved_bytes?: number; // by the allocator, most
+  reserved_bytes?: number; // the most that the allocator held
   process_bytes?: number; // the processes' GPU memory, the highest sample
   rss_bytes?: number; // the processes' host memory: the highest sample, or the kernel's own maximum where it rose in one of them
   out_of_memory?: true; // memory ran out in one of them
-  stages?: SizeStage[]; // directly inside them
+  stages?: SizeStage[]; // stages directly inside these generations
 };
 
 // A stage of generations of one size.
 export type SizeStage = {
   stage: string; // directly inside the generation
-  total_s: number; // in one generation
+  total_s: number; // its time in one generation
   allocated_bytes?: number; // the highest that the GPU's allocator had while it ran
   process_bytes?: number; // the highest sample of the processes' GPU memory
   rss_bytes?: number; // the processes' host memory: the highest sample, or the kernel's own maximum where it rose inside
@@ -990,7 +990,7 @@ export type SizeStage = {
 export type SampledCounters = {
   t_s?: number; // when the sampling began
   duration_s?: number; // until it ended for the last time
-  sampled_s?: number; // of that, while it sampled
+  sampled_s?: number; // part of duration_s in which it sampled
   sample_count: number; // samples, of all GPUs
   lost_count: number; // samples that were lost
   interval_s?: number; // mean length of a sample
@@ -998,7 +998,7 @@ export type SampledCounters = {
   pcie_read_bytes_per_s?: number; // what that GPU read over PCIe, mean
   pcie_write_bytes_per_s?: number; // what it wrote
   sm_clock_mhz?: number; // mean clock of its SMs in samples in which they had work
-  sm_clock_elsewhere_mhz?: number; // the driver's, while the GPU was busy and not sampled
+  sm_clock_elsewhere_mhz?: number; // the same as the driver reads it, while the GPU was busy and not sampled
   clocks?: "as usual" | "held"; // held: steady, and more than 5 % off the usual: times measured meanwhile are not the usual ones
   families?: SampledFamily[]; // by kernel family, where a kernel trace ran meanwhile
 };
@@ -1007,7 +1007,7 @@ export type SampledCounters = {
 export type SampledFamily = {
   family: string; // as in kernel_families
   kind?: string; // which of the family
-  precision?: string; // of what is multiplied
+  precision?: string; // precision of what is multiplied
   total_s: number; // time of its kernels while traced
   gpu_counters?: GpuCounters; // of the samples that lie wholly inside its kernels; covered_ratio: their part of total_s
 };
@@ -1015,7 +1015,7 @@ export type SampledFamily = {
 // What this GPU can do at most.
 export type Roofline = {
   gpu?: string; // whose ceilings they are
-  source?: string; // of the figures; absent: this GPU is not in the table
+  source?: string; // where the figures come from; absent: this GPU is not in the table
   dram_peak_gb_per_s?: number; // its memory's bandwidth
   ceilings?: Ceiling[]; // its peak rates
 };
@@ -1023,15 +1023,15 @@ export type Roofline = {
 // A rate that the GPU cannot exceed.
 export type Ceiling = {
   precision: string; // fp32, tf32, bf16, fp8...
-  peak_tflop_per_s: number; // dense
+  peak_tflop_per_s: number; // peak rate, without sparsity
 };
 
 // gpu_work of a stage, in short.
 export type StageEfficiency = {
   stage: string; // its name
   flops?: number; // floating-point operations, as flop_count
-  tflops_per_s?: number; // achieved
-  mfu_percent?: number; // of what this GPU reaches at most
+  tflops_per_s?: number; // achieved rate
+  mfu_percent?: number; // achieved rate in percent of this GPU's peak
   bytes?: number; // moved to and from DRAM
   bound_by?: string; // tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of these is near its peak
   bound_why?: string; // why bound_by is absent, and which option tells it
@@ -1041,9 +1041,9 @@ export type StageEfficiency = {
 // What the GPU monitor sampled.
 export type GpuMetrics = {
   device_count: number; // GPUs that were sampled
-  energy_wh?: number; // of all GPUs, the whole run
-  gpu_cost?: number; // of the whole run, in the currency of gpu_cost_per_hour
-  devices: GpuDevice[]; // by number
+  energy_wh?: number; // energy of all GPUs over the whole run
+  gpu_cost?: number; // cost of the whole run, in the currency of gpu_cost_per_hour
+  devices: GpuDevice[]; // every GPU, by its number
 };
 
 // A GPU as sampled.
@@ -1086,10 +1086,10 @@ export type GpuDevice = {
   process_memory_mean_mb?: number; // memory of this run's processes, mean
   process_memory_max_mb?: number; // memory of this run's processes, highest
   other_process_max_count?: number; // processes of others on the GPU, at most
-  energy_wh?: number; // of the run
-  gpu_cost?: number; // in the currency of gpu_cost_per_hour
-  throttled_ratio?: number; // of the samples in which it worked, those in which a fault held it back (heat, slowdown, power brake)
-  power_capped_ratio?: number; // the same, those at its power limit or in step with other GPUs: its speed under load, no fault
+  energy_wh?: number; // energy that it used in the run
+  gpu_cost?: number; // cost of its time, in the currency of gpu_cost_per_hour
+  throttled_ratio?: number; // share of the samples with work in which a fault held it back (heat, slowdown, power brake)
+  power_capped_ratio?: number; // share of the samples with work at its power limit or in step with other GPUs: its speed under load, no fault
   throttle_reasons?: string[]; // what held it back
   series?: Series; // its samples
   counters?: Series; // what its parts did, each row since the one before; absent: not counted
@@ -1163,20 +1163,20 @@ export type GpuTrace = {
   kernel_count: number; // kernels
   kernel_total_s: number; // their time added up
   busy_s: number; // time with work; added up over devices, like idle_s, window_s and kernel_busy_s
-  busy_ratio?: number; // busy_s of window_s
+  busy_ratio?: number; // busy_s as a share of window_s
   kernel_busy_s: number; // time with a kernel
   idle_s: number; // window_s - busy_s
   window_s: number; // from a device's first work to its last
-  unattributed_busy_s: number; // launched outside every zone, or by an unknown thread
-  small_kernel_ratio?: number; // of the kernels, those under 10 us
+  unattributed_busy_s: number; // busy time of work launched outside every zone, or by an unknown thread
+  small_kernel_ratio?: number; // share of the kernels that took under 10 us
   copy_ratio?: number; // time of copies over window_s
-  overlap_ratio?: number; // of the busy time, while the launching thread was not waiting
+  overlap_ratio?: number; // share of the busy time in which the launching thread was not waiting
   launch_ahead_s?: number; // mean time from launch to start of a kernel
   launch_interval_s?: number; // median time from one launch to the next of the same thread: what Python needs for one launch
   launch_queue_count?: number; // kernels launched and not yet begun, mean over time of one device
   communication_s?: number; // time of collectives' kernels
   exposed_communication_s?: number; // the part of it in which nothing was computed
-  traces?: GpuTraced[]; // when strobe traced; without it the whole recording is a trace
+  traces?: GpuTraced[]; // when strobe traced; absent: all of the recording is traced
   devices: TracedDevice[]; // each device as one process used it; the run's time is that of one of them, not their sum
   copies: GpuCopies[]; // copies by direction
   memsets?: GpuMemsets; // all memsets together
@@ -1192,7 +1192,7 @@ export type GpuTrace = {
   idle_sample_count?: number; // samples of Python stacks in gaps
   idle_functions?: GpuIdleFunction[]; // the Python functions in these gaps, by samples; largest first, at most 8
   gap_count: number; // gaps, listed or not
-  gaps?: GpuGap[]; // the longest
+  gaps?: GpuGap[]; // the longest of them
 };
 
 // One of strobe's own GPU traces.
@@ -1242,10 +1242,10 @@ export type GpuRow = {
   name: string; // of the kernel, the kind or the zone
   count: number; // how many
   total_s: number; // their time added up
-  mean_s?: number; // mean of one
+  mean_s?: number; // mean time of one
   min_s?: number; // the shortest
   max_s?: number; // the longest
-  share_ratio?: number; // of all kernels', of the busy or of the idle time
+  share_ratio?: number; // share of the time of all kernels, of the busy time or of the idle time
   bytes?: number; // copied
   gb_per_s?: number; // bytes over total_s; 1 GB is 10^9 bytes
   family?: string; // what a kernel does, by its name: "GEMM"
@@ -1257,10 +1257,10 @@ export type GpuRow = {
 export type GpuIdleFunction = {
   function: string; // module and name
   file?: string; // where it is written
-  line: number; // that most of it was in
+  line: number; // the line it was seen at most often
   inside?: string; // the function of a library that it was in most; absent: in itself
   estimate_s: number; // share_ratio x idle_s: a sampled estimate
-  share_ratio: number; // of the time of the samples in gaps
+  share_ratio: number; // share of the time of the samples in gaps
 };
 
 // A time in which a GPU had nothing to do.
@@ -1273,17 +1273,17 @@ export type GpuGap = {
 
 // A line of the program that time was spent at, as samples saw it.
 export type HotLine = {
-  function: string; // the innermost that is no library's
+  function: string; // the innermost function that belongs to no library
   file?: string; // where it is written
   line: number; // in that file
-  source?: string; // of the line, where the file is at hand
+  source?: string; // text of the line, where the file is at hand
   source_changed?: true; // the file was changed since the run began: its text is not used
-  inner_function?: string; // the library's function it was in
-  stage?: string; // the innermost around it
-  main?: true; // on the main thread
-  total_s: number; // what its samples weigh: the time since the sample before
-  generation_s: number; // of that inside generations; of three or more without the first, which is cold
-  step_s: number; // of that inside the steps of these generations
+  inner_function?: string; // the library function that it had called
+  stage?: string; // the innermost stage around it
+  main?: true; // it ran on the main thread
+  total_s: number; // time that its samples stand for: each one the time since the sample before
+  generation_s: number; // part of total_s inside generations; of three or more the first, which is cold, is left out
+  step_s: number; // part of generation_s inside steps
   among_steps_s?: number; // inside these generations, from the first step's begin to the last one's: in a step or between two
   outside_s?: number; // outside all generations, after the first began
   sample_count: number; // how often it was seen
@@ -1300,10 +1300,10 @@ export type Unattributed = {
 
 // What ran while no stage did, or around the steps.
 export type UnattributedFunctions = {
-  unattributed_s: number; // how much it is
-  unattributed_ratio: number; // of the generations' time, or the run's
+  unattributed_s: number; // the time that these functions ran in
+  unattributed_ratio: number; // unattributed_s as a share of the generations' time, or of the run's
   sample_count: number; // samples there
-  unsampled_s?: number; // of unattributed_s: no sample stands for it, as before Python began and after it ended
+  unsampled_s?: number; // part of unattributed_s without samples, as before Python began and after it ended
   functions: UnattributedFunction[]; // largest first, at most 8
 };
 
@@ -1311,10 +1311,10 @@ export type UnattributedFunctions = {
 export type UnattributedFunction = {
   function: string; // module and name
   file?: string; // where it is written
-  line: number; // that most of it was in
+  line: number; // the line it was seen at most often
   inside?: string; // the function of a library that it was in most; absent: in itself
   estimate_s: number; // share_ratio x unattributed_s: a sampled estimate
-  share_ratio: number; // of unattributed_s, by the samples there
+  share_ratio: number; // share of unattributed_s, by the samples there
 };
 
 // Python's garbage collector.
@@ -1351,8 +1351,8 @@ export type ProfiledLine = {
   line: number; // its number in the file
   hit_count: number; // how often it ran
   total_s: number; // time in it and in what it calls
-  share_ratio: number; // of the function
-  text?: string; // what stands there
+  share_ratio: number; // share of the function's time
+  text?: string; // its source text
 };
 
 // Sampled Python stacks (sample_hz): shares of samples weighed by time, not measured times.
@@ -1366,11 +1366,11 @@ export type FunctionSamples = {
 export type SampledFunction = {
   name: string; // of the function
   file?: string; // where it is written
-  line: number; // seen most often
-  stage?: string; // in which it was seen most often
+  line: number; // the line seen most often
+  stage?: string; // the stage in which it was seen most often
   self_count: number; // samples in the function itself
   total_count: number; // samples in it and in what it calls
-  self_ratio: number; // of the time that all samples stand for
+  self_ratio: number; // share of the time that all samples stand for
   total_ratio: number; // the same with what it calls
 };
 
@@ -1398,7 +1398,7 @@ export type Recommendation = {
   startup?: true; // it costs the start, not the warm generations
   subject?: string; // the stage it is about
   measured_value?: number; // what was compared with the threshold
-  threshold_key?: string; // to set it in `thresholds:`
+  threshold_key?: string; // its key under `thresholds:` in the settings
   threshold_value?: number; // the threshold
 };
 
@@ -1406,37 +1406,37 @@ export type Recommendation = {
 export type FindingPlace = {
   stage?: string; // the stage it is about
   stage_index?: number; // its place in stage_analysis.stages, from 0
-  panel?: string; // of the page: it shows the numbers
-  file?: string; // of the program's source
+  panel?: string; // the panel of the page that shows the numbers
+  file?: string; // source file of the program
   line?: number; // in that file
-  module?: string; // of the model: its class or component
+  module?: string; // module of the model: its class or component
   kernel?: string; // the GPU kernel it shows in
-  from_s?: number; // where to look, since the run's start
-  to_s?: number; // until then
+  from_s?: number; // begin of the time to look at, since the run's start
+  to_s?: number; // end of that time
 };
 
 // What bounds the run, and what to leave alone.
 export type Verdict = {
   bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
-  why?: string; // with its numbers; or why it is unknown
-  next_command?: string; // to type next: a recording that would tell, where no cause was found
+  why?: string; // the reason, with its numbers; or why it is unknown
+  next_command?: string; // the command to type next; where no cause was found, a recording that would show it
   next_reason?: string; // why that one
   judged_s?: number; // what it is about: the time of the generations, else from the start-up to the end of the last stage
-  leave_alone?: LeftAlone[]; // stages that cannot pay
-  leave_alone_ratio?: number; // of the wall time, all that small together
+  leave_alone?: LeftAlone[]; // stages too small to be worth work
+  leave_alone_ratio?: number; // share of the wall time of all stages that small
 };
 
 // A stage too small to pay for work on it.
 export type LeftAlone = {
-  name: string; // of the stage
+  name: string; // name of the stage
 };
 
 // What some numbers mean, in a sentence.
 export type Reading = {
   id: string; // of the reading, see docs/advice.md
-  panel: "stages" | "memory" | "layers" | "metrics"; // of the page: it shows the numbers
+  panel: "stages" | "memory" | "layers" | "metrics"; // the panel of the page that shows the numbers
   text: string; // what the numbers mean
-  good?: true; // as it should be
+  good?: true; // the numbers are as they should be
 };
 
 // A model that writes tokens.
@@ -1446,14 +1446,14 @@ export type Chat = {
   new_token_count: number; // tokens it wrote, all sequences of all calls
   first_token_mean_s?: number; // from the begin of a call to its first token; on a GPU, to when the loop goes on with it
   first_token_max_s?: number; // the longest of them
-  tokens_per_s?: number; // behind the first token, all sequences of a batch
+  tokens_per_s?: number; // tokens a second after the first token, over all sequences of a batch
   prompt_token_count?: number; // tokens of the prompts, frames included
-  prefill_s?: number; // the forwards that read the prompt
-  prefill_tokens_per_s?: number; // of the prompts, in them
-  decode_s?: number; // the forwards behind the first token
-  vision_s?: number; // the vision encoder
+  prefill_s?: number; // time of the forwards that read the prompt
+  prefill_tokens_per_s?: number; // prompt tokens a second in these forwards
+  decode_s?: number; // time of the forwards after the first token
+  vision_s?: number; // time of the vision encoder
   input_frame_count?: number; // frames it was given
-  input_frames_per_s?: number; // of these, over the time of the calls
+  input_frames_per_s?: number; // input frames a second, over the time of the calls
 };
 
 // Something that is computed and never seen.
@@ -1461,7 +1461,7 @@ export type Padding = {
   stage: string; // the stage or generation that computes it
   code?: string; // its code
   kind: "padding" | "guidance"; // padding: it is thrown away; guidance: it is mixed into the result
-  words: string; // the same for people
+  words: string; // the same in words, for people
   frames_count?: number; // frames that are wanted, over all calls
   padded_frames_count?: number; // frames that are computed
   frame_px?: number; // pixels of a frame that are wanted
@@ -1470,14 +1470,14 @@ export type Padding = {
   passes_count?: number; // model calls in one step
   unseen_ratio: number; // share of what is computed that is never seen
   total_s: number; // time of the stage
-  unseen_s: number; // that share of it
+  unseen_s: number; // unseen_ratio x total_s
 };
 
 // A file that the program wrote as its result.
 export type Output = {
   path: string; // where the program wrote it
   state: "written" | "overwritten" | "missing" | "not read" | "being written"; // overwritten: changed after the run had ended and before strobe looked
-  why?: string; // it was not read
+  why?: string; // why it was not read
   size_bytes?: number; // of the file, or of all files of a folder
   sha256?: string; // of the file, as sha256sum prints it
   modified_time?: string; // when it was last written
@@ -1491,18 +1491,18 @@ export type Output = {
 export type Strategy = {
   stage: string; // the stage it is about
   code?: string; // its code
-  stage_index?: number; // the same as an index of stages
+  stage_index?: number; // index of the stage in stage_analysis.stages, from 0
   what: string; // what to change, with its numbers
   knob?: string; // the attribute to change: "iters"
   now_value?: number; // what it is in this run
   proposed_value?: number; // what to try
   unit?: string; // of both values: "iterations"
-  each_s?: number; // time of one of them
+  each_s?: number; // time of one unit
   gain_s?: number; // seconds of this run it could save
   gain_basis?: "estimated" | "bounded"; // estimated: in proportion to the value; bounded: it cannot be more
   effort: string; // how much work it is
   trade_off: string; // what it costs
-  whatif?: string; // argument of strobe whatif
+  whatif?: string; // the argument of strobe whatif that predicts it
 };
 
 // A counter of the program.
@@ -1519,7 +1519,7 @@ export type Event = {
   t_s: number; // when
   kind: "event" | "mark" | "skipped"; // skipped: a stage that was left out
   reason?: string; // why it was skipped
-  attributes?: Free; // the program's own
+  attributes?: Free; // attributes that the program set
 };
 
 // All events of one name.
@@ -1541,28 +1541,28 @@ export type Recording = {
   open_zone_count: number; // zones that had not ended
   folded_zone_count: number; // zones of which only totals are kept
   unmatched_end_count: number; // ends without a beginning
-  skipped_bytes: number; // that could not be read
+  skipped_bytes: number; // bytes that could not be read
   limited_by?: string; // why detail was folded: "max_trace_bytes" of one process, "max_run_bytes" of all, "disk full", "file size limit"
   folded_until_s?: number; // detail starts here
   own_cpu_s: number; // CPU time of strobe's own threads
-  own_cpu_ratio?: number; // the same of one core; absent for runs under a second
+  own_cpu_ratio?: number; // own_cpu_s as a share of one core; absent for runs under a second
   record_cost_s?: number; // one counter read and one store, measured when the session was opened
   recording_s?: number; // all words at record_cost_s each, folded ones at twice that
   threads_s?: number; // time of the threads that recorded
-  overhead_ratio?: number; // recording_s of threads_s
+  overhead_ratio?: number; // recording_s as a share of threads_s
   own_stages_s?: number; // what strobe did in the program besides recording (counting FLOPs, reading a memory history): its stages "strobe: …", not in overhead_ratio
   waiting_s: number; // what threads spent on moving to the next piece of the recording file, work and waiting, added up over threads: not in overhead_ratio
   damage?: Damage[]; // what could not be read
-  warnings?: string[]; // what to know before believing it
+  warnings?: string[]; // what to know before trusting the numbers
 };
 
 // A part of the recording that could not be read.
 export type Damage = {
   what: string; // "a chunk is missing"
-  count: number; // how often
-  bytes: number; // that could not be read
+  count: number; // how often it happened
+  bytes: number; // bytes that could not be read
   file: string; // where it was seen first
-  first_offset: number; // byte of that file
+  first_offset: number; // its first byte in that file
 };
 
 // Something that was not recorded.
@@ -1578,7 +1578,7 @@ export type Diff = {
   base: string[]; // the runs before
   new: string[]; // the runs now
   runs: ComparedRun[]; // who they are: those before, then those now
-  total: MetricChange; // the whole
+  total: MetricChange; // the change of the total
   per_generation: boolean; // the total is of one generation, and so are the stages inside of one
   outputs?: OutputChange[]; // what both wrote; of several runs a side the first
   output_verdict?: string; // of runs whose outputs differ
@@ -1589,9 +1589,9 @@ export type Diff = {
   base_at_once_s?: number; // before: of base_overlap_s, what stages at the same time make; the rest is that a median is not the sum of its parts
   new_at_once_s?: number; // the same now
   jobs?: ComparedJobs; // where both sides are jobs: stages are then the median rank's
-  metrics: MetricChange[]; // those that either side has
+  metrics: MetricChange[]; // metrics that either side has
   configuration: SettingChange[]; // what was set differently
-  passed?: boolean; // of the gate (--fail-above)
+  passed?: boolean; // the gate (--fail-above) passed
   failures?: string[]; // sentences: why the gate fails
 };
 
@@ -1599,12 +1599,12 @@ export type Diff = {
 export type ComparedRun = {
   side: "base" | "new"; // before or now
   label: string; // as it was asked for
-  id?: string; // the session's
-  name?: string; // the session's
+  id?: string; // the session's uuid
+  name?: string; // the session's name
   host?: string; // where it ran
   start_time?: string; // when it began
   command?: string; // what was run
-  commit?: string; // git's, of the folder that it was started in
+  commit?: string; // git commit of the folder that it was started in
   tags?: string; // its tags, key=value
   median_generation_start_s?: number; // when the generation began that took the middle time, the first one left out
 };
@@ -1636,7 +1636,7 @@ export type MetricChange = {
 export type OutputChange = {
   name: string; // of the file
   verdict: "identical" | "same_pixels" | "changed" | "only_base" | "only_new" | "unknown"; // same_pixels: the files differ, what they show does not
-  words: string; // the same for people
+  words: string; // the same in words, for people
   base_path?: string; // absent: the base wrote none such
   new_path?: string; // absent: the new run wrote none such
   base_bytes?: number; // its size before
@@ -1648,8 +1648,8 @@ export type OutputChange = {
   ssim_ratio?: number; // of the luma, mean over frames
   base_frame_count?: number; // frames before
   new_frame_count?: number; // frames now
-  compared_frame_count?: number; // the first so many of both
-  different_frame_count?: number; // of the compared ones
+  compared_frame_count?: number; // frames that were compared: the first ones of both
+  different_frame_count?: number; // compared frames that differ
   worst_frames?: WorstFrame[]; // those that differ most, at least 8 frames apart
 };
 
@@ -1668,7 +1668,7 @@ export type StageChange = {
   name: string; // as in the new runs, else as in the base
   code?: string; // the program's own number of the stage
   parent_index?: number; // place in the list, from 0, of the stage that it is inside
-  old_name?: string; // in the base, where the words differ
+  old_name?: string; // its name in the base, where that is another
   counterpart?: string; // a stage that vanished or appeared in its place: renamed?
   base_s?: number; // total before, median over runs
   new_s?: number; // total now, median over runs
@@ -1712,7 +1712,7 @@ export type StragglerChange = {
   rank: number; // which the others wait for
   change: "came" | "went" | "stayed"; // came: it was none before; went: it is none now
   host?: string; // its machine
-  stage?: string; // where most of it is
+  stage?: string; // the stage with most of the extra work
   base_behind_s?: number; // more work than the median rank, before
   new_behind_s?: number; // the same now
 };
@@ -1749,14 +1749,14 @@ export type Aggregate = {
   memory_metric?: string; // which metric is the peak of memory: the GPUs', else the processes'
   communication?: Communication[]; // by group and operation, the most time first
   late_groups?: LateGroup[]; // groups that come late as a whole
-  collective_count: number; // that were matched by group and number, or by name where more than half of the ranks share it
-  unclear_collective_count?: number; // of those: the clocks cannot tell who came last
+  collective_count: number; // collectives that were matched by group and number, or by name where more than half of the ranks share it
+  unclear_collective_count?: number; // those where the clocks cannot tell which rank came last
   late_wait_s?: number; // waiting at collectives until the last rank came, all ranks
-  startup_wait_s?: number; // of it: until all ranks had started and met for the first time
+  startup_wait_s?: number; // part of late_wait_s until all ranks had started and met for the first time
   transfer_s?: number; // what the collectives took after that
   hidden_s?: number; // asynchronous collectives beside other work
-  wait_s?: number; // at collectives, all ranks
-  wait_ratio?: number; // of all ranks' wall time
+  wait_s?: number; // time waited at collectives, all ranks
+  wait_ratio?: number; // wait_s as a share of all ranks' wall time
   clock_residual_s?: number; // how far apart ranks leave a collective, 95 % of them; the clocks are better known than that: see clock_uncertainty_s
   clock_uncertainty_s?: number; // how far the clocks may be apart: the worst rank's
   scaling?: Scale[]; // across world sizes
@@ -1769,8 +1769,8 @@ export type JobAttempt = {
   attempt_index: number; // which start of the job, from 1
   run: string; // its folder
   state: string; // how it ended
-  taken?: true; // this report is on it
-  page?: true; // aggregated_report.html lies in its folder
+  taken?: true; // this report is about it
+  page?: true; // its folder has an aggregated_report.html
 };
 
 // An input that is not in the report.
@@ -1983,7 +1983,7 @@ export type AggregatedMetrics = {
 // One rank.
 export type AggregateRank = {
   report_index: number; // from 0
-  rank: number; // -1: it has none
+  rank: number; // its rank; -1: it has none
   session_id: string; // the session's uuid
   run: string; // folder or file
   host: string; // the machine's name
@@ -1991,13 +1991,13 @@ export type AggregateRank = {
   duration_s?: number; // its wall time
   complete: boolean; // nothing of it is missing
   live?: true; // it is still being recorded
-  page?: true; // profiling_report.html lies in its folder
+  page?: true; // its folder has a profiling_report.html
   damage?: string; // what of its recording could not be read
   work_s?: number; // what it did itself: see work_measure
   behind_s?: number; // how much more work than the median rank, of two than the other one
   straggler: boolean; // the others wait for it
   works_more?: true; // behind_s is more than nothing
-  slow_stage?: string; // where most of it is
+  slow_stage?: string; // the stage with most of the extra work
   slow_stage_s?: number; // its time there
   slow_stage_median_s?: number; // the median rank's time there
   last_count: number; // collectives where it came last
@@ -2061,7 +2061,7 @@ export type RankMetrics = {
 
 // A stage over all ranks.
 export type AggregateStage = {
-  name: string; // of the stage
+  name: string; // name of the stage
   code?: string; // the program's own number of the stage
   parent_index?: number; // place in the list, from 0, of the stage that it is inside
   count: number; // calls of all ranks
@@ -2081,13 +2081,13 @@ export type Communication = {
   group?: string; // backend, members, tag
   operation: string; // as torch.distributed calls it
   rank_count: number; // ranks that met
-  collective_count: number; // that were matched
-  bytes?: number; // of one rank's tensors, all of them
+  collective_count: number; // collectives that were matched
+  bytes?: number; // bytes of one rank's tensors, all collectives
   late_wait_s: number; // until the last rank came, all ranks; not scaled up
   transfer_s: number; // after that, all ranks
   hidden_s: number; // beside other work, all ranks
   bus_bytes_per_s?: number; // bus bandwidth while it transferred, as nccl-tests count it
-  last_rank?: number; // that came last most often, for certain
+  last_rank?: number; // the rank that came last most often, where the clocks can tell
   last_count?: number; // how often it did
 };
 
@@ -2118,7 +2118,7 @@ export type HeatMap = {
 
 // A stage on every rank.
 export type HeatRow = {
-  name: string; // of the stage
+  name: string; // name of the stage
   total_s: (number | null)[]; // by rank; null: it has no such stage
   median_s?: number; // of the ranks that have it
 };
@@ -2138,7 +2138,7 @@ export type Bench = {
   warmup_count: number; // runs before the first that counts
   iterations_count: number; // runs asked for
   target_fps?: number; // the speed asked for
-  interrupted: boolean; // it was ended before its end
+  interrupted: boolean; // it was stopped early
   rows: BenchRow[]; // in order
 };
 
@@ -2148,8 +2148,8 @@ export type BenchRow = {
   state: "ok" | "oom" | "failed" | "timeout" | "empty"; // empty: ran, but left nothing to measure
   reason?: string; // why it is not ok
   memory_held?: string; // of state oom: what asked for more memory, in which stage, and what held it
-  exit_code?: number; // of the run that ended the row
-  values?: Free; // of the sweep's keys
+  exit_code?: number; // exit code of the run that ended the row
+  values?: Free; // values of the sweep's keys
   count: number; // measurements
   mean_s?: number; // mean of one clip
   median_s?: number; // median of one clip
@@ -2217,7 +2217,7 @@ export type JournalOutput = {
 
 // A stage in one step.
 export type JournalStage = {
-  name: string; // of the stage
+  name: string; // name of the stage
   code?: string; // its code
   key: string; // the same stage in another step has the same one
   parent_index?: number; // place in the list, from 0, of the stage that it is inside
@@ -2229,9 +2229,9 @@ export type Whatif = {
   schema: "strobe.whatif/1";
   run: string; // the run it starts from
   now_s: number; // its total
-  predicted_s: number; // the total then
-  low_s: number; // at least
-  high_s: number; // at most
+  predicted_s: number; // the predicted total
+  low_s: number; // low end of the range
+  high_s: number; // high end of the range
   time_digit_s?: number; // the value of the last digit of the run's times; it is in low_s and high_s
   noise_s: number; // how far two runs of the same settings may be apart; low_s and high_s hold it
   noise_ratio: number; // the same, of the time
@@ -2241,8 +2241,8 @@ export type Whatif = {
   saved_s: number; // now_s - predicted_s
   change_ratio: number; // predicted_s / now_s - 1
   fps?: number; // frames per second end to end, now
-  predicted_fps?: number; // the same then
-  extrapolates: boolean; // some change does
+  predicted_fps?: number; // the same, predicted
+  extrapolates: boolean; // some change asks for a value outside those that were seen
   changes: WhatifChange[]; // stage by stage
 };
 
@@ -2262,28 +2262,28 @@ export type WhatifChange = {
   each_s?: number; // time of one unit
   run_count: number; // runs it rests on
   extrapolates: boolean; // the value lies outside of those that were seen
-  note?: string; // what to know before believing it
+  note?: string; // what to know before trusting it
 };
 
 // Whether a size fits, and how long it takes.
 export type Fit = {
   schema: "strobe.fit/1";
-  model: string; // runs of the same model count
-  device: string; // they ran on it: the GPU, or cpu
+  model: string; // the model: only runs of it count
+  device: string; // what they ran on: the GPU, or cpu
   run_count: number; // runs it rests on
   size_count: number; // different sizes in them
   more_count: number; // sizes that are still needed; 0: there are enough
-  more?: string; // which
-  sizes: FitAxis[]; // what is asked for
+  more?: string; // which sizes these are
+  sizes: FitAxis[]; // the size asked for, one row for each number
   extrapolates_ratio?: number; // the asked size over the largest that was measured, where that is above 1
-  memory?: FitMemory; // absent: the runs do not tell
+  memory?: FitMemory; // predicted peak memory; absent: the runs do not tell it
   memory_of?: "allocated" | "process" | "host"; // allocated: by the GPU's allocator; process: of the processes on the GPU; host: resident
   context_bytes?: number; // what the device has in use beside the allocator; added to the peak
-  capacity_bytes?: number; // what there is
-  capacity_of?: string; // whose
+  capacity_bytes?: number; // memory that there is
+  capacity_of?: string; // whose memory that is
   verdict: "unknown" | "fits" | "tight" | "too_large"; // tight: the error decides; too_large: also where a size no larger ran out of memory
   ran_out_in?: string; // a run whose size was no larger, and ran out of memory
-  time?: FitTime; // absent: the runs do not tell, or another GPU
+  time?: FitTime; // predicted time; absent: the runs do not tell it, or are of another GPU
   time_of?: "warm" | "first"; // warm: of a generation that is not the first in its process; first: no warm ones are known
   first_generation?: FitFirst; // what the first in a process takes more: its context, kernels, tuning
   stages?: FitStage[]; // most memory first: the first one is the limit
@@ -2295,29 +2295,29 @@ export type FitAxis = {
   key: string; // what the generations carry
   asked_value: number; // asked for, or as in the run
   asked: boolean; // false: it is as in the run
-  least_value?: number; // that was measured
-  most_value?: number; // that was measured
+  least_value?: number; // the least that was measured
+  most_value?: number; // the most that was measured
   seen_count: number; // different values that were measured
 };
 
 // Predicted peak memory.
 export type FitMemory = {
-  predicted_bytes: number; // at the peak
-  low_bytes: number; // at least
-  high_bytes: number; // at most
+  predicted_bytes: number; // predicted peak
+  low_bytes: number; // low end of the range
+  high_bytes: number; // high end of the range
   error_ratio?: number; // each size predicted from the others: root mean square of what it is off; absent: measured
-  worst_error_ratio?: number; // the same, at worst
-  by_stage?: true; // the largest of the stages' own functions
+  worst_error_ratio?: number; // the largest such error
+  by_stage?: true; // predicted stage by stage: the largest of them
 };
 
 // Predicted time.
 export type FitTime = {
   predicted_s: number; // of one generation
-  low_s: number; // at least
-  high_s: number; // at most
+  low_s: number; // low end of the range
+  high_s: number; // high end of the range
   error_ratio?: number; // each size predicted from the others: root mean square of what it is off; absent: measured
-  worst_error_ratio?: number; // the same, at worst
-  by_stage?: true; // the sum of the stages' own functions
+  worst_error_ratio?: number; // the largest such error
+  by_stage?: true; // predicted stage by stage: the sum of them
 };
 
 // What a process's first generation takes more than a warm one.
@@ -2338,7 +2338,7 @@ export type FitStage = {
 // How far one size may grow.
 export type FitLargest = {
   key: string; // the size that grows; the others are as asked for
-  largest_value: number; // that fits
+  largest_value: number; // the largest value that fits
   largest_height_value?: number; // of width x height: the height
   open?: true; // more may fit: nothing is predicted beyond four times what was measured
 };
@@ -2352,7 +2352,7 @@ export type RunList = {
 // A run that the server found.
 export type ListedRun = {
   id: string; // the name of its folder or file: /runs/ID is its page
-  name: string; // the session's
+  name: string; // the session's name
   host: string; // the machine it was recorded on
   start_time?: string; // when it began
   state: "live" | "ended" | "killed"; // ended: stopped in order; killed: not stopped, and its process is gone
@@ -2361,7 +2361,7 @@ export type ListedRun = {
   frames?: number; // frames that were made; of a job its first rank's
   steps?: number; // scheduler steps that began; of a job its first rank's
   command?: string; // what was run; known of what strobe run started
-  commit?: string; // git's, of the folder that it was started in
+  commit?: string; // git commit of the folder that it was started in
   bytes: number; // on the disk
   pid: number; // the process that recorded it
   rank?: number; // of a job with several
@@ -2385,7 +2385,7 @@ export type MemoryLogEntry = {
   reserved_mb?: number; // held by the allocator
   max_allocated_mb?: number; // the same as peak_mb
   peak_mb?: number; // the most that was in use so far
-  stage?: string; // in which it was taken
+  stage?: string; // the stage in which it was taken
 };
 
 // What a run wrote.
