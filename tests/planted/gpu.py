@@ -424,19 +424,6 @@ def healthy_videos_of_growing_size(fixed):
     pipe.run()
 
 
-@planted(healthy=True, needs="cuda")
-def healthy_steps_without_modules(fixed):
-    """Products that nothing waits for: the steps have no parts, and their lines are the model itself."""
-    a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
-    for _ in range(4):
-        with strobe.generation(frames=33):
-            x = a
-            for _ in strobe.steps(range(30)):
-                for _ in range(80):
-                    x = torch.tanh(x @ a)
-            torch.cuda.synchronize()
-
-
 @planted(healthy=True, needs="torch")
 def healthy_small_torch(fixed):
     Pipeline(Size(False)).run()

@@ -2,6 +2,8 @@
 import torch
 import torch.nn.functional as F
 
+import strobe
+
 from problem import planted
 from video import Decoder, Pipeline, Size, attend
 
@@ -148,3 +150,16 @@ def frame_by_frame_decode(fixed):
 
     pipe.decode = whole if fixed else decode
     pipe.run()
+
+
+@planted(healthy=True, needs="cuda")
+def healthy_steps_without_modules(fixed):
+    """Products that nothing waits for: the steps have no parts, and their lines are the model itself."""
+    a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    for _ in range(4):
+        with strobe.generation(frames=33):
+            x = a
+            for _ in strobe.steps(range(30)):
+                for _ in range(80):
+                    x = torch.tanh(x @ a)
+            torch.cuda.synchronize()
