@@ -111,14 +111,29 @@ static double steady_s(const struct sb_iterations *steps)
 	return total_s / (double)warm->count;
 }
 
+/* What was asked for is not known of a video that failed or has not ended. */
+static bool has_size(const struct sb_generation *g)
+{
+	return !g->state && (g->frames > 0 || g->width > 0);
+}
+
+static bool is_of_one_size(const struct sb_generation *a, const struct sb_generation *b)
+{
+	return a->frames == b->frames && a->width == b->width && a->height == b->height;
+}
+
 static bool sizes_differ(const struct sb_model *model)
 {
-	const struct sb_generation *all = model->generations.all;
+	const struct sb_generations_panel *g = &model->generations;
+	const struct sb_generation *first = NULL;
 
-	for (size_t i = 1; !model->generations.whole_run && i < model->generations.count; i++)
-		if (all[i].frames != all[0].frames || all[i].width != all[0].width ||
-			all[i].height != all[0].height)
+	for (size_t i = 0; !g->whole_run && i < g->count; i++) {
+		if (!has_size(&g->all[i]))
+			continue;
+		first = first ? first : &g->all[i];
+		if (!is_of_one_size(first, &g->all[i]))
 			return true;
+	}
 	return false;
 }
 
@@ -126,14 +141,12 @@ static bool sizes_differ(const struct sb_model *model)
 static double like_traced_s(const struct sb_model *model, const struct sb_iterations *steps)
 {
 	const struct sb_generation *all = model->generations.all;
-	double at_s = model->gpu.trace_count ? model->gpu.traces[0].t_s : NAN;
+	double at_s = model->gpu.trace_count && sizes_differ(model) ? model->gpu.traces[0].t_s : NAN;
 
-	if (!sizes_differ(model))
-		return steady_s(steps);
 	for (size_t i = 0; i < model->generations.count; i++)
-		if (at_s >= all[i].begin_s && at_s <= all[i].end_s)
+		if (at_s >= all[i].begin_s && at_s <= all[i].end_s && all[i].step_median_s > 0)
 			return all[i].step_median_s;
-	return NAN;
+	return steady_s(steps);
 }
 
 bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)
@@ -286,21 +299,29 @@ bool sb_weigh_traced(const struct sb_model *model)
 /* Frames times pixels of one generation on average; 0: not known. */
 static double mean_size(const struct sb_generation *all, size_t count)
 {
-	double sum = 0;
+	double sum = 0, known = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (!has_size(&all[i]))
+			continue;
 		sum += fmax(1, (double)all[i].frames) * fmax(1, (double)all[i].width) *
 		       fmax(1, (double)all[i].height);
-	return count ? sum / (double)count : 0;
+		known++;
+	}
+	return known > 0 ? sum / known : 0;
 }
 
 bool sb_weigh_sizes_grow(const struct sb_model *model)
 {
 	const struct sb_generations_panel *g = &model->generations;
 	size_t third = (g->count + 2) / 3;
+	double first, last;
 
-	return !g->whole_run && g->count >= 2 &&
-	       mean_size(&g->all[g->count - third], third) > GROWN * mean_size(g->all, third);
+	if (g->whole_run || g->count < 2)
+		return false;
+	first = mean_size(g->all, third);
+	last = mean_size(&g->all[g->count - third], third);
+	return first > 0 && last > GROWN * first;
 }
 
 bool sb_weigh_has_gpu(const struct sb_model *model)

@@ -69,7 +69,7 @@ static void count_unrecorded(struct sb_recording_panel *r, const char *what)
 
 	if (count <= 0)
 		return;
-	r->unrecorded_count += count;
+	r->unrecorded_count += count < UINT32_MAX ? count : UINT32_MAX;
 	r->complete = false;
 }
 

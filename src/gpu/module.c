@@ -7,6 +7,7 @@
 #include "gpu/pool.h"
 #include "gpu/rate.h"
 #include "gpu/resolve.h"
+#include "gpu/setup.h"
 #include "gpu/trace.h"
 #include "gpu/zone.h"
 
@@ -35,6 +36,7 @@ static void forked(void)
 {
 	sb_gpu_trace_forget();
 	sb_gpu_counters_forget();
+	sb_setup_forget();
 	sb_gpu_zones_forget();
 	sb_gpu_resolve_forget();
 	sb_gpu_contexts_forget();

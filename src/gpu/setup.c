@@ -20,6 +20,7 @@ uint32_t sb_setup_begin(void)
 {
 	uint32_t which = atomic_fetch_add(&count, 1) % LAST;
 
+	atomic_store(&all[which].begin_ticks, 0);
 	atomic_store(&all[which].end_ticks, 0);
 	atomic_store(&all[which].begin_ticks, sb_clock_ticks());
 	return which;
@@ -48,4 +49,10 @@ bool sb_setup_meets(uint64_t begin_ticks, uint64_t end_ticks)
 			return true;
 	}
 	return false;
+}
+
+void sb_setup_forget(void)
+{
+	for (uint32_t i = 0; i < LAST; i++)
+		atomic_store(&all[i].begin_ticks, 0);
 }

@@ -13,4 +13,6 @@ void sb_setup_end(uint32_t which, bool refused);
 /* True if one of the last few ran in this time, or still runs. */
 bool sb_setup_meets(uint64_t begin_ticks, uint64_t end_ticks);
 
+void sb_setup_forget(void); /* in a forked child: what runs is the parent's */
+
 #endif

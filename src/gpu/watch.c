@@ -70,10 +70,14 @@ static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role ro
 	sb_ring_push(&news, &n);
 }
 
+static bool is_of_size(uint32_t name)
+{
+	return name == SB_NAME_FRAMES || name == SB_NAME_WIDTH || name == SB_NAME_HEIGHT;
+}
+
 static bool is_of_generation(uint32_t name)
 {
-	return name == SB_NAME_FRAMES || name == SB_NAME_WIDTH || name == SB_NAME_HEIGHT ||
-	       name == SB_NAME_STEPS || name == SB_NAME_BATCH || name == SB_NAME_CACHED;
+	return is_of_size(name) || name == SB_NAME_STEPS || name == SB_NAME_BATCH || name == SB_NAME_CACHED;
 }
 
 /* What makes two of them comparable: the size, and whether a cache served it. */
@@ -89,8 +93,8 @@ static void fact(uint32_t name, int64_t value)
 		h->step.key = mixed(h->step.key, name, value);
 	} else if (!h->step.open && h->generation.open && is_of_generation(name)) {
 		h->generation.key = mixed(h->generation.key, name, value);
-		if (!h->step_count) /* what comes later is counted, not asked for */
-			h->generation.size = h->generation.key;
+		if (!h->step_count && is_of_size(name)) /* what comes later is counted, not asked for */
+			h->generation.size = mixed(h->generation.size, name, value);
 	}
 }
 

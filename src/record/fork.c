@@ -15,7 +15,7 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#define NO_ADVICE (-1) /* that no system knows */
+#define NO_ADVICE (-1) /* an advice number that no kernel has */
 
 /* The canary holds the process's number; 0: wiped by a fork. */
 #define SETTLING UINT32_MAX

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SETUPS_MOST 1024u /* each step is held against each of them */
+
 static bool is_mark(const struct sb_run_meta *meta, const char *key)
 {
 	return meta->scope == SB_META_RUN && meta->attr.type == STROBE_TYPE_INT &&
@@ -181,7 +183,7 @@ bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t 
 
 int sb_gpu_setups_find(const struct sb_run *run, struct sb_vec *out)
 {
-	for (uint32_t i = 0; i < run->meta_count; i++) {
+	for (uint32_t i = 0; i < run->meta_count && out->count < SETUPS_MOST; i++) {
 		const struct sb_run_meta *meta = &run->metas[i];
 		uint64_t begin_ticks, end_ticks;
 		struct sb_gpu_setup *setup;

@@ -291,6 +291,32 @@ static void steps_have_peers_in_generations_of_their_size(void **state)
 	synthetic_done(&s);
 }
 
+/* Killed in its third video of four steps: the last step has its peers in the videos before. */
+static void a_step_of_a_video_that_never_ended_has_peers(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	for (int video = 0; video < 3; video++) {
+		synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 33);
+		for (int i = 0; i < 4; i++) {
+			uint64_t ns = (video == 2 && i == 3 ? 500 : 100) * MS;
+
+			synthetic_step(&s, at, at + ns, i, 0);
+			at += ns;
+		}
+		if (video < 2)
+			synthetic_end(&s, at);
+	}
+	m = synthetic_model(&s, at);
+	assert_int_equal(m->diffusion.slow_step_total, 1);
+	assert_int_equal(m->diffusion.slow_steps[0].ordinal, 11);
+	synthetic_done(&s);
+}
+
 /* One loop, one median: 1.3 times is not slow, 1.6 times is. */
 static void slow_is_half_as_long_again_as_the_median(void **state)
 {
@@ -360,6 +386,7 @@ int main(void)
 		cmocka_unit_test(one_iteration_has_no_deviation),
 		cmocka_unit_test(the_loop_and_the_video_agree_on_slow_steps),
 		cmocka_unit_test(a_step_that_was_caught_is_slow_and_one_that_met_a_set_up_is_not),
+		cmocka_unit_test(a_step_of_a_video_that_never_ended_has_peers),
 		cmocka_unit_test(steps_have_peers_in_generations_of_their_size),
 		cmocka_unit_test(what_strobes_trace_slows_is_not_the_programs_slowness),
 		cmocka_unit_test(slow_is_half_as_long_again_as_the_median),

@@ -142,6 +142,7 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
 	n->frames = made(z, "frames");
+	n->asked_frames = number_or(z, "frames", -1);
 	n->width = number_or(z, "width", -1);
 	n->height = number_or(z, "height", -1);
 	n->latent_frames = made(z, "latent_frames");

@@ -63,6 +63,7 @@ static void drop_nested(struct sb_vec *generations)
 			continue;
 		}
 		take_missing(&outer->frames, all[i].frames);
+		take_missing(&outer->asked_frames, all[i].asked_frames);
 		take_missing(&outer->width, all[i].width);
 		take_missing(&outer->height, all[i].height);
 		take_missing(&outer->latent_frames, all[i].latent_frames);
@@ -82,7 +83,7 @@ static void take_whole_run(struct sb_video *v)
 	}
 	n->begin_ns = sb_video_any(v) ? v->warm_ns : v->run->from_ns;
 	n->end_ns = v->run->to_ns;
-	n->frames = n->width = n->height = n->latent_frames = n->decoded = -1;
+	n->frames = n->asked_frames = n->width = n->height = n->latent_frames = n->decoded = -1;
 	n->name = "run";
 	n->track = UINT32_MAX;
 }

@@ -10,11 +10,6 @@
 
 #define SLOW_LISTED 20
 
-static double seconds(const struct sb_video_step *n)
-{
-	return (double)(n->end_ns - n->begin_ns) / 1e9;
-}
-
 /* ---- steps that strobe slows ------------------------------------------------ */
 
 /* What was kept of a trace that ran all the time cost its steps no more than the others. */
@@ -79,7 +74,7 @@ static uint64_t kind_of(const struct sb_video *v, const struct sb_video_step *n)
 		return kind;
 	kind = sb_hash64(kind + (uint64_t)all[n->generation].width);
 	kind = sb_hash64(kind + (uint64_t)all[n->generation].height);
-	return sb_hash64(kind + (uint64_t)all[n->generation].frames);
+	return sb_hash64(kind + (uint64_t)all[n->generation].asked_frames);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -107,12 +102,12 @@ static struct candidate *find_candidates(const struct sb_video *v, size_t *out_c
 	return found;
 }
 
-static double median_s(const struct candidate *peers, size_t count, double *scratch_s)
+static double peer_median_s(const struct candidate *peers, size_t count, double *scratch_s)
 {
 	struct sb_stats stats;
 
 	for (size_t i = 0; i < count; i++)
-		scratch_s[i] = seconds(peers[i].step);
+		scratch_s[i] = sb_video_step_s(peers[i].step);
 	if (count < SB_SLOW_PEERS_LEAST || sb_stats_of(scratch_s, count, &stats) != 0)
 		return NAN;
 	return stats.median;
@@ -126,7 +121,7 @@ static void list_slow(struct sb_diffusion_panel *d, const struct sb_video_step *
 		.block = n->block,
 		.ordinal = n->ordinal,
 		.t_s = (double)n->begin_ns / 1e9,
-		.duration_s = seconds(n),
+		.duration_s = sb_video_step_s(n),
 		.peer_s = median_s };
 	size_t at = d->slow_step_count;
 
@@ -154,17 +149,17 @@ static void tell_loop(
 
 		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
 			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
-							   seconds(n), median_s });
+							   sb_video_step_s(n), median_s });
 	}
 }
 
 static void judge(struct sb_video *v, struct sb_model *model, const struct candidate *peers, size_t count,
 	double *scratch_s)
 {
-	double ratio = sb_slow_ratio(v->run), peer_s = median_s(peers, count, scratch_s);
+	double ratio = sb_slow_ratio(v->run), peer_s = peer_median_s(peers, count, scratch_s);
 
 	for (size_t i = 0; !isnan(peer_s) && i < count; i++) {
-		if (!sb_is_slow(seconds(peers[i].step), peer_s, ratio))
+		if (!sb_is_slow(sb_video_step_s(peers[i].step), peer_s, ratio))
 			continue;
 		list_slow(&model->diffusion, peers[i].step, peer_s);
 		tell_loop(v, model, peers[i].step, peer_s);

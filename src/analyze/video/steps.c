@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double seconds(const struct sb_video_step *n)
-{
-	return (double)(n->end_ns - n->begin_ns) / 1e9;
-}
-
 static int by_track(const void *a, const void *b)
 {
 	const struct sb_video_step *x = a, *y = b;
@@ -170,7 +165,7 @@ static void stats_of(struct sb_video *v, enum which which, double *scratch_s, st
 
 	for (size_t i = 0; i < v->steps.count; i++) {
 		if (belongs(&all[i], which))
-			scratch_s[count++] = seconds(&all[i]);
+			scratch_s[count++] = sb_video_step_s(&all[i]);
 	}
 	if (sb_stats_of(scratch_s, count, out) != 0)
 		v->failed = true;
@@ -232,7 +227,7 @@ static void group(struct sb_video *v, struct sb_model *model, bool by_step, doub
 
 		for (size_t i = 0; i < v->steps.count; i++) {
 			if (key_of(&all[i], by_step) == groups[g].key)
-				scratch_s[n++] = seconds(&all[i]);
+				scratch_s[n++] = sb_video_step_s(&all[i]);
 		}
 		if (sb_stats_of(scratch_s, n, &groups[g].time) != 0)
 			v->failed = true;
@@ -253,7 +248,7 @@ static void store_series(struct sb_video *v, struct sb_model *model)
 		return;
 	}
 	for (size_t i = 0; i < v->steps.count; i++) {
-		double row[4] = { seconds(&all[i]), all[i].step >= 0 ? (double)all[i].step : NAN,
+		double row[4] = { sb_video_step_s(&all[i]), all[i].step >= 0 ? (double)all[i].step : NAN,
 			(double)all[i].block, all[i].cached };
 
 		if (sb_sampled_add(&s, (double)all[i].end_ns / 1e9, row) != 0)
@@ -298,7 +293,7 @@ static void fill_generations(struct sb_video *v, struct sb_model *model)
 	}
 	for (size_t i = 0; i < v->steps.count; i++)
 		if (all[i].generation < model->generations.count)
-			own[count++] = (struct own_step){ all[i].generation, seconds(&all[i]) };
+			own[count++] = (struct own_step){ all[i].generation, sb_video_step_s(&all[i]) };
 	sb_sort_unless_in_order(own, count, sizeof *own, by_generation_and_time);
 	for (size_t i = 0; i < count; i = end) {
 		for (end = i; end < count && own[end].generation == own[i].generation;)

@@ -32,6 +32,11 @@ struct sb_video_step {
 	bool trace_edge; /* strobe's GPU trace slows it, set by steps.c */
 };
 
+static inline double sb_video_step_s(const struct sb_video_step *n)
+{
+	return (double)(n->end_ns - n->begin_ns) / 1e9;
+}
+
 struct sb_video_block {
 	int64_t begin_ns, end_ns;
 	int64_t index, frames; /* -1, 0: none */
@@ -45,6 +50,7 @@ struct sb_video_block {
 struct sb_video_generation {
 	int64_t begin_ns, end_ns;
 	int64_t frames, width, height, latent_frames; /* -1: none */
+	int64_t asked_frames; /* also of one that failed or has not ended */
 	int64_t counted; /* strobe_frames() inside it */
 	int64_t decoded; /* frames of its VAE decodes; -1: none */
 	bool padded; /* it computes more frames than it has */
