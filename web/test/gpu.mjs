@@ -188,7 +188,7 @@ test('kernels can be seen by family, and a link keeps it', async (browser) => {
   await page.locator('.dock button', { hasText: 'Families' }).click();
   assert.deepEqual(await lanes(), ['main: 1 zone', 'GPU 0 busy: ', 'GPU 0 GEMM: 2 kernels', 'GPU 0 attention: 1 kernel', 'GPU 0 not recognised: 1 kernel', 'GPU 0 stream 7: 3 kernels', 'GPU 0 stream 8: 1 kernel']);
   assert.match(await page.locator('#range .note').innerText(), /All 1 zone and 4 kernels are here/); // none counts twice
-  await page.waitForFunction(() => location.hash.includes('families'));
+  await page.waitForFunction(() => location.hash.includes('families') && !location.hash.includes('lanes-list')); // the open list is kept, too
   await page.reload();
   await ready(page);
   assert.equal((await lanes()).length, 7);

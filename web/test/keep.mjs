@@ -30,7 +30,7 @@ async function arrange(page) {
   await page.locator('.dock button', { hasText: 'Lanes' }).click();
   await page.locator('[aria-label="pin loader"]').click();
   await page.locator('[aria-label="only one row of main"]').click();
-  await page.waitForFunction(() => /search=block/.test(location.hash) && /pinned=/.test(location.hash) && /theme=/.test(location.hash));
+  await page.waitForFunction(() => /search=block/.test(location.hash) && /pinned=/.test(location.hash) && /folded=/.test(location.hash) && /theme=/.test(location.hash));
 }
 
 test('a reload and a copied link give the same view', async (browser) => {
@@ -59,9 +59,9 @@ test('Back undoes a selection and stays on the page', async (browser) => {
   await page.locator('.card.table tr', { hasText: 'vae_decode' }).click();
   await page.waitForFunction(() => /vae_decode/.test(location.hash));
   await page.goBack();
-  assert.match(await page.locator('.selection').innerText(), /load_model/);
+  await page.waitForFunction(() => /load_model/.test(document.querySelector('.selection').textContent));
   await page.goBack();
-  assert.equal(await page.locator('.selection').count(), 0);
+  await page.waitForFunction(() => !document.querySelector('.selection'));
   await page.locator('.contents a[href="#stages"]').click();
   assert.doesNotMatch(page.url(), /#stages/, 'a link inside the page takes the address');
   await close();

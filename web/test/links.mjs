@@ -49,8 +49,9 @@ test('a selected zone far down is in sight when its link is opened', async (brow
   await ready(page);
   await page.locator('#timeline-first canvas').focus();
   for (let i = 0; i < 40; i++) await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => /worker 39\b/.test(document.querySelector('.detail')?.innerText)); // every lane on the way was selected, too
   const shown = (p) => p.locator('#timeline-full .window').evaluate((e) => e.scrollTop);
-  const other = await elsewhere(browser, page, '.figures', 'entry=');
+  const other = await elsewhere(browser, page, '.figures', 'entry=39.');
   await ready(other.page);
   assert.equal(await shown(other.page), await shown(page));
   assert.ok((await shown(page)) > 0);
@@ -137,7 +138,11 @@ test('a link, a reload and Back find the place that was scrolled to', async (bro
   await ready(page);
   await page.mouse.move(700, 860);
   await page.mouse.wheel(0, 2600);
-  await page.waitForFunction(() => location.hash.includes('place='));
+  await page.waitForFunction(() => scrollY === 2600);
+  await page.waitForFunction(() => { // the wheel may have paused on the way
+    const part = [...document.querySelectorAll('.part')].findLast((one) => one.getBoundingClientRect().top < innerHeight / 2);
+    return location.hash.includes(`place=${part.id}.${Math.round(part.getBoundingClientRect().top)}`);
+  });
   const at = () => page.evaluate(() => { // which panel is read, and where its head is
     const part = [...document.querySelectorAll('.part')].findLast((one) => one.getBoundingClientRect().top < innerHeight / 2);
     return { id: part.id, top: Math.round(part.getBoundingClientRect().top) };

@@ -78,7 +78,7 @@ test('choosing a video changes everything, and the address keeps it', async (bro
   await page.locator('.card.table tr', { hasText: 'vae_decode' }).click();
   assert.match(plain(await page.locator('.selection header').innerText()), /vae_decode\s+1\.890 to 1\.920 s, 30\.0 ms/, 'from first to last inside this video');
   await page.keyboard.press('Escape');
-  await page.waitForFunction(() => /generation=2/.test(location.hash));
+  await page.waitForFunction(() => /generation=2/.test(location.hash) && !/at=/.test(location.hash));
   await page.reload();
   await ready(page);
   assert.equal((await range(page)).to - (await range(page)).from, 300 * MS);

@@ -211,10 +211,12 @@ test('extremes and findings lead to their zones, and Back leads back', async (br
   assert.match(await detail(page), /This zone[\s\S]*vae_decode|vae_decode[\s\S]*This zone/);
   await page.locator('#advice .findings > li', { hasText: 'load-throughput' }).locator('.link').click();
   assert.match(await detail(page), /load_model/);
+  const selected = (name) => page.waitForFunction((n) => document.querySelector('.selection b').textContent === n, name);
+  await selected('load_model');
   await page.goBack();
-  assert.match(await detail(page), /vae_decode/);
+  await selected('vae_decode');
   await page.goForward();
-  assert.match(await detail(page), /load_model/);
+  await selected('load_model');
   await close();
 });
 
