@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "run/brief.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct sb_warehouse_loader {
 	/* of ranks whose launcher gave them no id */
 	char unnamed[SB_WAREHOUSE_JOB_SIZE];
 	int64_t world_size;
+	uint64_t first_start_ns, first_duration_ns; /* of the one it is called by */
 	bool *seen; /* by rank */
 };
 
@@ -318,8 +320,24 @@ static void load_run(struct sb_warehouse_loader *l)
 
 /* ---- the whole ---------------------------------------------------------- */
 
+static uint64_t duration_of(const struct sb_facts *f)
+{
+	double wall_s = f->metrics[SB_METRIC_WALL];
+
+	return wall_s > 0 ? (uint64_t)(fmin(wall_s, 1e9) * 1e9) : 0;
+}
+
+/* As run/nodes.c decides it: ranks of one job are of one world, ran at the same time and are all different. */
+static bool is_of_unnamed_job(const struct sb_warehouse_loader *l)
+{
+	const struct sb_facts *f = l->f;
+
+	return l->seen && l->world_size == f->world_size && !l->seen[f->rank] &&
+	       sb_runs_overlap(f->start_real_ns, duration_of(f), l->first_start_ns, l->first_duration_ns);
+}
+
 /* Ranks of one load without a job's id (mp.spawn, mpirun) are one job, called by its first one's session. A rank that
- * comes again, or of another world size, begins the next. */
+ * does not belong to it begins the next. */
 static const char *unnamed_job(struct sb_warehouse_loader *l)
 {
 	const struct sb_facts *f = l->f;
@@ -327,10 +345,12 @@ static const char *unnamed_job(struct sb_warehouse_loader *l)
 
 	if (f->rank < 0 || f->rank >= f->world_size || f->world_size > RANKS_MOST)
 		return own;
-	if (!l->seen || l->world_size != f->world_size || l->seen[f->rank]) {
+	if (!is_of_unnamed_job(l)) {
 		free(l->seen);
 		l->seen = calloc((size_t)f->world_size, sizeof *l->seen);
 		l->world_size = f->world_size;
+		l->first_start_ns = f->start_real_ns;
+		l->first_duration_ns = duration_of(f);
 		snprintf(l->unnamed, sizeof l->unnamed, "%s", own);
 	}
 	if (!l->seen)

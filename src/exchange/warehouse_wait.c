@@ -35,6 +35,12 @@ static void *watch(void *argument)
 	return NULL;
 }
 
+static void forget(struct sb_warehouse_wait *wait)
+{
+	pthread_cond_destroy(&wait->changed);
+	pthread_mutex_destroy(&wait->lock);
+}
+
 void sb_warehouse_wait_begin(struct sb_warehouse_wait *wait, const struct sb_warehouse *w)
 {
 	pthread_condattr_t attributes;
@@ -48,6 +54,8 @@ void sb_warehouse_wait_begin(struct sb_warehouse_wait *wait, const struct sb_war
 	pthread_cond_init(&wait->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	wait->watched = !pthread_create(&wait->thread, NULL, watch, wait);
+	if (!wait->watched)
+		forget(wait);
 }
 
 void sb_warehouse_wait_end(struct sb_warehouse_wait *wait)
@@ -59,4 +67,5 @@ void sb_warehouse_wait_end(struct sb_warehouse_wait *wait)
 	pthread_cond_signal(&wait->changed);
 	pthread_mutex_unlock(&wait->lock);
 	pthread_join(wait->thread, NULL);
+	forget(wait);
 }

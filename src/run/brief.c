@@ -142,3 +142,11 @@ const char *sb_run_brief_state(const struct sb_run_brief *brief)
 {
 	return brief->live ? "live" : brief->closed ? "ended" : "killed";
 }
+
+#define CLOCKS_APART_NS (60 * UINT64_C(1000000000))
+
+bool sb_runs_overlap(uint64_t start_a_ns, uint64_t duration_a_ns, uint64_t start_b_ns, uint64_t duration_b_ns)
+{
+	return start_a_ns <= start_b_ns + duration_b_ns + CLOCKS_APART_NS &&
+	       start_b_ns <= start_a_ns + duration_a_ns + CLOCKS_APART_NS;
+}

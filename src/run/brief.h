@@ -34,5 +34,8 @@ struct sb_run_brief sb_run_brief_of(const struct sb_file_header *head);
 void sb_run_brief_extend(struct sb_run_brief *brief, const struct sb_file_header *head);
 /* "live", "ended", or "killed": not closed, and no process records into it. */
 const char *sb_run_brief_state(const struct sb_run_brief *brief);
+/* Whether two runs, by their starts and durations, may have run at once; clocks of hosts may be a minute apart. */
+bool sb_runs_overlap(
+	uint64_t start_a_ns, uint64_t duration_a_ns, uint64_t start_b_ns, uint64_t duration_b_ns);
 
 #endif

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum { DEPTH_MAX = 3 }; /* FOLDER/node/strobe-runs/run */
-#define CLOCKS_APART_NS (60 * UINT64_C(1000000000))
 
 struct part {
 	char *path;
@@ -147,8 +146,7 @@ static int enter(struct world *w, const struct part *part, bool *out_entered, in
 
 static bool at_the_same_time(const struct sb_run_brief *a, const struct sb_run_brief *b)
 {
-	return a->start_real_ns <= b->start_real_ns + b->duration_ns + CLOCKS_APART_NS &&
-	       b->start_real_ns <= a->start_real_ns + a->duration_ns + CLOCKS_APART_NS;
+	return sb_runs_overlap(a->start_real_ns, a->duration_ns, b->start_real_ns, b->duration_ns);
 }
 
 static int nearest_first(const void *a, const void *b)

@@ -113,6 +113,18 @@ def test_ranks_without_a_jobs_id_are_one_job(servers, tmp_path):
     assert aggregated(servers[0].url("unnamed?job=" + name))["rank_count"] == 3
 
 
+def test_runs_of_other_times_without_a_jobs_id_are_jobs_of_their_own(servers, tmp_path):
+    # rank 0 of one launch and rank 1 of another a day later: nothing says that they belong together
+    for name, skew_ms in (("first", "0"), ("second", str(86400 * 1000))):
+        subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / name, "2", "80", "-1", "2", skew_ms], check=True)
+    both = tmp_path / "both"
+    both.mkdir()
+    (tmp_path / "first" / "rank_0").rename(both / "a")
+    (tmp_path / "second" / "rank_1").rename(both / "b")
+    strobe("export", both, "--to", servers[0].url("apart"))
+    assert servers[0].ask("SELECT uniqExact(job), count() FROM apart.runs") == "2\t2"
+
+
 def test_a_diff_of_two_jobs_in_the_engine_is_that_of_their_folders(servers, job, tmp_path):
     other = tmp_path / "other"
     subprocess.run([BUILD / "tests" / "make_ranks", other, "16", "800", "7", "4", "40"], check=True)
