@@ -118,6 +118,48 @@ static void an_unfinished_generation_slows_no_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* The second video fails, and decodes its blocks inside its denoising: that time is in no rate, and counts once. */
+static void the_computing_of_a_failed_video_is_left_out_once(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	thread_video(&s, s.main, 0);
+	synthetic_begin(&s, 6 * SECOND, "generation", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 6 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 7 * SECOND, 14 * SECOND, "vae_decode", 0);
+	synthetic_end(&s, 14 * SECOND);
+	synthetic_text(&s, "error", "RuntimeError");
+	synthetic_end(&s, 14 * SECOND);
+	m = synthetic_model(&s, 14 * SECOND);
+	assert_int_equal(m->diffusion.unrated_count, 1);
+	assert_near(rate_of(m, "end_to_end")->compute_s, 6, 1e-6);
+	assert_near(rate_of(m, "end_to_end")->fps_compute, 16 / 6.0, 1e-6);
+	synthetic_done(&s);
+}
+
+static void the_encoding_of_a_failed_video_is_left_out_too(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generation", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 16);
+	synthetic_stage(&s, 0, 1 * SECOND, "encode_prompt", 0);
+	synthetic_stage(&s, 2 * SECOND, 5 * SECOND, "denoise", 0);
+	synthetic_end(&s, 8 * SECOND);
+	synthetic_begin(&s, 8 * SECOND, "generation", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 8 * SECOND, 9 * SECOND, "a text", STROBE_ROLE_TEXT_ENCODE);
+	synthetic_stage(&s, 9 * SECOND, 10 * SECOND, "vae_encode", 0);
+	synthetic_text(&s, "error", "RuntimeError");
+	synthetic_end(&s, 10 * SECOND);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(rate_of(m, "end_to_end")->compute_s, 4, 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +167,8 @@ int main(void)
 		cmocka_unit_test(without_steps_there_is_no_time_of_a_step),
 		cmocka_unit_test(denoising_beside_decoding_counts_once),
 		cmocka_unit_test(an_unfinished_generation_slows_no_rate),
+		cmocka_unit_test(the_computing_of_a_failed_video_is_left_out_once),
+		cmocka_unit_test(the_encoding_of_a_failed_video_is_left_out_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

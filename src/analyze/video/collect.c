@@ -158,13 +158,13 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 		n->failure = failure_of(v, z);
 }
 
-static void add_stage(struct sb_video *v, const struct sb_zone *z, enum strobe_role work)
+static void add_stage(
+	struct sb_video *v, struct sb_vec *stages, const struct sb_zone *z, enum strobe_role work)
 {
-	struct sb_video_stage *n = v->stages.count < COLLECTED_MOST ? sb_vec_push(&v->stages, sizeof *n)
-								    : NULL;
+	struct sb_video_stage *n = stages->count < COLLECTED_MOST ? sb_vec_push(stages, sizeof *n) : NULL;
 
 	if (!n) {
-		v->failed = v->stages.count < COLLECTED_MOST;
+		v->failed |= stages->count < COLLECTED_MOST;
 		return;
 	}
 	n->begin_ns = z->begin_ns;
@@ -187,6 +187,23 @@ static void note_warmup(struct sb_video *v, const struct sb_zone *z)
 		v->warm_ns = z->end_ns;
 }
 
+static bool encodes(enum strobe_role work)
+{
+	return work == STROBE_ROLE_TEXT_ENCODE || work == STROBE_ROLE_VAE_ENCODE;
+}
+
+/* True if what the zone says of latent frames counts. */
+static bool see_stage(struct sb_video *v, const struct sb_zone *z)
+{
+	enum strobe_role work = sb_role_work(v->run->names[z->name].text, z->role);
+
+	add_stage(v, encodes(work) ? &v->encodes : &v->stages, z, work);
+	if (encodes(work))
+		return false;
+	add_known(&v->tiles, number_or(z, "tiles", -1));
+	return true;
+}
+
 /* What happens in a warm-up counts nowhere. */
 static void see_zone(void *self, const struct sb_zone *z)
 {
@@ -202,12 +219,14 @@ static void see_zone(void *self, const struct sb_zone *z)
 	case STROBE_ROLE_GENERATION: add_generation(v, z); return;
 	case STROBE_ROLE_FORWARD: v->forward_count++; return;
 	case STROBE_ROLE_WARMUP: note_warmup(v, z); return;
+	case STROBE_ROLE_TEXT_ENCODE:
+	case STROBE_ROLE_VAE_ENCODE:
 	case STROBE_ROLE_STAGE:
 	case STROBE_ROLE_DENOISE:
 	case STROBE_ROLE_VAE_DECODE:
 	case STROBE_ROLE_ITERATION:
-		add_stage(v, z, sb_role_work(v->run->names[z->name].text, z->role));
-		add_known(&v->tiles, number_or(z, "tiles", -1));
+		if (!see_stage(v, z))
+			return;
 		break;
 	default: return;
 	}
@@ -219,7 +238,7 @@ static bool wants_name(void *self, const struct sb_run_name *name)
 {
 	enum strobe_role work = sb_role_work(name->text, 0);
 
-	return work == STROBE_ROLE_DENOISE || work == STROBE_ROLE_VAE_DECODE;
+	return work == STROBE_ROLE_DENOISE || work == STROBE_ROLE_VAE_DECODE || encodes(work);
 }
 
 static void see_count(struct sb_video *v, const struct sb_event *e)
@@ -310,7 +329,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
 	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
 			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD |
-			 1u << STROBE_ROLE_WARMUP;
+			 1u << STROBE_ROLE_WARMUP | 1u << STROBE_ROLE_TEXT_ENCODE |
+			 1u << STROBE_ROLE_VAE_ENCODE;
 	visitor->wants_name = wants_name;
 	visitor->zone = see_zone;
 	visitor->event = see_event;
@@ -340,6 +360,7 @@ static void done(void *self)
 	sb_vec_done(&v->blocks);
 	sb_vec_done(&v->generations);
 	sb_vec_done(&v->stages);
+	sb_vec_done(&v->encodes);
 	sb_vec_done(&v->frames);
 	sb_map_done(&v->ordinals);
 	free(v);

@@ -131,7 +131,7 @@ static void count_frames(struct sb_video *v)
 {
 	struct sb_video_generation *all = v->generations.items;
 	const struct sb_video_frames *frames = v->frames.items;
-	struct sb_video_stage *stages = v->stages.items;
+	struct sb_video_stage *stages = v->stages.items, *encodes = v->encodes.items;
 
 	for (size_t i = 0; i < v->frames.count; i++) {
 		uint32_t g = generation_at(v, UINT32_MAX, frames[i].t_ns);
@@ -140,6 +140,8 @@ static void count_frames(struct sb_video *v)
 			all[g].counted += frames[i].count;
 	}
 	leave_out_padding(v);
+	for (size_t i = 0; i < v->encodes.count; i++)
+		encodes[i].generation = generation_at(v, encodes[i].track, encodes[i].begin_ns);
 	for (size_t i = 0; i < v->stages.count; i++) {
 		stages[i].generation = generation_at(v, stages[i].track, stages[i].begin_ns);
 		if (stages[i].generation == SB_NO_GENERATION || stages[i].work != STROBE_ROLE_VAE_DECODE ||

@@ -328,18 +328,13 @@ static void list_offloads(struct sb_model *model)
 	}
 }
 
-/* What generations that are in no rate denoised and decoded. */
-static double unrated_compute_s(const struct sb_video *v, const struct sb_model *model)
+/* What the generations that count in a rate computed. The split knows own times of all generations together, so each
+ * side gets the part of them that it has of the time in which it computed, every moment once. */
+static double rated_compute_s(struct sb_video *v, const struct sb_diffusion_panel *d)
 {
-	double sum_s = 0;
+	double all_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
 
-	for (size_t i = 0; i < model->generations.count; i++) {
-		const struct sb_generation *g = &model->generations.all[i];
-
-		if (!sb_generation_is_rated(v, (uint32_t)i))
-			sum_s += (isnan(g->denoise_s) ? 0 : g->denoise_s) + (isnan(g->vae_s) ? 0 : g->vae_s);
-	}
-	return sum_s;
+	return v->frames_of_ended ? all_s * sb_rated_compute_ratio(v) : all_s;
 }
 
 /* A block takes a step at least: fewer steps than blocks are not what made these, and their time is not the blocks'. */
@@ -395,9 +390,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 			at_most(steps_s + vae_s, elsewhere       ? INFINITY
 						 : isnan(wall_s) ? model->stages.wall_s
 								 : both_s));
-	compute_s = at_most(
-		d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s - unrated_compute_s(v, model),
-		all_s);
+	compute_s = at_most(rated_compute_s(v, d), all_s);
 	if (!v->outside && !elsewhere && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", all_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);

@@ -82,6 +82,7 @@ struct sb_video {
 	struct sb_run *run;
 	struct sb_model *model; /* owns the texts */
 	struct sb_vec steps, blocks, generations, stages, frames;
+	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */
 	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
 	int64_t frames_total; /* counted; -1: never */
 	int64_t dropped_total; /* -1: never */

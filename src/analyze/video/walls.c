@@ -98,17 +98,26 @@ bool sb_generation_is_rated(const struct sb_video *v, uint32_t generation)
 	       came_to_its_end(&all[generation]) || has_frames(v, &all[generation]);
 }
 
-/* The union of those that count in a rate; frees them. */
-static double spans_done(struct spans *s, const struct sb_video *v)
+/* The union of those that count in a rate, or of those that do not; they come ordered by begin. */
+static double covered_s(const struct spans *s, const struct sb_video *v, bool rated)
 {
 	int64_t sum_ns = 0, until_ns = INT64_MIN;
 
-	qsort(s->all, s->count, sizeof *s->all, by_begin);
 	for (size_t i = 0; i < s->count; i++)
-		if (sb_generation_is_rated(v, s->all[i].generation))
+		if (sb_generation_is_rated(v, s->all[i].generation) == rated)
 			sum_ns += claim(&until_ns, s->all[i].begin_ns, s->all[i].end_ns);
-	free(s->all);
 	return (double)sum_ns / 1e9;
+}
+
+/* The union of those that count in a rate; frees them. */
+static double spans_done(struct spans *s, const struct sb_video *v)
+{
+	double sum_s;
+
+	qsort(s->all, s->count, sizeof *s->all, by_begin);
+	sum_s = covered_s(s, v, true);
+	free(s->all);
+	return sum_s;
 }
 
 /* The stages of one kind inside generations. */
@@ -208,6 +217,34 @@ double sb_generations_covered_s(struct sb_video *v)
 	for (size_t i = 0; i < v->generations.count; i++)
 		add(&spans, all[i].begin_ns, all[i].end_ns, (uint32_t)i);
 	return spans_done(&spans, v);
+}
+
+double sb_rated_compute_ratio(struct sb_video *v)
+{
+	const struct sb_video_stage *encodes = v->encodes.items;
+	const struct sb_video_step *steps = v->steps.items;
+	const struct sb_video_block *blocks = v->blocks.items;
+	double rated_s, others_s;
+	struct spans spans;
+
+	if (!spans_init(&spans, v, v->stages.count + v->encodes.count + v->steps.count + v->blocks.count))
+		return NAN;
+	add_stages(&spans, v, STROBE_ROLE_DENOISE);
+	add_stages(&spans, v, STROBE_ROLE_VAE_DECODE);
+	for (size_t i = 0; i < v->encodes.count; i++)
+		if (encodes[i].generation != SB_NO_GENERATION)
+			add(&spans, encodes[i].begin_ns, encodes[i].end_ns, encodes[i].generation);
+	for (size_t i = 0; i < v->steps.count; i++)
+		if (steps[i].generation != SB_NO_GENERATION)
+			add(&spans, steps[i].begin_ns, steps[i].end_ns, steps[i].generation);
+	for (size_t i = 0; i < v->blocks.count; i++)
+		if (blocks[i].generation != SB_NO_GENERATION)
+			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, blocks[i].generation);
+	qsort(spans.all, spans.count, sizeof *spans.all, by_begin);
+	rated_s = covered_s(&spans, v, true);
+	others_s = covered_s(&spans, v, false);
+	free(spans.all);
+	return others_s > 0 ? rated_s / (rated_s + others_s) : 1;
 }
 
 double sb_denoise_vae_wall_s(struct sb_video *v)

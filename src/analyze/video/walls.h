@@ -13,6 +13,9 @@ double sb_denoise_vae_wall_s(struct sb_video *v);
 /* The generations that count in a rate: all, or those that ended where only their frames are known. */
 bool sb_generation_is_rated(const struct sb_video *v, uint32_t generation);
 double sb_generations_covered_s(struct sb_video *v);
+/* Of the time in which generations denoised, decoded or encoded: the part of those that count in a rate. 1: of all, or
+ * no such time is known. */
+double sb_rated_compute_ratio(struct sb_video *v);
 /* The steps alone. */
 double sb_steps_covered_s(struct sb_video *v);
 /* Steps and blocks that were handed in with their durations. */
