@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/memory_units.h"
 #include "report/build.h"
+#include "report/label.h"
 #include "run/run.h"
 
 #include <limits.h>
@@ -18,7 +19,7 @@ enum { SHOWN = 3 };
 static void put_residents(const struct sb_out_of_memory_panel *p, struct sb_buf *out)
 {
 	for (size_t i = 0; i < p->resident_count && i < SHOWN; i++)
-		sb_buf_printf(out, "%s%.60s %.1f MB", i ? ", " : "; held: ", p->residents[i].component,
+		sb_label_printf(out, "%s%.60s %.1f MB", i ? ", " : "; held: ", p->residents[i].component,
 			p->residents[i].bytes / SB_MB);
 }
 
@@ -30,7 +31,7 @@ static void put_words(const struct sb_out_of_memory_panel *p, struct sb_buf *out
 	else
 		sb_buf_puts(out, p->killed ? "killed by the kernel" : "memory ran out");
 	if (p->stage)
-		sb_buf_printf(out, " in %.60s", p->stage);
+		sb_label_printf(out, " in %.60s", p->stage);
 	put_residents(p, out);
 }
 

@@ -142,7 +142,7 @@ static void print_rank(const struct run_finish *f, const struct sb_model *model)
 	char report[PATH_MAX + 64];
 
 	name_report(f->folder, report, sizeof report, false);
-	fprintf(stderr, "== strobe: %s, rank %" PRId64, model->session.name, model->session.rank);
+	output_words(stderr, "== strobe: %s, rank %" PRId64, model->session.name, model->session.rank);
 	if (model->session.world_size > 0)
 		fprintf(stderr, " of %" PRId64, model->session.world_size);
 	fprintf(stderr, ", %s, %.2f s; other ranks still run; report: %s\n", f->outcome, f->wall_s, report);

@@ -1,6 +1,7 @@
 /* Whether a size fits, as text and JSON: what is predicted, how well that is known, the limit, the largest. */
 #include "report/fit.h"
 
+#include "report/label.h"
 #include "stats/seconds.h"
 
 #include <stdio.h>
@@ -95,7 +96,7 @@ static void put_limit(const struct sb_fit *f, struct sb_buf *out)
 		if (isnan(f->stages[i].memory_bytes) ||
 			f->stages[0].memory_bytes < EXPLAINS * f->memory.predicted)
 			break; /* not known, or the peak was in a stage too short to be read */
-		sb_buf_printf(out, "%s%s %s", shown ? ", " : "    the limit is ", f->stages[i].stage,
+		sb_label_printf(out, "%s%s %s", shown ? ", " : "    the limit is ", f->stages[i].stage,
 			bytes_text(f->stages[i].memory_bytes, text, sizeof text));
 		shown++;
 	}
@@ -177,7 +178,7 @@ void sb_fit_text(const struct sb_fit *f, struct sb_buf *out)
 {
 	char times[32];
 
-	sb_buf_printf(out, "%s on %s, from %lld size%s in %lld run%s\n", f->model, f->device,
+	sb_label_printf(out, "%s on %s, from %lld size%s in %lld run%s\n", f->model, f->device,
 		(long long)f->size_count, f->size_count == 1 ? "" : "s", (long long)f->run_count,
 		f->run_count == 1 ? "" : "s");
 	put_sizes(f, out);

@@ -2,8 +2,12 @@
 #include "report/label.h"
 
 #include "base/json.h"
+#include "base/numerals.h"
 
 #include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CODED_LEAST 8 /* columns for the name after a code */
@@ -172,4 +176,32 @@ void sb_label_put(struct sb_buf *out, const char *text, int width)
 		sb_buf_puts(out, "…");
 	used += columns > width;
 	sb_buf_printf(out, "%*s", width > used ? width - used : 0, "");
+}
+
+void sb_label_printf(struct sb_buf *out, const char *format, ...)
+{
+	locale_t before = sb_numerals_enter();
+	size_t length = strlen(format), n;
+	bool ends_line = length && format[length - 1] == '\n', harmless;
+	char *text = NULL;
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vasprintf(&text, format, args);
+	va_end(args);
+	sb_numerals_leave(before);
+	if (size < 0) {
+		out->failed = true;
+		return;
+	}
+	if (ends_line)
+		text[size - 1] = 0;
+	for (const char *at = text; *at; at += n) {
+		n = sb_label_character(at, &harmless);
+		sb_label_add(out, at, n, harmless);
+	}
+	if (ends_line)
+		sb_buf_putc(out, '\n');
+	free(text);
 }

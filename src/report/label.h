@@ -18,5 +18,8 @@ int sb_label_columns(const char *text);
 void sb_label_cut(const char *text, size_t width, size_t *out_head, size_t *out_tail);
 /* Padded to width with blanks, or cut after a word with an ellipsis; what may not be printed is shown as '?'. */
 void sb_label_put(struct sb_buf *out, const char *text, int width);
+/* As sb_buf_printf, for what has names of a recording in it: what may not be printed is shown as '?', and only the
+ * end of the format ends a line. */
+void sb_label_printf(struct sb_buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

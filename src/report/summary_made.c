@@ -139,7 +139,7 @@ static void price(struct sb_screen *s)
 		sb_screen_remark(s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? each : "");
 }
 
-/* "96 new tokens, 34.20 tokens/s after the first, which takes 120 ms; 32 input frames" */
+/* "96 new tokens, 34.20 tokens/s; first token after 120 ms; 32 input frames" */
 static void tokens(struct sb_screen *s, const struct sb_chat *c, bool alone)
 {
 	char first[32], rate[32];

@@ -61,8 +61,8 @@ static void put_parts(const struct sb_whatif_change *c, struct sb_buf *out)
 		return;
 	sb_text_seconds(fixed, sizeof fixed, c->fixed_s);
 	sb_text_seconds(each, sizeof each, c->each_s);
-	sb_buf_printf(out, "  %s.%s: %s fixed, %s for each%s\n", c->code ? c->code : c->stage, c->key, fixed,
-		each, c->key[0] == 'b' ? " call per item" : "");
+	sb_label_printf(out, "  %s.%s: %s fixed, %s for each%s\n", c->code ? c->code : c->stage, c->key,
+		fixed, each, c->key[0] == 'b' ? " call per item" : "");
 }
 
 /* Notes that say the same are said once. */
@@ -113,7 +113,7 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 	sb_text_seconds(low, sizeof low, w->low_s);
 	sb_text_seconds(high, sizeof high, w->high_s);
 	sb_text_seconds(saved, sizeof saved, fabs(w->saved_s));
-	sb_buf_printf(out, "%s takes %s; with\n", w->label, now);
+	sb_label_printf(out, "%s takes %s; with\n", w->label, now);
 	for (size_t i = 0; i < w->change_count; i++)
 		put_change(&w->changes[i], width, out);
 	sb_percent_text(w->change_ratio, percent, sizeof percent);

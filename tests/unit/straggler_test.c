@@ -412,9 +412,51 @@ static void a_late_group_is_named_on_the_first_screen(void **state)
 	sb_buf_done(&out);
 }
 
+/* A recording may come from anywhere: what it names is printed, never obeyed. */
+static void no_name_of_a_job_speaks_to_the_terminal(void **state)
+{
+	const struct sb_aggregate_options options = { 0 };
+	struct sb_late_group late = { .group = "nccl:\033[2J\n0-1:tp", .late_count = 12, .shared_count = 13 };
+	struct sb_communication met = { .operation = "all\033[1m", .group = "gloo:\033]0;title\a" };
+	struct sb_aggregate_problem problem = { .label = "rank\033[31m_9", .what = "no\a recording" };
+	struct sb_aggregate_attempt attempts[2] = { { 1, "a\033[31m", "killed\033[31m", false, false },
+		{ 2, "b", "complete", true, false } };
+	struct sb_aggregate job = few_of(0.10, 0.20);
+	struct sb_buf out = { 0 };
+
+	few[1] = (struct sb_aggregate_rank){ .rank = 1,
+		.host = "node\033[31m",
+		.label = "rank\033[31m_1",
+		.damage = "cut\033[31m",
+		.slow_stage = "attention\033[31m",
+		.straggler = true,
+		.work_s = 3,
+		.behind_s = 2 };
+	few[0].label = "rank\033[31m_0"; /* which ended without a stop */
+	job.job = "job\033[31m";
+	job.late_groups = &late;
+	job.communication = &met;
+	job.problems = &problem;
+	job.attempts = attempts;
+	job.late_group_count = job.communication_count = job.problem_count = 1;
+	job.attempt_count = 2;
+	job.metrics[SB_METRIC_COLLECTIVE].count = 2;
+	assert_int_equal(sb_aggregate_draw(&job), 0);
+	sb_ranks_screen(&job, "runs/job", &out);
+	assert_non_null(strstr(sb_buf_text(&out), "The others wait for group nccl:?[2J 0-1:tp: last at 12"));
+	assert_non_null(strstr(sb_buf_text(&out), "attempt 1: killed?[31m\n"));
+	sb_aggregate_text(&job, &options, &out);
+	assert_non_null(strstr(sb_buf_text(&out), "\ngroup nccl:?[2J 0-1:tp comes late as a whole"));
+	assert_non_null(strstr(sb_buf_text(&out), "Left out: rank?[31m_9: no? recording\n"));
+	assert_null(strpbrk(sb_buf_text(&out), "\033\a"));
+	sb_aggregate_drawings_done(&job);
+	sb_buf_done(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_name_of_a_job_speaks_to_the_terminal),
 		cmocka_unit_test(a_late_group_is_named_on_the_first_screen),
 		cmocka_unit_test(a_slow_rank_is_named_with_its_seconds_however_ranks_started),
 		cmocka_unit_test(many_small_collectives_do_not_outvote_a_long_wait),

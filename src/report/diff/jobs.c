@@ -53,7 +53,7 @@ static void put_straggler(const struct sb_straggler_change *s, size_t rank_count
 
 	sb_buf_printf(out, "rank %" PRId64, s->rank);
 	if (s->host)
-		sb_buf_printf(out, " on %s", s->host);
+		sb_label_printf(out, " on %s", s->host);
 	sb_buf_printf(out, " %s: ", s->change);
 	if (s->change[0] == 'w')
 		sb_buf_puts(out, "was ");
@@ -63,7 +63,7 @@ static void put_straggler(const struct sb_straggler_change *s, size_t rank_count
 		sb_buf_printf(
 			out, "last at collectives, with no more work than %s", sb_rank_compared(rank_count));
 	if (s->stage)
-		sb_buf_printf(out, ", in %s", s->stage);
+		sb_label_printf(out, ", in %s", s->stage);
 	sb_buf_putc(out, '\n');
 }
 

@@ -222,7 +222,7 @@ static void put_outputs(struct sb_buf *out, const struct sb_comparison *c, const
 {
 	for (size_t i = 0; i < c->output_count; i++) {
 		colour(out, o, sb_output_changed(&c->outputs[i]) ? SB_TONE_WORSE : SB_TONE_NONE);
-		sb_buf_printf(out, "  Output %s: %s\n", c->outputs[i].name, c->outputs[i].words);
+		sb_label_printf(out, "  Output %s: %s\n", c->outputs[i].name, c->outputs[i].words);
 		plain(out, o);
 	}
 }
@@ -238,7 +238,7 @@ static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 	for (size_t i = 0; i < c->setting_count; i++) {
 		const struct sb_setting_change *s = &c->settings[i];
 
-		sb_buf_printf(out, "    %s%s%s: %s -> %s\n", *s->where ? s->where : scopes[s->scope],
+		sb_label_printf(out, "    %s%s%s: %s -> %s\n", *s->where ? s->where : scopes[s->scope],
 			*s->where ? ", " : "", s->key, s->base ? s->base : sb_setting_absent(s),
 			s->now ? s->now : sb_setting_absent(s));
 	}
@@ -257,7 +257,7 @@ static void put_gate(struct sb_buf *out, const struct sb_comparison *c, const st
 		colour(out, o, SB_TONE_WORSE);
 		sb_buf_puts(out, "FAIL");
 		plain(out, o);
-		sb_buf_printf(out, ": %s\n", c->failures[i]);
+		sb_label_printf(out, ": %s\n", c->failures[i]);
 	}
 }
 

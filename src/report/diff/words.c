@@ -1,6 +1,7 @@
 /* Words and numbers that every form of a diff shares. */
 #include "report/diff/diff.h"
 
+#include "report/label.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_bu
 	if (count > 1)
 		sb_buf_printf(out, "%zu runs (", count);
 	for (size_t i = 0; i < named; i++)
-		sb_buf_printf(out, "%s%s", i ? ", " : "", runs[i]->label);
+		sb_label_printf(out, "%s%s", i ? ", " : "", runs[i]->label);
 	if (named > 1 && count > named)
 		sb_buf_puts(out, ", …");
 	if (count > 1)

@@ -1,6 +1,7 @@
 /* What parts of the GPU did in each stage. */
 #include "report/panels/panel.h"
 
+#include "report/label.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -164,7 +165,7 @@ static void work_text(const struct sb_model *model, struct sb_buf *out)
 	if (shown && r->source)
 		sb_buf_printf(out, "    peak rates: %s\n", r->source);
 	else if (shown && r->gpu)
-		sb_buf_printf(out, "    peak rates n/a: %s is not in the table\n", r->gpu);
+		sb_label_printf(out, "    peak rates n/a: %s is not in the table\n", r->gpu);
 }
 
 static const struct sb_stage *nth_by_total(const struct sb_model *model, size_t i)

@@ -1,6 +1,7 @@
 /* model_analysis: parameters, layers, variants. */
 #include "report/panels/panel.h"
 
+#include "report/label.h"
 #include "base/memory_units.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 		sb_buf_printf(
 			out, "    %-20s %6s %12s %8s\n", "part of the model", "layers", "time", "share");
 	for (size_t i = 0; i < m->component_count; i++)
-		sb_buf_printf(out, "    %-20s %6lld %*.*f %s %6.1f %%\n", m->components[i].name,
+		sb_label_printf(out, "    %-20s %6lld %*.*f %s %6.1f %%\n", m->components[i].name,
 			(long long)m->components[i].layers, short_ones ? 9 : 10, short_ones ? 2 : 3,
 			m->components[i].total_s * unit, short_ones ? "ms" : "s",
 			m->components[i].ratio * 100);
@@ -122,7 +123,7 @@ static void models_text(
 				entry->flops_per_step / 1e12, entry->tflops_reached);
 	}
 	if (m->device)
-		sb_buf_printf(out, "  on %s%s%s\n", m->device, m->gpu ? ": " : "", m->gpu ? m->gpu : "");
+		sb_label_printf(out, "  on %s%s%s\n", m->device, m->gpu ? ": " : "", m->gpu ? m->gpu : "");
 	layers_text(m, out);
 	variants_text(m, out);
 	operators_text(m, out);

@@ -1,6 +1,7 @@
 /* session_info, system, processes; the report's first lines. */
 #include "report/panels/panel.h"
 
+#include "report/label.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -55,7 +56,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 				     : "started %s",
 			day);
 	if (s->host && !s->file_date)
-		sb_buf_printf(out, " on %s", s->host);
+		sb_label_printf(out, " on %s", s->host);
 	if (s->rank >= 0)
 		sb_buf_printf(out, ", rank %lld of %lld", (long long)s->rank, (long long)s->world_size);
 	if (s->job) {
@@ -73,7 +74,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_putc(out, '\n');
 	}
 	if (s->commit)
-		sb_buf_printf(out, "commit: %.12s\n", s->commit);
+		sb_label_printf(out, "commit: %.12s\n", s->commit);
 	for (size_t i = 0; i < s->tag_count; i++) {
 		sb_buf_puts(out, i ? ", " : "tags: ");
 		text_pair(out, &s->tags[i]);

@@ -13,12 +13,16 @@ static void put_seconds(struct sb_buf *out, double s)
 
 static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
 {
-	if (!strcmp(s->what, "out_of_memory"))
+	if (!strcmp(s->what, "out_of_memory")) {
 		sb_buf_puts(out, "  when memory ran out");
-	else if (!strcmp(s->what, "asked"))
-		sb_buf_printf(out, "  asked for (%.60s)", s->why ? s->why : "no reason given");
-	else
-		sb_buf_printf(out, "  slow %.20s", s->what);
+	} else if (!strcmp(s->what, "asked")) {
+		sb_buf_puts(out, "  asked for (");
+		sb_text_name(out, s->why ? s->why : "no reason given", 60);
+		sb_buf_putc(out, ')');
+	} else {
+		sb_buf_puts(out, "  slow ");
+		sb_text_name(out, s->what, 20);
+	}
 	if (s->step >= 0)
 		sb_buf_printf(out, ", step_index %lld", (long long)s->step);
 	sb_buf_printf(out, ": at %.2f s, ", s->t_s);

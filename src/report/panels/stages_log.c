@@ -1,6 +1,7 @@
 /* The stage log: a line per stage with a code, in the order of the codes. */
 #include "report/panels/stages.h"
 
+#include "report/label.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <math.h>
@@ -48,13 +49,13 @@ static void remarks(const struct sb_stage *s, struct sb_buf *out)
 			continue;
 		sb_buf_puts(out, remarks++ ? ", " : " (");
 		if (a->text) {
-			sb_buf_printf(out, "%s=", a->key);
+			sb_label_printf(out, "%s=", a->key);
 			sb_text_name(out, a->text, 40);
 		} else if (is_plain) {
-			sb_buf_printf(out, "%.10g %s",
+			sb_label_printf(out, "%.10g %s",
 				a->min == a->max && !strcmp(a->key, "iters") ? a->last : a->sum, a->key);
 		} else {
-			sb_buf_printf(out, "%s=%.10g", a->key, a->last);
+			sb_label_printf(out, "%s=%.10g", a->key, a->last);
 		}
 	}
 	if (remarks)
@@ -95,7 +96,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 	if (row->bottleneck)
 		sb_text_colour(out, o, "33");
 	if (row->code)
-		sb_buf_printf(out, "[%s] ", row->code);
+		sb_label_printf(out, "[%s] ", row->code);
 	sb_text_name(out, row->name, 90);
 	remarks(row, out);
 	if (row->state == SB_STAGE_SKIPPED) {

@@ -2,6 +2,7 @@
 #include "report/ranks/screen.h"
 
 #include "report/label.h"
+#include "report/panels/panel.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +21,10 @@ static void put_head(const struct sb_aggregate *a, struct sb_buf *out)
 	else
 		sb_buf_printf(out, "%zu rank%s", a->rank_count, a->rank_count == 1 ? "" : "s");
 	sb_buf_printf(out, " on %zu host%s", a->host_count, a->host_count == 1 ? "" : "s");
-	if (a->job && *a->job)
-		sb_buf_printf(out, ", job %.24s", a->job);
+	if (a->job && *a->job) {
+		sb_buf_puts(out, ", job ");
+		sb_text_name(out, a->job, 24);
+	}
 	if (wall->count) {
 		sb_metric_text(SB_METRIC_WALL, wall->max, slow, sizeof slow);
 		sb_metric_text(SB_METRIC_WALL, wall->min, fast, sizeof fast);
@@ -40,7 +43,7 @@ static void put_attempts(const struct sb_aggregate *a, struct sb_buf *out)
 				out, "Attempt %" PRId64 " of %zu", a->attempts[i].number, a->attempt_count);
 	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
 		if (!a->attempts[i].taken && i + 4 > a->attempt_count)
-			sb_buf_printf(
+			sb_label_printf(
 				out, "; attempt %" PRId64 ": %s", a->attempts[i].number, a->attempts[i].what);
 	if (a->attempt_count > 1)
 		sb_buf_putc(out, '\n');
@@ -104,11 +107,6 @@ static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
 	free(sorted);
 }
 
-static int least(int a, int b)
-{
-	return a < b ? a : b;
-}
-
 static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	if (a->straggler_rule && a->world_size > (int64_t)a->rank_count) /* what it saw is not all */
@@ -120,12 +118,12 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 			r->behind_s, sb_rank_compared(a->rank_count));
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
-			sb_label_put(out, r->slow_stage, least(sb_label_columns(r->slow_stage), 24));
+			sb_text_name(out, r->slow_stage, 24);
 		}
 		sb_buf_putc(out, '\n');
 	}
 	for (size_t i = 0; i < a->late_group_count && i < 3; i++)
-		sb_buf_printf(out,
+		sb_label_printf(out,
 			"The others wait for group %s: last at %zu of %zu collectives, %.2f s over all "
 			"ranks\n",
 			a->late_groups[i].group, a->late_groups[i].late_count, a->late_groups[i].shared_count,

@@ -51,7 +51,7 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 	}
 	for (size_t i = 0; i < a->problem_count && i < 20; i++)
-		sb_buf_printf(out, "Left out: %s: %s\n", a->problems[i].label, a->problems[i].what);
+		sb_label_printf(out, "Left out: %s: %s\n", a->problems[i].label, a->problems[i].what);
 	if (a->problem_count > 20)
 		sb_buf_printf(out, "Left out: %zu more\n", a->problem_count - 20);
 	for (size_t i = 0; i < a->rank_count; i++) {
@@ -60,10 +60,10 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 		if ((r->complete && !r->damage) || broken++ >= 20)
 			continue;
 		if (r->damage)
-			sb_buf_printf(out, "Damaged: rank %" PRId64 " (%s): %s; the rest of it counts\n",
+			sb_label_printf(out, "Damaged: rank %" PRId64 " (%s): %s; the rest of it counts\n",
 				r->rank, r->label, r->damage);
 		else
-			sb_buf_printf(out,
+			sb_label_printf(out,
 				"Incomplete: rank %" PRId64 " (%s) %s; what was recorded %scounts\n", r->rank,
 				r->label, r->live ? "still runs" : "ended without a stop",
 				r->live ? "so far " : "");
@@ -71,11 +71,11 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 	if (broken > 20)
 		sb_buf_printf(out, "Incomplete or damaged: %zu more\n", broken - 20);
 	if (a->job && *a->job)
-		sb_buf_printf(out, "Job: %s\n", a->job);
+		sb_label_printf(out, "Job: %s\n", a->job);
 	if (a->host_count)
 		sb_buf_printf(out, "Hosts: %zu\n", a->host_count);
 	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
-		sb_buf_printf(out, "Attempt %" PRId64 "%s: %s (%s)\n", a->attempts[i].number,
+		sb_label_printf(out, "Attempt %" PRId64 "%s: %s (%s)\n", a->attempts[i].number,
 			a->attempts[i].taken ? ", this report" : "", a->attempts[i].what,
 			a->attempts[i].label);
 }
@@ -238,11 +238,11 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 	for (size_t i = 0; i < a->straggler_count && i < top; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than %s",
+		sb_label_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than %s",
 			r->rank, *r->host ? " on " : "", r->host, r->work_s, r->behind_s,
 			100 * r->behind_s / (r->work_s - r->behind_s), sb_rank_compared(a->rank_count));
 		if (r->slow_stage)
-			sb_buf_printf(out, "; %s took %.2f s, %s %.2f s", r->slow_stage, r->slow_stage_s,
+			sb_label_printf(out, "; %s took %.2f s, %s %.2f s", r->slow_stage, r->slow_stage_s,
 				sb_rank_compared(a->rank_count), r->slow_stage_median_s);
 		if (r->last_count && a->collective_count)
 			sb_buf_printf(out,
@@ -384,8 +384,12 @@ static void put_communication(const struct sb_aggregate *a, struct sb_buf *out)
 		if (!shown++)
 			sb_buf_printf(out, "  %-24s%-22s%8s%10s%10s%10s%14s  %s\n", "operation", "group",
 				"times", "waiting", "transfer", "hidden", "bus bandwidth", "last");
-		sb_buf_printf(out, "  %-24.23s%-22.21s%8zu%8.2f s%8.2f s%8.2f s", c->operation, c->group,
-			c->collective_count, c->late_wait_s, c->transfer_s, c->hidden_s);
+		sb_buf_puts(out, "  ");
+		sb_label_put(out, c->operation, 23);
+		sb_buf_putc(out, ' ');
+		sb_label_put(out, c->group, 21);
+		sb_buf_printf(out, " %8zu%8.2f s%8.2f s%8.2f s", c->collective_count, c->late_wait_s,
+			c->transfer_s, c->hidden_s);
 		if (isnan(c->bus_bytes_per_s))
 			sb_buf_printf(out, "%14s", "-");
 		else
@@ -401,7 +405,7 @@ static void put_communication(const struct sb_aggregate *a, struct sb_buf *out)
 static void put_late_groups(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	for (size_t i = 0; i < a->late_group_count && i < 5; i++)
-		sb_buf_printf(out,
+		sb_label_printf(out,
 			"group %s comes late as a whole: after all others at %zu of %zu collectives, which "
 			"waited "
 			"%.2f s for it\n",
