@@ -450,7 +450,7 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_LIST(sb_model, events.rows, events.count, "events", SB_KNOWN, event,
 		"at most max_data_points, thinned evenly"),
 	SB_FIELD_LIST(sb_model, events.names, events.name_count, "event_names", SB_KNOWN, event_name,
-		"how often each event came, the rarest first"),
+		"how often each event came, the rarest first; at most 1000"),
 	SB_FIELD_STRUCT(sb_model, recording, "recording", SB_ALWAYS, recording,
 		"what was recorded, and what it cost"),
 	SB_FIELD_LIST(sb_model, missing.all, missing.count, "not_recorded", SB_ALWAYS, missing,

@@ -98,9 +98,37 @@ static void the_largest_are_in_the_order_in_which_they_began(void **state)
 	synthetic_done(&s);
 }
 
+static void of_many_names_of_events_the_rarest_thousand_are_kept(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 1300; i++) {
+		char name[32];
+		uint32_t id;
+
+		snprintf(name, sizeof name, "frame %d", i);
+		id = sb_builder_name(s.b, name, NULL);
+		sb_builder_mark(s.main, (uint64_t)i * MS, id);
+		if (i < 200)
+			sb_builder_mark(s.main, (uint64_t)i * MS, id);
+		sb_builder_count(s.main, id, 1);
+	}
+	m = synthetic_model(&s, 2 * SECOND);
+	assert_int_equal(m->events.total, 1500);
+	assert_int_equal(m->events.name_count, 1000);
+	assert_string_equal(m->events.names[0].name, "frame 200");
+	assert_int_equal(m->events.names[999].count, 1);
+	assert_int_equal(m->events.counter_count, 1000);
+	assert_string_equal(m->events.counters[0].name, "frame 0");
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_many_names_of_events_the_rarest_thousand_are_kept),
 		cmocka_unit_test(gaps_are_the_unattributed_time_and_the_longest_is_first),
 		cmocka_unit_test(of_many_gaps_the_longest_twenty_are_kept),
 		cmocka_unit_test(a_run_covered_by_stages_has_no_gap),

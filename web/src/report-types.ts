@@ -51,7 +51,7 @@ export type Report = {
   strategies?: Strategy[]; // settings that could be changed, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
-  event_names?: EventName[]; // how often each event came, the rarest first
+  event_names?: EventName[]; // how often each event came, the rarest first; at most 1000
   recording: Recording; // what was recorded, and what it cost
   not_recorded: NotRecorded[]; // what is not there, and why
 };

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	NAMES_MOST = 1000,
+	COUNTERS_MOST = 1000
+}; /* that are listed: a program may make a name for each frame */
+
 struct counter {
 	uint32_t name;
 	double value;
@@ -106,6 +111,8 @@ static struct counter *counter_of(struct marks *h, uint32_t name, bool gauge)
 
 	if (sb_map_get(&h->index, key, &at))
 		return &h->counters[at];
+	if (h->counter_count == COUNTERS_MOST)
+		return NULL;
 	if (!SB_MAKE_ROOM(h->counters, h->counter_count, h->counter_room)) {
 		h->no_memory = true;
 		return NULL;
@@ -191,12 +198,13 @@ static int rarest_first(const void *a, const void *b)
 static void list_names(struct marks *h, struct sb_events_panel *s)
 {
 	const struct named *all = h->names.items;
+	size_t listed = h->names.count < NAMES_MOST ? h->names.count : NAMES_MOST;
 
-	s->names = sb_model_alloc(h->model, (h->names.count + 1) * sizeof *s->names);
+	s->names = sb_model_alloc(h->model, (listed + 1) * sizeof *s->names);
 	if (!s->names || !h->names.count)
 		return;
 	qsort(h->names.items, h->names.count, sizeof *all, rarest_first);
-	for (size_t i = 0; i < h->names.count; i++)
+	for (size_t i = 0; i < listed; i++)
 		s->names[s->name_count++] = (struct sb_event_name){
 			sb_model_text(h->model, h->run->names[all[i].name].text), all[i].count
 		};
