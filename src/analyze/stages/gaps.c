@@ -1,23 +1,17 @@
 /* The longest times that no stage covers. */
 #include "analyze/stages/split.h"
-
-#include <string.h>
+#include "stats/longest.h"
 
 enum { GAPS_MOST = 20 };
 
-/* Keeps the list in order: the longest first, of equals the earlier. */
 static void offer(struct sb_stages_panel *s, double t_s, double duration_s)
 {
-	size_t at = s->gap_count;
+	const struct sb_longest list = { s->gaps, sizeof *s->gaps, offsetof(struct sb_uncovered, duration_s),
+		GAPS_MOST };
+	struct sb_uncovered *place = sb_longest_place(&list, &s->gap_count, duration_s);
 
-	while (at && s->gaps[at - 1].duration_s < duration_s)
-		at--;
-	if (at == GAPS_MOST)
-		return;
-	if (s->gap_count < GAPS_MOST)
-		s->gap_count++;
-	memmove(s->gaps + at + 1, s->gaps + at, (s->gap_count - at - 1) * sizeof *s->gaps);
-	s->gaps[at] = (struct sb_uncovered){ t_s, duration_s };
+	if (place)
+		*place = (struct sb_uncovered){ t_s, duration_s };
 }
 
 void sb_stages_find_gaps(struct sb_stage_sums *sums, struct sb_model *model)

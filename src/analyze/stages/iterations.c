@@ -9,6 +9,7 @@
 #include "base/room.h"
 #include "format/digest.h"
 #include "format/run_keys.h"
+#include "stats/longest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,19 +224,14 @@ static size_t warmup_of(const double *seconds, size_t count, double median, doub
 
 void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
 {
-	size_t at = it->outlier_listed;
+	const struct sb_longest list = { it->outliers, sizeof slow, offsetof(struct sb_outlier, duration_s),
+		OUTLIERS_LISTED };
+	struct sb_outlier *place;
 
 	it->outlier_count++;
-	if (!it->outliers)
-		return;
-	while (at > 0 && it->outliers[at - 1].duration_s < slow.duration_s)
-		at--;
-	if (at == OUTLIERS_LISTED)
-		return;
-	if (it->outlier_listed < OUTLIERS_LISTED)
-		it->outlier_listed++;
-	memmove(&it->outliers[at + 1], &it->outliers[at], (it->outlier_listed - 1 - at) * sizeof slow);
-	it->outliers[at] = slow;
+	place = it->outliers ? sb_longest_place(&list, &it->outlier_listed, slow.duration_s) : NULL;
+	if (place)
+		*place = slow;
 }
 
 /* strobe's own doing, not the program's. */

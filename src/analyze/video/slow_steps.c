@@ -4,6 +4,7 @@
 #include "base/inorder.h"
 #include "base/map.h"
 #include "run/gpu_traces.h"
+#include "stats/longest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,19 +124,14 @@ static void list_slow(struct sb_diffusion_panel *d, const struct sb_video_step *
 		.t_s = (double)n->begin_ns / 1e9,
 		.duration_s = sb_video_step_s(n),
 		.peer_s = median_s };
-	size_t at = d->slow_step_count;
+	const struct sb_longest list = { d->slow_steps, sizeof slow,
+		offsetof(struct sb_slow_step, duration_s), SLOW_LISTED };
+	struct sb_slow_step *place = sb_longest_place(&list, &d->slow_step_count, slow.duration_s);
 
 	d->slow_step_total++;
 	d->slow_step_excess_s += slow.duration_s - median_s;
-	while (at > 0 && d->slow_steps[at - 1].duration_s < slow.duration_s)
-		at--;
-	if (at == SLOW_LISTED)
-		return;
-	if (d->slow_step_count < SLOW_LISTED)
-		d->slow_step_count++;
-	memmove(&d->slow_steps[at + 1], &d->slow_steps[at],
-		(d->slow_step_count - 1 - at) * sizeof *d->slow_steps);
-	d->slow_steps[at] = slow;
+	if (place)
+		*place = slow;
 }
 
 /* The loop of that name lists the same steps: a slow step is the same step in both lists. */
@@ -172,7 +168,7 @@ void sb_slow_steps_fill(struct sb_video *v, struct sb_model *model, double *scra
 	size_t count, end;
 
 	find_trace_edges(v, model);
-	model->diffusion.slow_steps = sb_model_alloc(model, (SLOW_LISTED + 1) * sizeof(struct sb_slow_step));
+	model->diffusion.slow_steps = sb_model_alloc(model, SLOW_LISTED * sizeof(struct sb_slow_step));
 	all = find_candidates(v, &count);
 	v->failed |= !all;
 	for (size_t i = 0; all && model->diffusion.slow_steps && i < count; i = end) {
