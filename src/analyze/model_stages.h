@@ -198,7 +198,7 @@ struct sb_stages_panel {
 	size_t bottleneck_count;
 	bool two_bottlenecks; /* another stage is one beside the largest */
 	bool combined; /* rows of one name under different parents were merged */
-	bool on_main; /* some stage ran on the main thread */
+	bool on_main; /* some stage other than set-up ran on the main thread */
 };
 
 /* Enough overlap at the top level to be seen in the shares. */

@@ -6,11 +6,11 @@
 #define NARROWEST_S 1e-9 /* all durations are the same */
 
 void sb_distribution_of(
-	const double *seconds, size_t count, int64_t *zeros, struct sb_distribution *out_distribution)
+	const double *seconds, size_t count, int64_t *counts, struct sb_distribution *out_distribution)
 {
 	double least_s = INFINITY, most_s = -INFINITY, bin_s;
 
-	if (count < 2 || !zeros)
+	if (count < 2 || !counts)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		least_s = fmin(least_s, seconds[i]);
@@ -18,8 +18,8 @@ void sb_distribution_of(
 	}
 	bin_s = fmax((most_s - least_s) / SB_DISTRIBUTION_BINS, NARROWEST_S);
 	for (size_t i = 0; i < count; i++)
-		zeros[(size_t)fmin((seconds[i] - least_s) / bin_s, SB_DISTRIBUTION_BINS - 1)]++;
-	*out_distribution = (struct sb_distribution){ least_s, bin_s, zeros, SB_DISTRIBUTION_BINS };
+		counts[(size_t)fmin((seconds[i] - least_s) / bin_s, SB_DISTRIBUTION_BINS - 1)]++;
+	*out_distribution = (struct sb_distribution){ least_s, bin_s, counts, SB_DISTRIBUTION_BINS };
 }
 
 SB_FIELD_WHEN(is_made, sb_distribution, it->bin_count > 0)

@@ -14,8 +14,9 @@ struct sb_distribution {
 
 extern const struct sb_fields sb_distribution_fields;
 
-/* Counts into SB_DISTRIBUTION_BINS zeros, which *out_distribution then points to. Fewer than two values make none. */
+/* Counts the values into bins. counts: SB_DISTRIBUTION_BINS zeros at first; *out_distribution then points to them.
+ * Fewer than two values make none. */
 void sb_distribution_of(
-	const double *seconds, size_t count, int64_t *zeros, struct sb_distribution *out_distribution);
+	const double *seconds, size_t count, int64_t *counts, struct sb_distribution *out_distribution);
 
 #endif

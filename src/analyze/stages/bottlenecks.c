@@ -32,8 +32,8 @@ void sb_stages_tell_kinds(struct sb_model *model)
 		s->parent_name = s->parent >= 0 ? stages->stages[s->parent].name : NULL;
 		s->setup = is_setup(sb_role_work(s->name, s->role)) ||
 			   (s->parent >= 0 && stages->stages[s->parent].setup);
-		stages->on_main |= s->main_thread &&
-				   !s->setup; /* a launcher imports and waits: the work is its child's */
+		/* A launcher's main thread only imports and waits; its work is done in child processes. */
+		stages->on_main |= s->main_thread && !s->setup;
 	}
 	for (size_t i = 0; i < stages->stage_count; i++)
 		stages->stages[i].other_thread = stages->on_main && !stages->stages[i].main_thread;

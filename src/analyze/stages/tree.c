@@ -432,8 +432,8 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 			t->next_path };
 	}
 	err = sb_stages_split(paths, t->sums, t->model);
-	sb_stages_find_gaps(t->sums, t->model);
 	if (!err) {
+		sb_stages_find_gaps(t->sums, t->model);
 		sb_stages_tell_kinds(t->model);
 		sb_stages_find_startup(t->model, (double)t->run->from_ns / 1e9);
 		sb_stages_rank(t->model);
