@@ -93,6 +93,11 @@ static int predict_stages(struct sb_fitting *f)
 				!sb_surface_fit(points, count, f->vary_count, f->repeats, s))
 				values[k] = sb_surface_at(s, x, &low, &high);
 		}
+		/* A part takes no more than the whole, whatever its own function says. */
+		if (!isnan(values[0]))
+			values[0] = fmin(values[0], fit->memory.predicted);
+		if (!isnan(values[1]))
+			values[1] = fmin(values[1], fit->time.predicted);
 		if (!isnan(values[0]) || !isnan(values[1]))
 			fit->stages[fit->stage_count++] = (struct sb_fit_stage){ f->points.stages[i],
 				values[0], values[1] };

@@ -9,6 +9,7 @@
 
 #define STAGES_SHOWN 3
 #define EXPLAINS 0.9 /* of the peak: less is not the limit */
+#define NOTICED 0.01 /* of the time: a first generation that takes less than this more takes no longer */
 #define ROUNDING 0.0005
 
 static const char *bytes_text(double bytes, char *out, size_t size)
@@ -132,6 +133,10 @@ static void put_first(const struct sb_fit *f, struct sb_buf *out)
 		sb_buf_puts(out, "    no later one is known: those take less\n");
 	if (isnan(f->first.extra_s))
 		return;
+	if (f->first.high_s < NOTICED * f->time.predicted) {
+		sb_buf_puts(out, "    the first generation in a process takes no longer\n");
+		return;
+	}
 	sb_text_seconds(extra, sizeof extra, f->first.extra_s);
 	sb_text_seconds(low, sizeof low, f->first.low_s);
 	sb_text_seconds(high, sizeof high, f->first.high_s);

@@ -68,6 +68,14 @@ def test_a_first_generation_is_told_apart_from_warm_ones(strobe, remembered):
     assert "the first generation in a process takes about 5.00 s more" in strobe("fit", run, *asked(65, 832, 480)).stdout
 
 
+def test_a_first_generation_that_takes_as_long_is_said_in_words(strobe, remembered):
+    sizes = [size(*known, warm_count=1) for known in KNOWN]
+    for one in sizes[:2]:
+        one["first_generation_s"] = one["generation_s"]
+    text = strobe("fit", remembered(sizes), *asked(65, 832, 480)).stdout
+    assert "the first generation in a process takes no longer" in text and "0 s more" not in text
+
+
 def test_another_gpu_is_judged_by_its_memory(strobe, remembered):
     run = remembered([size(*known) for known in KNOWN])
     told = json.loads(strobe("fit", run, *asked(81, 832, 480), "--gpu", "RTX 4090", "--format", "json").stdout)

@@ -179,6 +179,28 @@ static void a_size_that_no_generation_carries_is_refused(void **state)
 	assert_null(out);
 }
 
+/* Its readings grow faster than the peaks, within the noise: the stage's own function would pass that of the whole. */
+static void a_stage_never_needs_more_than_the_whole(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	for (size_t i = 0; i < run_count; i++) {
+		struct sb_size_stage *vae = &runs[i]->sizes.all[0].stages[1];
+		double frames = runs[i]->sizes.all[0].attributes[0].f;
+
+		vae->allocated_bytes *= 0.9 + frames / 200;
+		vae->total_s *= 10 + frames;
+	}
+	f = fit(121, 1280, 720, NAN, NULL);
+	assert_true(f->stage_count == 2);
+	for (size_t i = 0; i < f->stage_count; i++) {
+		assert_true(f->stages[i].memory_bytes <= f->memory.predicted);
+		assert_true(f->stages[i].time_s <= f->time.predicted);
+	}
+	sb_fit_free(f);
+}
+
 /* ---- warm and first generations ---- */
 
 #define FIRST_EXTRA_S 6.0
@@ -365,6 +387,7 @@ int main(void)
 		cmocka_unit_test_teardown(other_models_do_not_count, forget_runs),
 		cmocka_unit_test_teardown(a_smaller_size_that_ran_out_settles_it, forget_runs),
 		cmocka_unit_test_teardown(a_size_that_no_generation_carries_is_refused, forget_runs),
+		cmocka_unit_test_teardown(a_stage_never_needs_more_than_the_whole, forget_runs),
 		cmocka_unit_test_teardown(
 			warm_times_alone_make_the_function_and_what_a_first_one_adds_is_said, forget_runs),
 		cmocka_unit_test_teardown(first_times_count_without_what_they_take_more, forget_runs),
