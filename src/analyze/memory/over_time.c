@@ -147,7 +147,7 @@ static double put_caches(struct drawing *d, size_t at, double within)
 static void draw_device(struct drawing *d, const struct sb_series *s)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		struct sb_device_values v = sb_residency_device_at(d->c, s, d->device, d->t_s[i]);
+		struct sb_device_values v = sb_residency_device_at(d->c, s, d->t_s[i]);
 		double weights;
 
 		put(d, i, "other processes and the driver", NULL, 0, v.used - v.process);

@@ -57,7 +57,7 @@ static void see_weights(struct sb_residency_collected *c, const struct sb_event 
 	w = sb_vec_push(into, sizeof *w);
 	if (w)
 		*w = (struct sb_weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1),
-			component, text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0) };
+			component, text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0), INT64_MAX };
 	else
 		c->failed = true;
 }
@@ -202,26 +202,27 @@ static size_t list_stages(const struct sb_residency_collected *c, const struct s
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s)
 {
 	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
-	double value = NAN;
+	size_t low = 0, high = c ? s->count : 0;
 
-	for (size_t i = 0; c && i < s->count && (s->t_s[i] <= t_s || isnan(value)); i++)
-		value = isnan(c->values[i]) ? value : c->values[i] * SB_MB;
-	return value;
-}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s)
-{
-	const struct sb_open_stage *all = c->stages.all.items;
-
-	for (size_t i = 0; i < c->stages.all.count; i++)
-		if ((double)all[i].begin_ns / 1e9 <= t_s && (double)all[i].end_ns / 1e9 >= t_s &&
-			!strcmp(c->run->names[all[i].name].text, stage))
-			return true;
-	return false;
+		if (s->t_s[middle] <= t_s)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0;)
+		if (!isnan(c->values[i]))
+			return c->values[i] * SB_MB;
+	for (size_t i = low; c && i < s->count; i++)
+		if (!isnan(c->values[i]))
+			return c->values[i] * SB_MB;
+	return NAN;
 }
 
 /* When a column was highest in a stage; NAN: no sample is there. */
-static double peak_at(const struct sb_residency_collected *c, const struct stage *stage,
+static double peak_at(const struct stage *stage, const struct sb_stage_calls *calls,
 	const struct sb_series *s, const char *column)
 {
 	const struct sb_series_column *v = s ? sb_series_column_find(s, column) : NULL;
@@ -229,7 +230,7 @@ static double peak_at(const struct sb_residency_collected *c, const struct stage
 
 	for (size_t i = 0; v && i < s->count && s->t_s[i] <= stage->end_s; i++)
 		if (s->t_s[i] >= stage->begin_s && v->values[i] > (isnan(most) ? -1 : most) &&
-			sb_residency_in_stage(c, stage->name, s->t_s[i])) {
+			sb_stage_calls_have(calls, s->t_s[i])) {
 			most = v->values[i];
 			at = s->t_s[i];
 		}
@@ -272,30 +273,6 @@ const char *sb_residency_tensors(bool listed)
 	return listed ? "activations and other tensors" : "weights, activations and other tensors";
 }
 
-static bool is_same_cache(const struct sb_weights *a, const struct sb_weights *b)
-{
-	return a->device == b->device && !strcmp(a->component, b->component);
-}
-
-/* What was said last before the moment holds until then: a later one of the same cache takes its place. */
-const struct sb_weights *sb_residency_cache_at(
-	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at)
-{
-	const struct sb_weights *all = c->caches.items;
-	int64_t t_ns = (int64_t)(t_s * 1e9);
-
-	for (; *at < c->caches.count; (*at)++) {
-		bool last = all[*at].device == device && all[*at].t_ns <= t_ns && all[*at].bytes > 0;
-
-		for (size_t k = 0; last && k < c->caches.count; k++)
-			last = !is_same_cache(&all[k], &all[*at]) || all[k].t_ns > t_ns ||
-			       all[k].t_ns < all[*at].t_ns || k <= *at;
-		if (last)
-			return &all[(*at)++];
-	}
-	return NULL;
-}
-
 static double add_caches(const struct sb_residency_collected *c, struct sb_residency *r, double within)
 {
 	const struct sb_weights *cache;
@@ -331,7 +308,7 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 static void fill_device(const struct sb_residency_collected *c, const struct sb_series *s,
 	struct sb_residency *r, double most)
 {
-	struct sb_device_values v = sb_residency_device_at(c, s, r->device, r->t_s);
+	struct sb_device_values v = sb_residency_device_at(c, s, r->t_s);
 	double weights = v.process > 0 ? add_weights(c, r) : 0, allocated;
 	bool listed;
 
@@ -339,8 +316,10 @@ static void fill_device(const struct sb_residency_collected *c, const struct sb_
 	if (v.reading) {
 		allocated = fmin(isnan(most) ? v.reading->allocated : most, v.reading->reserved);
 		listed = c->weights.count && weights <= allocated; /* else they were listed at another time */
-		if (!listed)
-			weights = (double)(r->part_count = 0);
+		if (!listed) {
+			r->part_count = 0;
+			weights = 0;
+		}
 		weights += add_caches(c, r, allocated - weights);
 		add_part(r, sb_residency_tensors(listed), NULL, allocated - weights);
 		add_part(r, "allocator slack", NULL, v.reading->reserved - allocated);
@@ -387,17 +366,16 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 	return true;
 }
 
-static bool add_stage(struct sb_residency_collected *c, const struct stage *stage, int64_t device,
-	const struct sb_series *s)
+static bool add_stage(struct sb_residency_collected *c, const struct stage *stage,
+	const struct sb_stage_calls *calls, int64_t device, const struct sb_series *s)
 {
 	double peak_s = NAN, most = NAN;
 
 	if (device < 0) {
-		peak_s = peak_at(c, stage, s, "rss_mb");
-		sb_residency_host_peak(c, s, stage->name, stage->begin_s, stage->end_s, &peak_s, &most);
+		peak_s = peak_at(stage, calls, s, "rss_mb");
+		sb_residency_host_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s, &most);
 	} else {
-		sb_residency_device_peak(
-			c, s, device, stage->name, stage->begin_s, stage->end_s, &peak_s, &most);
+		sb_residency_device_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s, &most);
 	}
 	return add_moment(c, stage, "begin", stage->begin_s, device, s, NAN) &&
 	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s, most)) &&
@@ -411,12 +389,15 @@ static bool fill(struct sb_residency_collected *c, const struct stage *stages, s
 
 	m->residency.all = sb_model_alloc(m, count * 3 * (DEVICES_MOST + 1) * sizeof *m->residency.all);
 	for (size_t i = 0; m->residency.all && i < count && filled; i++) {
+		struct sb_stage_calls calls;
 		size_t devices = 0;
 
+		filled = sb_stage_calls_init(&calls, c, stages[i].name);
 		for (size_t k = 0; k < m->series_count && filled; k++)
 			if (sb_residency_is_used_gpu(&m->series[k]) && devices++ < DEVICES_MOST)
-				filled = add_stage(c, &stages[i], m->series[k].device, &m->series[k]);
-		filled = filled && add_stage(c, &stages[i], -1, sb_model_series(m, "process", -2));
+				filled = add_stage(c, &stages[i], &calls, m->series[k].device, &m->series[k]);
+		filled = filled && add_stage(c, &stages[i], &calls, -1, sb_model_series(m, "process", -2));
+		sb_stage_calls_done(&calls);
 	}
 	return m->residency.all && filled;
 }
@@ -451,15 +432,17 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_residency_collected *c = self;
 	struct stage stages[STAGES_MOST];
-	const struct sb_open_stage *g = chosen_generation(c);
+	const struct sb_open_stage *g;
 	struct span in;
 	size_t count;
 
 	(void)run;
-	if (c->failed || c->stages.failed)
-		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	sb_residency_host_sort(c);
 	sb_residency_device_prepare(c);
+	sb_residency_caches_prepare(c);
+	if (c->failed || c->stages.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	g = chosen_generation(c);
 	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (g)
@@ -486,6 +469,7 @@ static void done(void *self)
 	sb_vec_done(&c->weights);
 	sb_vec_done(&c->caches);
 	sb_vec_done(&c->readings);
+	sb_residency_device_done(c);
 	sb_vec_done(&c->host_readings);
 	sb_vec_done(&c->generations);
 	sb_open_stages_done(&c->stages);

@@ -10,6 +10,7 @@ struct sb_weights { /* of a module, as the program's process listed them */
 	int64_t device; /* -1: on the host */
 	const char *component, *dtype;
 	double bytes;
+	int64_t until_ns; /* of a cache: when the next one of its component took its place */
 };
 
 struct sb_device_reading { /* of a device's allocator */
@@ -19,6 +20,7 @@ struct sb_device_reading { /* of a device's allocator */
 	double allocated, reserved;
 	double most; /* that was ever allocated; NAN: not known */
 	double context; /* what its processes held beside the allocator; NAN: not known */
+	int64_t before; /* the number of the one before it, of the same device and process; -1: none */
 };
 
 struct sb_host_reading { /* of the program's process */
@@ -31,7 +33,8 @@ struct sb_residency_collected {
 	struct sb_model *model;
 	struct sb_vec weights; /* struct sb_weights */
 	struct sb_vec caches; /* the same, of caches: each holds until the next one of its component */
-	struct sb_vec readings; /* struct sb_device_reading */
+	struct sb_vec readings; /* struct sb_device_reading, once prepared by device, then by time */
+	struct sb_vec devices; /* of residency_device.c */
 	struct sb_vec host_readings; /* struct sb_host_reading */
 	uint32_t host_process; /* whose they are */
 	bool several_read; /* they are of several processes */
@@ -44,12 +47,6 @@ struct sb_residency_collected {
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
 /* The name of what is allocated beside the weights. listed: these have names of their own. */
 const char *sb_residency_tensors(bool listed);
-/* True if the moment is inside a call of the stage, not between two calls. */
-bool sb_residency_in_stage(const struct sb_residency_collected *c, const char *stage, double t_s);
-/* The next cache of a device that held something at a moment, from *at on; *at moves past it. NULL: no
- * more. */
-const struct sb_weights *sb_residency_cache_at(
-	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
 /* The picture of a device (-1: of the host, from its series) by stage; *out_any: there is one. False: no memory. */
 bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, const struct sb_series *s,
 	struct sb_memory_picture *out_picture, bool *out_any);
@@ -58,22 +55,45 @@ bool sb_residency_over_time(struct sb_residency_collected *c);
 /* Of every picture: what each layer held at most, and which are small. False: no memory. */
 bool sb_memory_pictures_join_small(struct sb_model *model);
 
+/* ---- stage_calls.c ---- */
+struct sb_stage_calls {
+	struct sb_vec all;
+};
+/* The calls of a stage. False: no memory; sb_stage_calls_done() takes it either way. */
+bool sb_stage_calls_init(
+	struct sb_stage_calls *calls, const struct sb_residency_collected *c, const char *stage);
+void sb_stage_calls_done(struct sb_stage_calls *calls);
+/* True if the moment is inside a call of the stage, not between two calls. */
+bool sb_stage_calls_have(const struct sb_stage_calls *calls, double t_s);
+/* How much of a time the calls take; those at the same time add up. */
+double sb_stage_calls_overlap_s(const struct sb_stage_calls *calls, double from_s, double to_s);
+
+/* ---- residency_caches.c ---- */
+/* Once all are there: before the call below. Sets c->failed where there is no memory. */
+void sb_residency_caches_prepare(struct sb_residency_collected *c);
+/* The next cache of a device that held something at a moment, from *at on; *at moves past it. NULL: no more. What was said
+ * last before the moment holds until then: a later one of the same cache takes its place. */
+const struct sb_weights *sb_residency_cache_at(
+	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
+
 /* ---- residency_device.c ---- */
 void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_event *e);
-/* Once all readings are there: before the calls below. */
+/* Once all readings are there: before the calls below. Sets c->failed where there is no memory. */
 void sb_residency_device_prepare(struct sb_residency_collected *c);
+void sb_residency_device_done(struct sb_residency_collected *c); /* frees what it has prepared */
 bool sb_residency_is_used_gpu(const struct sb_series *s);
 struct sb_device_values {
 	const struct sb_device_reading *reading; /* of its allocator; NULL: none */
 	double used, process, context; /* NAN: not known */
 };
-/* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree. */
+/* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree.
+ * s: its series, one of a used GPU. */
 struct sb_device_values sb_residency_device_at(
-	const struct sb_residency_collected *c, const struct sb_series *s, int64_t device, double t_s);
+	const struct sb_residency_collected *c, const struct sb_series *s, double t_s);
 /* The peak of a stage: its moment, and what was allocated then if the allocator's own maximum rose in it, else NAN.
  * False: neither a reading nor a sample lies in it. */
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	int64_t device, const char *stage, double begin_s, double end_s, double *out_t_s, double *out_most);
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s, double *out_most);
 /* When the allocator's maximum, over all devices, was reached; NAN: not known. */
 double sb_residency_most_at(const struct sb_residency_collected *c);
 
@@ -89,6 +109,6 @@ struct sb_host_values sb_residency_host_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s, double most);
 /* The peak of a stage: *peak_s has that of the samples, or NAN, and is changed where readings or the kernel saw more. */
 void sb_residency_host_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	const char *stage, double begin_s, double end_s, double *peak_s, double *out_most);
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *peak_s, double *out_most);
 
 #endif

@@ -4,6 +4,7 @@
 #include "analyze/memory/residency.h"
 
 #include "base/inorder.h"
+#include "base/map.h"
 #include "base/memory_units.h"
 #include "format/run_keys.h"
 
@@ -29,15 +30,17 @@ void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_e
 	if (r)
 		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device, e->process,
 			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes,
-			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN };
+			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, -1 };
 	else
 		c->failed = true;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_device_and_time(const void *a, const void *b)
 {
 	const struct sb_device_reading *x = a, *y = b;
 
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
@@ -46,32 +49,28 @@ static double seconds_of(const struct sb_device_reading *r)
 	return (double)r->t_ns / 1e9;
 }
 
-/* The last reading of a device up to a moment, and the first one after it; NULL: none. */
-static void readings_around(const struct sb_residency_collected *c, int64_t device, double t_s,
-	const struct sb_device_reading **out_before, const struct sb_device_reading **out_after)
+/* Finds the reading before each one, of the same device and process. */
+static void link_readings(struct sb_residency_collected *c)
 {
-	const struct sb_device_reading *all = c->readings.items;
-	size_t first = c->readings.count ? sb_first_after(&all->t_ns, sizeof *all, c->readings.count,
-						   (int64_t)llround(t_s * 1e9))
-					 : 0;
+	struct sb_device_reading *all = c->readings.items;
+	struct sb_map last = { 0 };
 
-	*out_before = *out_after = NULL;
-	for (size_t i = first; i-- > 0 && !*out_before;)
-		*out_before = all[i].device == device ? &all[i] : NULL;
-	for (size_t i = first; i < c->readings.count && !*out_after; i++)
-		*out_after = all[i].device == device ? &all[i] : NULL;
+	for (size_t i = 0; i < c->readings.count; i++) {
+		uint64_t key = (uint64_t)(uint32_t)all[i].device << 32 | all[i].process;
+		uint32_t before;
+
+		all[i].before = sb_map_get(&last, key, &before) ? (int64_t)before : -1;
+		c->failed |= !sb_map_put(&last, key, (uint32_t)i);
+	}
+	sb_map_done(&last);
 }
 
-/* The reading before this one, of the same device and process; NULL: none. */
 static const struct sb_device_reading *reading_before(
 	const struct sb_residency_collected *c, const struct sb_device_reading *r)
 {
-	const struct sb_device_reading *all = c->readings.items, *before = r;
+	const struct sb_device_reading *all = c->readings.items;
 
-	while (before-- > all)
-		if (before->device == r->device && before->process == r->process)
-			return before;
-	return NULL;
+	return r->before < 0 ? NULL : &all[r->before];
 }
 
 /* ---- beside the allocator ---- */
@@ -115,44 +114,136 @@ static void learn_contexts(struct sb_residency_collected *c, const struct sb_ser
 			all[i].context = first;
 }
 
+/* ---- devices ---- */
+
+struct sample { /* of the driver */
+	double t_s, bytes;
+};
+
+struct device { /* what is known of one, each in the order of time */
+	const struct sb_series *series;
+	const struct sb_device_reading *readings;
+	size_t reading_count;
+	struct sb_vec process, used; /* struct sample, without those that are not known */
+};
+
+static bool list_samples(const struct sb_series *s, const char *column, struct sb_vec *out)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, column);
+
+	for (size_t i = 0; c && i < s->count; i++) {
+		struct sample *sample = isnan(c->values[i]) ? NULL : sb_vec_push(out, sizeof *sample);
+
+		if (sample)
+			*sample = (struct sample){ s->t_s[i], c->values[i] * SB_MB };
+		else if (!isnan(c->values[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool add_device(struct sb_residency_collected *c, const struct sb_series *s)
+{
+	const struct sb_device_reading *all = c->readings.items;
+	struct device *d = sb_vec_push(&c->devices, sizeof *d);
+	size_t first = 0, end;
+
+	if (!d)
+		return false;
+	while (first < c->readings.count && all[first].device != s->device)
+		first++;
+	for (end = first; end < c->readings.count && all[end].device == s->device;)
+		end++;
+	*d = (struct device){
+		.series = s, .readings = end > first ? &all[first] : NULL, .reading_count = end - first
+	};
+	return list_samples(s, "process_memory_mb", &d->process) &&
+	       list_samples(s, "memory_used_mb", &d->used);
+}
+
 void sb_residency_device_prepare(struct sb_residency_collected *c)
 {
-	if (!c->readings.count)
-		return;
-	qsort(c->readings.items, c->readings.count, sizeof(struct sb_device_reading), by_time);
+	if (c->readings.count)
+		qsort(c->readings.items, c->readings.count, sizeof(struct sb_device_reading),
+			by_device_and_time);
+	link_readings(c);
 	for (size_t i = 0; i < c->model->series_count; i++)
-		if (sb_residency_is_used_gpu(&c->model->series[i]))
+		if (sb_residency_is_used_gpu(&c->model->series[i])) {
 			learn_contexts(c, &c->model->series[i]);
+			c->failed |= !add_device(c, &c->model->series[i]);
+		}
+}
+
+void sb_residency_device_done(struct sb_residency_collected *c)
+{
+	struct device *all = c->devices.items;
+
+	for (size_t i = 0; i < c->devices.count; i++) {
+		sb_vec_done(&all[i].process);
+		sb_vec_done(&all[i].used);
+	}
+	sb_vec_done(&c->devices);
+}
+
+static const struct device *device_of(const struct sb_residency_collected *c, const struct sb_series *s)
+{
+	const struct device *d = c->devices.items;
+
+	while (d->series != s)
+		d++;
+	return d;
 }
 
 /* ---- a moment ---- */
 
-struct sample { /* of the driver */
-	double t_s, process;
-};
-
-/* The last sample with the processes' memory up to a moment, and the first one after it; NAN: none. */
-static void samples_around(
-	const struct sb_series *s, double t_s, struct sample *out_before, struct sample *out_after)
+/* The last reading up to a moment, and the first one after it; NULL: none. */
+static void readings_around(const struct device *d, double t_s, const struct sb_device_reading **out_before,
+	const struct sb_device_reading **out_after)
 {
-	const struct sb_series_column *process = s ? sb_series_column_find(s, "process_memory_mb") : NULL;
-	size_t low = 0, high = process ? s->count : 0;
+	const struct sb_device_reading *all = d->readings;
+	size_t first = d->reading_count ? sb_first_after(&all->t_ns, sizeof *all, d->reading_count,
+						  (int64_t)llround(t_s * 1e9))
+					: 0;
 
-	*out_before = *out_after = (struct sample){ NAN, NAN };
+	*out_before = first ? &all[first - 1] : NULL;
+	*out_after = first < d->reading_count ? &all[first] : NULL;
+}
+
+/* How many samples there are up to a moment. */
+static size_t samples_until(const struct sb_vec *samples, double t_s)
+{
+	const struct sample *all = samples->items;
+	size_t low = 0, high = samples->count;
+
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (s->t_s[middle] <= t_s)
+		if (all[middle].t_s <= t_s)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (size_t i = low; i-- > 0 && isnan(out_before->t_s);)
-		if (!isnan(process->values[i]))
-			*out_before = (struct sample){ s->t_s[i], process->values[i] * SB_MB };
-	for (size_t i = low; process && i < s->count && isnan(out_after->t_s); i++)
-		if (!isnan(process->values[i]))
-			*out_after = (struct sample){ s->t_s[i], process->values[i] * SB_MB };
+	return low;
+}
+
+/* The last sample with the processes' memory up to a moment, and the first one after it; NAN: none. */
+static void samples_around(
+	const struct device *d, double t_s, struct sample *out_before, struct sample *out_after)
+{
+	const struct sample *all = d->process.items;
+	size_t count = samples_until(&d->process, t_s);
+
+	*out_before = count ? all[count - 1] : (struct sample){ NAN, NAN };
+	*out_after = count < d->process.count ? all[count] : (struct sample){ NAN, NAN };
+}
+
+/* What the device held: the last sample up to a moment, else the first; NAN: none. */
+static double used_at(const struct device *d, double t_s)
+{
+	const struct sample *all = d->used.items;
+	size_t count = samples_until(&d->used, t_s);
+
+	return d->used.count ? all[count ? count - 1 : 0].bytes : NAN;
 }
 
 static double alike_bytes(double bytes)
@@ -168,13 +259,13 @@ static bool agree(const struct sb_device_reading *readings[2], const struct samp
 
 	for (int i = 0; i < 4 && least > 0; i++) {
 		const struct sb_device_reading *r = readings[i / 2];
-		double off = r ? fabs(samples[i % 2].process - r->reserved - r->context) : NAN;
+		double off = r ? fabs(samples[i % 2].bytes - r->reserved - r->context) : NAN;
 
 		if (!(off < least))
 			continue;
 		*out_reading = r;
 		*out_sample = samples[i % 2];
-		least = off <= alike_bytes(samples[i % 2].process) ? 0 : off;
+		least = off <= alike_bytes(samples[i % 2].bytes) ? 0 : off;
 	}
 	return !(least > 0);
 }
@@ -189,31 +280,29 @@ static void follow_reading(struct sb_device_values *v, const struct sb_device_re
 }
 
 struct sb_device_values sb_residency_device_at(
-	const struct sb_residency_collected *c, const struct sb_series *s, int64_t device, double t_s)
+	const struct sb_residency_collected *c, const struct sb_series *s, double t_s)
 {
+	const struct device *d = device_of(c, s);
 	const struct sb_device_reading *before, *after, *readings[2], *reading;
 	struct sample samples[2], sample;
 	struct sb_device_values v;
 	bool agreed;
 
-	readings_around(c, device, t_s, &before, &after);
-	samples_around(s, t_s, &samples[0], &samples[1]);
-	if (!before && !(after && seconds_of(after) <= t_s + ADJACENT_S) && isnan(samples[0].t_s) && s &&
-		s->count && s->t_s[0] <= t_s)
-		return (struct sb_device_values){ /* the run has not used it so far */
-			NULL, sb_residency_value_at(s, "memory_used_mb", t_s), 0, NAN
-		};
+	readings_around(d, t_s, &before, &after);
+	samples_around(d, t_s, &samples[0], &samples[1]);
+	if (!before && !(after && seconds_of(after) <= t_s + ADJACENT_S) && isnan(samples[0].t_s) &&
+		s->count && s->t_s[0] <= t_s) /* the run has not used it so far */
+		return (struct sb_device_values){ NULL, used_at(d, t_s), 0, NAN };
 	readings[0] = !after || (before && t_s - seconds_of(before) <= seconds_of(after) - t_s) ? before
 												: after;
 	readings[1] = readings[0] == before ? after : before;
 	reading = readings[0];
 	sample = isnan(samples[0].t_s) ? samples[1] : samples[0];
 	agreed = agree(readings, samples, &reading, &sample);
-	v = (struct sb_device_values){ reading,
-		sb_residency_value_at(s, "memory_used_mb", isnan(sample.t_s) ? t_s : sample.t_s),
-		sample.process, reading ? reading->context : NAN };
+	v = (struct sb_device_values){ reading, used_at(d, isnan(sample.t_s) ? t_s : sample.t_s),
+		sample.bytes, reading ? reading->context : NAN };
 	if (reading && isnan(v.context))
-		v.context = sample.process - reading->reserved;
+		v.context = sample.bytes - reading->reserved;
 	else if (reading && !agreed && fabs(sample.t_s - t_s) > ADJACENT_S)
 		follow_reading(&v, reading);
 	return v;
@@ -226,25 +315,9 @@ struct candidate {
 	bool rose; /* the allocator's own maximum did, since the reading before */
 };
 
-/* How much of a time the calls of a stage take. */
-static double overlap_s(const struct sb_residency_collected *c, const char *stage, double from_s, double to_s)
-{
-	const struct sb_open_stage *all = c->stages.all.items;
-	double sum = 0;
-
-	for (size_t i = 0; i < c->stages.all.count; i++) {
-		double begin_s = fmax((double)all[i].begin_ns / 1e9, from_s),
-		       end_s = fmin((double)all[i].end_ns / 1e9, to_s);
-
-		if (end_s > begin_s && !strcmp(c->run->names[all[i].name].text, stage))
-			sum += end_s - begin_s;
-	}
-	return sum;
-}
-
 /* False: the reading says nothing of the stage. */
 static bool take_reading(const struct sb_residency_collected *c, const struct sb_device_reading *r,
-	const char *stage, double begin_s, double end_s, struct candidate *out)
+	const struct sb_stage_calls *calls, double begin_s, double end_s, struct candidate *out)
 {
 	const struct sb_device_reading *before = reading_before(c, r);
 	const double t_s = seconds_of(r), since_s = before ? seconds_of(before) : begin_s;
@@ -253,45 +326,42 @@ static bool take_reading(const struct sb_residency_collected *c, const struct sb
 		return false;
 	*out = (struct candidate){ fmin(t_s, end_s), NAN, r->allocated, false };
 	if (r->most > (before ? before->most : 0) &&
-		overlap_s(c, stage, since_s, t_s) > (t_s - since_s) / 2) {
+		sb_stage_calls_overlap_s(calls, since_s, t_s) > (t_s - since_s) / 2) {
 		out->allocated = r->most;
 		out->rose = true;
 		return true;
 	}
-	return t_s <= end_s && sb_residency_in_stage(c, stage, t_s);
+	return t_s <= end_s && sb_stage_calls_have(calls, t_s);
 }
 
-static void take_higher(struct candidate *best, const struct candidate *new)
+static void take_higher(struct candidate *best, const struct candidate *next)
 {
 	double alike = alike_bytes(best->used);
 
-	if (isnan(best->used) || new->used > best->used + alike ||
-		(new->used >= best->used - alike &&new->allocated > best->allocated) ||
-		(new->used > best->used &&new->allocated >= best->allocated))
-		*best = *new;
+	if (isnan(best->used) || next->used > best->used + alike ||
+		(next->used >= best->used - alike && next->allocated > best->allocated) ||
+		(next->used > best->used && next->allocated >= best->allocated))
+		*best = *next;
 }
 
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	int64_t device, const char *stage, double begin_s, double end_s, double *out_t_s, double *out_most)
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s, double *out_most)
 {
-	const struct sb_device_reading *all = c->readings.items;
-	const struct sb_series_column *used = s ? sb_series_column_find(s, "memory_used_mb") : NULL;
+	const struct device *d = device_of(c, s);
+	const struct sample *used = d->used.items;
 	struct candidate best = { NAN, NAN, -1, false };
 
-	for (size_t i = 0; i < c->readings.count; i++) {
-		struct candidate new;
+	for (size_t i = 0; i < d->reading_count; i++) {
+		struct candidate next;
 
-		if (all[i].device != device || !take_reading(c, &all[i], stage, begin_s, end_s, &new))
+		if (!take_reading(c, &d->readings[i], calls, begin_s, end_s, &next))
 			continue;
-		new.used = sb_residency_device_at(c, s, device, seconds_of(&all[i])).used;
-		take_higher(&best, &new);
+		next.used = sb_residency_device_at(c, s, seconds_of(&d->readings[i])).used;
+		take_higher(&best, &next);
 	}
-	for (size_t i = 0; used && i < s->count && s->t_s[i] <= end_s; i++) {
-		struct candidate new = { s->t_s[i], used->values[i] * SB_MB, -1, false };
-
-		if (s->t_s[i] >= begin_s && !isnan(new.used) && sb_residency_in_stage(c, stage, s->t_s[i]))
-			take_higher(&best, &new);
-	}
+	for (size_t i = 0; i < d->used.count && used[i].t_s <= end_s; i++)
+		if (used[i].t_s >= begin_s && sb_stage_calls_have(calls, used[i].t_s))
+			take_higher(&best, &(struct candidate){ used[i].t_s, used[i].bytes, -1, false });
 	*out_t_s = best.t_s;
 	*out_most = best.rose ? best.allocated : NAN;
 	return !isnan(best.t_s);
@@ -299,16 +369,14 @@ bool sb_residency_device_peak(const struct sb_residency_collected *c, const stru
 
 double sb_residency_most_at(const struct sb_residency_collected *c)
 {
-	const struct sb_device_reading *all = c->readings.items;
-	double most = 0, at_s = NAN;
+	const struct sb_device_reading *all = c->readings.items, *first = NULL, *before;
 
-	for (size_t i = 0; i < c->readings.count; i++) {
-		const struct sb_device_reading *before = reading_before(c, &all[i]);
-
-		if (!(all[i].most > most))
-			continue;
-		most = all[i].most;
-		at_s = before ? (seconds_of(before) + seconds_of(&all[i])) / 2 : seconds_of(&all[i]);
-	}
-	return at_s;
+	for (size_t i = 0; i < c->readings.count; i++)
+		if (all[i].most > (first ? first->most : 0) ||
+			(first && all[i].most == first->most && all[i].t_ns < first->t_ns))
+			first = &all[i];
+	if (!first)
+		return NAN;
+	before = reading_before(c, first);
+	return before ? (seconds_of(before) + seconds_of(first)) / 2 : seconds_of(first);
 }

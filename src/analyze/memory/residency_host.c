@@ -88,7 +88,7 @@ void sb_residency_host_sort(struct sb_residency_collected *c)
 }
 
 void sb_residency_host_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	const char *stage, double begin_s, double end_s, double *peak_s, double *out_most)
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *peak_s, double *out_most)
 {
 	const struct sb_host_reading *all = c->host_readings.items;
 	double highest = isnan(*peak_s) ? 0 : sb_residency_value_at(s, "rss_mb", *peak_s), before = NAN;
@@ -102,10 +102,10 @@ void sb_residency_host_peak(const struct sb_residency_collected *c, const struct
 		}
 		if (t_s > end_s)
 			break;
-		if (all[i].most > before && sb_residency_in_stage(c, stage, t_s))
+		if (all[i].most > before && sb_stage_calls_have(calls, t_s))
 			held = fmax(held, all[i].most); /* it rose since the last reading */
 		before = all[i].most;
-		if (held > highest && sb_residency_in_stage(c, stage, t_s)) {
+		if (held > highest && sb_stage_calls_have(calls, t_s)) {
 			highest = held;
 			*peak_s = t_s;
 			*out_most = held;
