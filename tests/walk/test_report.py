@@ -16,7 +16,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["STROBE_BUILD"])
 WALK = SOURCE / "docs/adding-to-the-report.md"
 MADE = ["docs/report.schema.json", "docs/report-keys.md", "web/src/report-types.ts"]
-PARTS = ["CMakeLists.txt", "cmake", "include", "src", "cli", "tools", "docs", "web/src", "web/tsconfig.json"]
+PARTS = ["CMakeLists.txt", "cmake", "include", "src", "cli", "tools", "docs", "web/src", "web/tsconfig.json", "README.md", "tests",
+         "python/strobe/auto/frameworks"]
 
 
 def run(*command, **more):
@@ -65,6 +66,18 @@ def test_the_walks_touch_what_they_promise():
     places = {"struct": r"src/analyze/model", "analysis": r"src/analyze/(tracks|analyses)\.c", "text": r"src/report/panels/", "page": r"web/"}
     for name in panel:
         assert sum(bool(re.match(place, name)) for place in places.values()) == 1, name
+
+
+def test_pages_and_tests_that_were_forgotten_are_named(tree):
+    assert run(SOURCE / "tools/check", "named") == "tools/check: ok\n"
+    done = subprocess.run([tree / "tools/check", "named"], capture_output=True, text=True)
+    missed = set(re.findall(r"(?m)^(.*?) does not name (.*?): see", done.stdout))
+    assert missed == {
+        ("README.md", "the command 'toy'"), ("docs/toy.md", "the command 'toy'"), ("tests/cli/toy/*.case", "the command 'toy'"),
+        ("docs/export.md", "the exporter 'toy'"), ("tests/cli/export/*.case", "the exporter 'toy'"),
+        ("docs/monitors.md", "the GPU vendor 'toy'"), ("cli/doctor_gpu.c", "the GPU vendor 'toy'"), ("tests/unit/*_test.c", "the GPU vendor 'toy'"),
+        ("docs/monitors.md", "the monitor 'toys'"), ("tests/unit/*_test.c", "the monitor 'toys'"),
+        ("docs/advice.md", "the finding 'toy'"), ("tests/planted/*.py or tests/unit/*_test.c", "the finding 'toy'")}
 
 
 def test_what_is_made_from_the_tables_is_missed_and_mended(tree):
