@@ -22,6 +22,7 @@ struct sb_memory_pictures_panel {
 			bool small; /* drawn together with the other small ones */
 		} * layers; /* from the bottom: what stays, then what comes and goes */
 		size_t layer_count;
+		double *sum_mb; /* all layers together, at each moment */
 		double *small_mb; /* all small layers together, at each moment; NULL: none is small */
 		size_t small_moments; /* count, or 0 */
 		int64_t peak; /* the moment at which they are highest, from 0 */

@@ -1,4 +1,4 @@
-/* Which layers of a picture of memory are drawn as one. */
+/* What the layers of a picture of memory hold together, and which are drawn as one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,6 +42,7 @@ static void as_many_layers_as_colours_stay_apart(void **state)
 	draw(&d, 6);
 	assert_null(d.picture.small_mb);
 	assert_true(d.layers[5].most_mb == 60 && !d.layers[0].small);
+	assert_true(d.picture.sum_mb[0] == 210 && d.picture.sum_mb[1] == 105);
 	sb_model_free(d.model);
 }
 
@@ -54,6 +55,7 @@ static void beyond_them_all_but_the_five_largest_are_one(void **state)
 		assert_int_equal(d.layers[i].small, i < 4);
 	assert_int_equal(d.picture.small_moments, MOMENTS);
 	assert_true(d.picture.small_mb[0] == 100 && d.picture.small_mb[1] == 50);
+	assert_true(d.picture.sum_mb[0] == 450 && d.picture.sum_mb[1] == 225);
 	sb_model_free(d.model);
 }
 

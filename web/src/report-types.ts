@@ -929,6 +929,7 @@ export type MemoryPicture = {
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none
   layers: MemoryLayer[]; // from the bottom: what stays, then what comes and goes
+  sum_mb: (number | null)[]; // all layers together, at each moment
   small_mb?: (number | null)[]; // all small layers together, at each moment; absent: none is small
 };
 

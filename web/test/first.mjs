@@ -7,7 +7,7 @@ test('a memory snapshot has its picture on the first screen, and no empty headin
   const t_s = [0.01, 0.02, 0.03];
   const report = {
     session_info: { id: 's', name: 'snapshot.pickle' }, summary: { wall_s: 0.04 }, recommendations: [], recording: { zones: 0, dropped_count: 0 }, system: { facts: {}, settings: {} },
-    memory_over_time: [{ device_index: 0, by_line: true, peak_index: 1, t_s, stages: ['', '', ''], layers: [{ component: 'vae.py:8 decode', held_mb: [10, 300, 20] }] }],
+    memory_over_time: [{ device_index: 0, by_line: true, peak_index: 1, t_s, stages: ['', '', ''], layers: [{ component: 'vae.py:8 decode', held_mb: [10, 300, 20] }], sum_mb: [10, 300, 20] }],
   };
   const { page, seen, close } = await open(browser, writePage('snapshot', { report }));
   await page.waitForSelector('.card.right canvas');

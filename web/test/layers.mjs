@@ -7,7 +7,7 @@ const plain = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
 const t_s = Array.from({ length: 21 }, (_, i) => i / 20);
 const layer = (component, of, more = {}) => ({ component, ...more, held_mb: t_s.map(of), most_mb: Math.max(...t_s.map(of)) });
 
-const picture = (layers) => ({ device_index: 0, peak_index: 16, t_s, stages: t_s.map((t) => (t < 0.1 ? '' : t < 0.6 ? 'denoise' : 'vae_decode')), layers });
+const picture = (layers) => ({ device_index: 0, peak_index: 16, t_s, stages: t_s.map((t) => (t < 0.1 ? '' : t < 0.6 ? 'denoise' : 'vae_decode')), layers, sum_mb: t_s.map((_, i) => layers.reduce((sum, l) => sum + l.held_mb[i], 0)) });
 const layers = [
   layer('other processes and the driver', () => 512),
   layer('CUDA context and libraries', () => 512),

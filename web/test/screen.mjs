@@ -126,7 +126,7 @@ test('figures are whole on a small laptop', async (browser) => {
 
 test('legends show every name, at every width', async (browser) => {
   const long = ['time_embedding_projection', 'cross_attention_text_branch', 'self_attention_spatial', 'feed_forward_temporal', 'patchify_and_position', 'unpatchify_and_scale', 'classifier_guidance_merge', 'scheduler_multistep_step'];
-  const page_ = small({ memory_over_time: [{ device_index: 0, t_s: [0, 0.5, 1], peak_index: 1, stages: ['', '', ''], layers: long.slice(0, 6).map((component) => ({ component, held_mb: [10, 20, 15] })) }] });
+  const page_ = small({ memory_over_time: [{ device_index: 0, t_s: [0, 0.5, 1], peak_index: 1, stages: ['', '', ''], layers: long.slice(0, 6).map((component) => ({ component, held_mb: [10, 20, 15] })), sum_mb: [60, 120, 90] }] });
   page_.report.stage_analysis.parts = long.map((name, i) => ({ kind: 'stage', name, stage_index: i % 3, part_s: 0.1, wall_ratio: 0.12 }));
   for (const width of [390, 768, 1280]) {
     const { page, close } = await open(browser, writePage('legends', page_), { viewport: { width, height: 800 } });

@@ -52,7 +52,7 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 	struct sb_memory_picture *out_picture, bool *out_any);
 /* Fills the model's picture of memory over time. False: no memory. */
 bool sb_residency_over_time(struct sb_residency_collected *c);
-/* Of every picture: what each layer held at most, and which are small. False: no memory. */
+/* Of every picture: what all layers held together, what each held at most, and which are small. False: no memory. */
 bool sb_memory_pictures_join_small(struct sb_model *model);
 
 /* ---- stage_calls.c ---- */

@@ -1,4 +1,4 @@
-/* The layers of a picture of memory that are drawn as one: all but the largest. */
+/* Layers of a picture of memory added up: all of them, and those that are drawn as one (all but the largest). */
 #include "analyze/memory/residency.h"
 
 #define LARGE_MOST 6u /* colours that cannot be mistaken */
@@ -23,16 +23,21 @@ static size_t rank_of(const struct sb_memory_picture *p, size_t layer)
 	return rank;
 }
 
-static void add_small(struct sb_memory_picture *p, const struct sb_memory_layer *l)
+static void add(double *sums_mb, size_t count, const struct sb_memory_layer *l)
 {
-	for (size_t i = 0; i < p->small_moments && i < l->count; i++)
-		p->small_mb[i] += l->mb[i];
+	for (size_t i = 0; i < count && i < l->count; i++)
+		sums_mb[i] += l->mb[i];
 }
 
 static bool join(struct sb_model *m, struct sb_memory_picture *p)
 {
-	for (size_t i = 0; i < p->layer_count; i++)
+	p->sum_mb = sb_model_alloc(m, p->count * sizeof *p->sum_mb);
+	if (!p->sum_mb)
+		return false;
+	for (size_t i = 0; i < p->layer_count; i++) {
 		p->layers[i].most_mb = most_of(&p->layers[i]);
+		add(p->sum_mb, p->count, &p->layers[i]);
+	}
 	if (p->layer_count <= LARGE_MOST)
 		return true;
 	p->small_mb = sb_model_alloc(m, p->count * sizeof *p->small_mb);
@@ -42,7 +47,7 @@ static bool join(struct sb_model *m, struct sb_memory_picture *p)
 	for (size_t i = 0; i < p->layer_count; i++) {
 		p->layers[i].small = rank_of(p, i) >= LARGE_MOST - 1;
 		if (p->layers[i].small)
-			add_small(p, &p->layers[i]);
+			add(p->small_mb, p->count, &p->layers[i]);
 	}
 	return true;
 }

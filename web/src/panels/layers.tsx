@@ -40,7 +40,7 @@ function momentOf(p: MemoryPicture, t: number | undefined): number {
 
 function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
   const rows = p.layers.map((l) => ({ name: nameOf(l), stack: l.stack, held: heldAt(l, at) * MB, most: l.most_mb * MB })).filter((r) => r.held > 0);
-  const all = rows.reduce((sum, r) => sum + r.held, 0);
+  const all = (p.sum_mb[at] ?? 0) * MB;
   const stage = p.stages[at];
   type Row = (typeof rows)[number];
   return (
