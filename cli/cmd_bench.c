@@ -23,7 +23,7 @@ static const struct command_option options[] = {
 		"measure inside the process: record it, and take its generations, else iterations, or those "
 		"named NAME",
 		true, false },
-	{ "frames", 'f', "N", "frames one clip has, for frames/s (a sweep over frames says it too)", false,
+	{ "frames", 'f', "N", "frames of one clip, for frames/s (a sweep over frames sets it too)", false,
 		false },
 	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false,
 		true },
@@ -45,8 +45,9 @@ static const struct command_option options[] = {
 	{ "prepare", 0, "SHELL", "with --commits: run in each commit's folder first, e.g. a build", false,
 		false },
 	{ "fail-above", 0, "LIMIT",
-		"with --compare or --commits: exit 1 when the total rises more; as in strobe diff", false,
-		true },
+		"with --compare or --commits: exit 1 when the total rises by more than LIMIT; as in strobe "
+		"diff",
+		false, true },
 	{ "tolerance", 0, "PERCENT", "with --compare or --commits: a smaller change counts as none (2%)",
 		false, false },
 	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
@@ -403,9 +404,8 @@ const struct command cmd_bench = {
 		"known, frames/s. Rows of a sweep or ladder take turns, so that drift affects all equally. "
 		"A\n"
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
-		"everything fails, the exit code is the command's own; 3 instead of 1 and 2 where bench "
-		"judges\n"
-		"(--target-fps, --compare, --commits), so that a crash is not taken for a slow run.\n"
+		"everything fails, the exit code is the command's own. Where bench judges (--target-fps,\n"
+		"--compare, --commits), its 1 or 2 becomes 3, so that a crash is not taken for a slow run.\n"
 		"With --marks the command is recorded, and the generations or iterations that it marks are\n"
 		"what is measured: one process then gives many values, and -w leaves out the first of them.\n"
 		"With --compare two commands are recorded in turns, A B A B, and their runs are set against\n"
@@ -422,7 +422,7 @@ const struct command cmd_bench = {
 		"  strobe bench --commits main HEAD --prepare 'make -s' -- ./generate",
 	.exit_status = "0 success, 1 a target or limit was missed, 2 an error, which is described on "
 		       "standard error; where "
-		       "every run failed the command's own, 3 instead of 1 and 2 where bench judges; 130 "
+		       "every run failed the command's own, its 1 or 2 as 3 where bench judges; 130 "
 		       "interrupted.",
 	.options = options,
 	.passes_command = true,

@@ -18,8 +18,9 @@
 static const struct command_option options[] = {
 	{ "base", 'b', "RUN,RUN...", "several runs of the base, to tell change from noise", false, true },
 	{ "new", 'n', "RUN,RUN...", "several runs of the new side", false, true },
-	{ "fail-above", 'f', "LIMIT", "exit 1 when the total rises more: 5%; or NAME=10%,peak_memory=2%",
-		false, true },
+	{ "fail-above", 'f', "LIMIT",
+		"exit 1 when the total rises by more than LIMIT: 5%; or NAME=10%,peak_memory=2%", false,
+		true },
 	{ "allow-missing", 0, NULL, "a metric that went missing does not fail --fail-above", false, false },
 	{ "min-psnr", 0, "DB", "exit 1 when an output falls below it, or cannot be measured: 40", false,
 		false },
@@ -260,7 +261,8 @@ const struct command cmd_diff = {
 		"One\n"
 		"text that has BASELINE: and AFTER: (or BEFORE and AFTER) in it holds both sides. Where\n"
 		"a side has repetitions (generations, calls, or several runs) a rank test tells change from\n"
-		"noise; one value a side counts as changed when it passes the tolerance and 10 ms.\n"
+		"noise. With one value on each side, a change counts if it is above the tolerance and 10 "
+		"ms.\n"
 		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.\n"
 		"More than two runs are shown as a journal: each against the one before and against the "
 		"first.",

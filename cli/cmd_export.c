@@ -32,7 +32,7 @@ static const struct command_option options[] = {
 		"version takes them (today's); connects to nothing",
 		true, false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
-	{ "no-findings", 0, NULL, "chrome, perfetto: no markers of what the report finds; quicker", false,
+	{ "no-findings", 0, NULL, "leave the findings out of a chrome or perfetto trace; quicker", false,
 		false },
 	{ "generation", 0, "N", "only the N-th generation (video, prompt, request)", false, false },
 	{ "last", 0, "TIME", "only the last 10m, 90s, 1.5h", false, false },

@@ -30,7 +30,7 @@ static const struct command_option options[] = {
 	{ "top", 0, "N", "rows of the timing table (20)", false, false },
 	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false,
 		false },
-	{ "combine", 0, NULL, "one row per name, whatever the stage is inside of", false, false },
+	{ "combine", 0, NULL, "one row per name, wherever in the tree the stage is", false, false },
 	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... and imports apart", false, false },
 	{ "columns", 0, "N", "width of the text (else COLUMNS, else the terminal's, else 100)", false,
 		false },

@@ -46,7 +46,8 @@ static const struct command_option own_options[] = {
 		"record a function as a stage: 'pkg.mod:Class.method=4c VAE encode'; may be repeated", false,
 		true },
 	{ "output", 0, "FILE",
-		"what the command writes as its result, to be compared with another run's; may be repeated",
+		"a file that the command writes as its result, to compare with another run's; may be "
+		"repeated",
 		false, true },
 	{ "labels", 0, NULL,
 		"stage lines that the command prints ('[3b] RAFT: 14.02s') become zones as they appear",
@@ -57,15 +58,15 @@ static const struct command_option own_options[] = {
 		"three; slow:1.5,10: the first ten)",
 		true, false },
 	{ "gpu-counters", 0, "SPEC",
-		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC as of --gpu-trace, "
-		"signal, or slow (kept around the slow moments of --gpu-trace=slow:1.5)",
+		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC: as in --gpu-trace; "
+		"signal; or slow (keep only those around the slow moments of --gpu-trace=slow:1.5)",
 		true, false },
-	{ "sample", 0, "HZ",
-		"sample Python stacks HZ times a second (100; 20 without this option); 0: do not", true,
-		false },
+	{ "sample", 0, "HZ", "sample Python stacks HZ times a second (100; 20 without this option); 0: off",
+		true, false },
 	{ "memory-history", 0, "N",
-		"which lines held GPU memory at the peak: torch's allocator history, its last N (100000) "
-		"entries; host: of the host's memory instead; host,N: of both",
+		"find the lines that held GPU memory at the peak, from the last N (100000) entries of "
+		"torch's "
+		"allocator history; host: the host's memory instead; host,N: both",
 		true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },

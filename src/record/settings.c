@@ -53,7 +53,7 @@ const struct sb_setting sb_setting_table[] = {
 		"html, json or both" },
 	TOGGLE(save_raw_data, "false", "true", NULL, "write the monitors' series as raw_profiling_data.json"),
 	{ "keep_output_bytes", SB_SETTING_BYTES, FIELD(keep_output_bytes), "64 MiB", 0, 1e15, NULL, NULL,
-		"outputs that are copied into the run's folder, all together; 0: none" },
+		"how much of the outputs is copied into the run's folder, in total; 0: nothing" },
 	TOGGLE(profile_inference_steps, "true", NULL, NULL, "record inference steps"),
 	TOGGLE(profile_vae_decode, "true", NULL, NULL, "record VAE decoding"),
 	TOGGLE(profile_text_encoding, "true", NULL, "false", "record text encoding"),
