@@ -3,6 +3,7 @@
 
 #include "run/run.h"
 #include "serve/mcp/mcp.h"
+#include "serve/mcp/tool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -126,16 +127,24 @@ static int run(struct args *args)
 	return code;
 }
 
+static void list_tools(struct sb_buf *out)
+{
+	sb_buf_puts(out, "Tools that an agent can call:\n");
+	for (const struct sb_mcp_tool *const *t = sb_mcp_tools; *t; t++)
+		sb_buf_printf(out, "  %-12s%s\n", (*t)->name, (*t)->title);
+}
+
 const struct command cmd_mcp = {
 	.name = "mcp",
 	.usage = "[DIR]",
 	.summary = "answer an agent's questions about runs (Model Context Protocol)",
+	.list_choices = list_tools,
 	.description =
+		"\n"
 		"A Model Context Protocol server over the runs of a folder (default: ./strobe-runs). It "
 		"reads\n"
 		"requests from standard input and writes answers to standard output, one a line. It never\n"
-		"writes a file or opens a port, and it takes ids of runs, never paths. Tools: runs, report,\n"
-		"findings, stage, steps, kernels, memory, diff, timeline, series, ranks. Command lines, tag\n"
+		"writes a file or opens a port, and it takes ids of runs, never paths. Command lines, tag\n"
 		"values and other texts of the program are masked; the size of an answer is limited.",
 	.examples = "  strobe mcp\n"
 		    "  strobe mcp strobe-runs < requests.jsonl",
