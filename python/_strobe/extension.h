@@ -123,9 +123,8 @@ int section_init(PyObject *module, struct state *st);
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- raised.c: the exception that ends a zone ---- */
-/* zone: its name; args: what __exit__ was called with, one at least. Never raises. */
-void raised_put(PyObject *zone, PyObject *const *args, Py_ssize_t nargs);
-extern PyMethodDef raised_methods[];
+/* args: what __exit__ was called with, one at least. Never raises. */
+void raised_put(PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- memory_errors.c: errors that say that memory ran out, seen where they are raised ---- */
 extern bool memory_errors_wait; /* one was seen and is not recorded yet. With the GIL */

@@ -79,7 +79,6 @@ static int module_exec(PyObject *module)
 		PyModule_AddFunctions(module, heap_methods) < 0 ||
 		PyModule_AddFunctions(module, allocation_methods) < 0 ||
 		PyModule_AddFunctions(module, memory_error_methods) < 0 ||
-		PyModule_AddFunctions(module, raised_methods) < 0 ||
 		PyModule_AddFunctions(module, sampler_methods) < 0 || sampler_init() < 0)
 		return -1;
 	if (PyModule_AddStringConstant(module, "version", STROBE_VERSION) < 0)

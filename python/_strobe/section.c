@@ -106,7 +106,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 	if (records(s)) {
 		track_follow(s->state);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
-			raised_put(s->name, args, nargs);
+			raised_put(args, nargs);
 		if (__builtin_expect(memory_errors_wait, 0))
 			memory_errors_tell();
 		if (__builtin_expect(__atomic_load_n(&readings_edge_due, __ATOMIC_RELAXED), 0))

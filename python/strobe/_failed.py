@@ -1,5 +1,7 @@
-"""A generation that an error ends: what the error says, which line of the program it comes from, in which stage."""
+"""A generation that an error ends: what the error says, which line of the program it comes from. The stage it comes from
+follows from the recording: each zone that the error leaves has its class."""
 from . import _faults
+from ._memory import PACKAGE
 from ._native import native
 
 MESSAGE_MOST = 300  # characters
@@ -11,10 +13,8 @@ def tell(error, trace):
     if error is None or isinstance(error, NO_ERRORS) or not native.recording():
         return
     try:
-        from ._memory.out_of_memory import place_of
         file, line = place_of(trace)
-        native.attrs(error_message=in_one_line(str(error)), error_file=file, error_line=line,
-                     error_stage=native.raised_in(error, trace))
+        native.attrs(error_message=in_one_line(str(error)), error_file=file, error_line=line)
     except Exception:
         _faults.count("when a generation failed")
 
@@ -23,3 +23,23 @@ def in_one_line(text):
     """None where there is nothing to say."""
     words = " ".join(text[:4 * MESSAGE_MOST].split())
     return (words if len(words) <= MESSAGE_MOST else words[:MESSAGE_MOST - 1] + "\u2026") or None
+
+
+def place_of(trace):
+    """The innermost line of the traceback that is the program's own; else of what called it, where it is still on its way."""
+    outer, place = trace.tb_frame.f_back if trace is not None else None, (None, None)
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if _is_programs(file):
+            place = file, trace.tb_lineno
+        trace = trace.tb_next
+    while place[0] is None and outer is not None:
+        file = outer.f_code.co_filename
+        if _is_programs(file):
+            place = file, outer.f_lineno
+        outer = outer.f_back
+    return place
+
+
+def _is_programs(file):
+    return "-packages/" not in file and not file.startswith((PACKAGE, "<"))

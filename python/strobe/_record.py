@@ -3,7 +3,7 @@ import math
 import os
 import sys
 
-from . import _sampling
+from . import _failed, _faults, _sampling
 from ._memory import held
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
@@ -34,28 +34,39 @@ def blocks(items, name="block", *, frames=None, start=0, gpu=None, **attributes)
 
 class generation:
     """One video, one prompt, one request: with strobe.generation(frames=81, width=832, height=480)."""
+    _growth = None
 
     def __init__(self, name="generation", *, frames=None, width=None, height=None, **attributes):
         known = {"strobe.role": ROLE_GENERATION, "frames": frames, "width": width, "height": height}
         self._zone = native.section(name, **known, **attributes)
 
     def __enter__(self):
+        self._growth = _load_growth()  # here: nothing is loaded while an exception of the program is on its way
         _sampling.generation_begins()
         self._zone.__enter__()
         return self
 
     def __exit__(self, kind, error, trace):
         if kind is not None:
-            from . import _failed
             _failed.tell(error, trace)
         result = self._zone.__exit__(kind, error, trace)
-        from ._memory import growth
-        growth.after_generation()
+        if self._growth is not None:
+            self._growth.after_generation()
         return result
 
     def set(self, **attributes):
         """Adds facts that are known only later: the prompt, the number of frames."""
         self._zone.set(**attributes)
+
+
+def _load_growth():
+    """The module, which `import strobe` does not load; None: it could not be loaded."""
+    try:
+        from ._memory import growth
+        return growth
+    except Exception:
+        _faults.count("looking at the memory after a generation")
+        return None
 
 
 def step_record(step, *, seconds, timestep=_NAN, block_size=0, guidance_scale=None, name="denoise"):

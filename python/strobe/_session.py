@@ -172,7 +172,13 @@ def _ask_for_display(settings, config, name):
 def stop():
     """Ends the session and starts the report in a process of its own. Returns a
     Report: print it, or leave it as a notebook cell's last line."""
+    folder = _close()
     from ._report import Report
+    return Report(folder) if folder else None
+
+
+def _close():
+    """Returns the run's folder; None: there was no session. The report is not loaded: an exception of the program may be on its way."""
     with _lock:
         was_open = native.recording()
         folder = native.run_dir()
@@ -183,9 +189,9 @@ def stop():
             _stop_sampling()
             code, message = native.stop()
             if code:
-                warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=2)
+                warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=3)
             _run_after(folder)
-    return Report(folder) if folder else None
+    return folder
 
 
 @_context
@@ -195,7 +201,7 @@ def session(name=None, **options):
     try:
         yield
     finally:
-        stop()
+        _close()
 
 
 def tag(**tags):

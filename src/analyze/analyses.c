@@ -24,6 +24,7 @@ extern const struct sb_analysis sb_analysis_system;
 extern const struct sb_analysis sb_analysis_pm_samples;
 extern const struct sb_analysis sb_analysis_roofline;
 extern const struct sb_analysis sb_analysis_video;
+extern const struct sb_analysis sb_analysis_failures;
 extern const struct sb_analysis sb_analysis_memory;
 extern const struct sb_analysis sb_analysis_own_memory;
 extern const struct sb_analysis sb_analysis_growth;
@@ -66,6 +67,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_pm_samples, /* after the series: it compares clocks */
 	&sb_analysis_roofline,
 	&sb_analysis_video,
+	&sb_analysis_failures, /* it tells the generations why */
 	&sb_analysis_memory,
 	&sb_analysis_own_memory, /* after memory and system: it takes strobe's own from their peaks */
 	&sb_analysis_growth,

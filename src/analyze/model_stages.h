@@ -259,6 +259,7 @@ struct sb_generation {
 	/* of one that failed: the kind of the error, its words, the program's line, the innermost stage; NULL: not known */
 	const char *error, *error_message, *error_place, *error_stage;
 	const char *failure; /* the same in one line; NULL: it did not fail */
+	uint32_t track; /* of its zone */
 };
 #define SB_WARM_LEAST 3 /* generations: of so many the first is the cold one */
 struct sb_generations_panel {

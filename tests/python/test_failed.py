@@ -1,5 +1,25 @@
 """Generations that an error ends."""
+import strobe
 from test_auto import start_hooked
+
+WORK = """
+    import strobe
+    def fail(text):
+        raise RuntimeError(text)
+    def ended(make):
+        with strobe.section("around"):
+            try:
+                with strobe.generation():
+                    make()
+            except (RuntimeError, ValueError):
+                pass
+"""
+
+
+def stages(folder, source):
+    """Of its generations, as the report has them; None: it names no stage."""
+    done = start_hooked(folder, WORK + source)
+    return [item.get("error_stage") for item in strobe.report(done.run_dir).data["generations"]["items"]]
 
 
 def test_a_generation_that_fails_says_what_where_and_in_which_stage(tmp_path):
@@ -26,8 +46,86 @@ def test_a_generation_that_fails_says_what_where_and_in_which_stage(tmp_path):
             pass
     """)
     first, second, third = [zone.attrs for zone in done.recordings[0].named("generation")]
-    assert first["error"] == "RuntimeError" and first["error_stage"] == "transformer"
+    assert first["error"] == "RuntimeError"
     assert first["error_message"].startswith("two lines xxx") and len(first["error_message"]) == 300
     assert first["error_file"].endswith(".py") and first["error_line"] == 5
-    assert second["error"] == "ValueError" and second["error_line"] == 14 and "error_stage" not in second  # not where it retried
+    assert second["error"] == "ValueError" and second["error_line"] == 14
     assert not [key for key in third if key.startswith("error")]
+    items = strobe.report(done.run_dir).data["generations"]["items"]
+    assert [item.get("error_stage") for item in items] == ["transformer", None, None]  # the second's is not where it retried
+    assert items[0]["failure"].endswith("program.py:5) in transformer") and items[0]["error_place"].endswith("program.py:5")
+
+
+def test_of_two_errors_of_one_class_and_line_the_second_has_the_stage(tmp_path):
+    """The first one is caught and freed; the second may well lie where it lay."""
+    assert stages(tmp_path, """
+    def make():
+        for stage in "text_encode", "denoise":
+            try:
+                with strobe.section(stage):
+                    fail("no")
+            except RuntimeError:
+                if stage == "denoise":
+                    raise
+    ended(make)
+    ended(make)
+    """) == ["denoise", "denoise"]
+
+
+def test_what_a_finally_block_does_is_not_where_the_error_comes_from(tmp_path):
+    assert stages(tmp_path, """
+    def make():
+        with strobe.section("denoise"):
+            try:
+                with strobe.section("transformer"):
+                    fail("no")
+            finally:
+                with strobe.section("clean_up"):
+                    pass
+    ended(make)
+    """) == ["denoise"]
+
+
+def test_an_error_that_becomes_another_one_comes_from_where_that_was_raised(tmp_path):
+    assert stages(tmp_path, """
+    def make():
+        with strobe.section("denoise"):
+            try:
+                with strobe.section("transformer"):
+                    fail("no")
+            except RuntimeError as error:
+                raise ValueError("no shape") from error
+    ended(make)
+    """) == ["denoise"]
+
+
+def test_what_a_program_gives_to_exit_is_taken_as_it_is(tmp_path):
+    assert stages(tmp_path, """
+    def make():
+        zone = strobe.section("denoise")
+        for given in (RuntimeError("no"), None), ("no exception", 3):
+            zone.__enter__()
+            zone.__exit__(RuntimeError, *given)
+        with strobe.section("next"):
+            pass
+        fail("no")
+    ended(make)
+    """) == [None]
+
+
+def test_what_cannot_be_loaded_does_not_replace_the_programs_exception(program):
+    """As where no file can be opened any more."""
+    done = program("""
+        import sys, strobe
+        for name in "_failed", "_report", "_memory.growth", "_memory.out_of_memory":
+            sys.modules["strobe." + name] = None
+        def one():
+            with strobe.session("one"), strobe.generation():
+                raise ValueError("the program's own")
+        for _ in range(2):
+            try:
+                one()
+            except ValueError as error:
+                print(error, error.__context__)
+    """, env={"STROBE_DEBUG": "0"})
+    assert done.stdout.splitlines() == ["the program's own None"] * 2

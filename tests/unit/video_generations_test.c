@@ -65,10 +65,12 @@ static void video_of(struct synthetic *s, uint64_t begin_s, int steps, bool fail
 	synthetic_attr(s, "width", fails ? 33 : 832);
 	synthetic_attr(s, "height", 480);
 	if (fails) {
+		synthetic_begin(s, (begin_s + 9) * SECOND, "transformer", 0);
+		synthetic_text(s, "error", "RuntimeError");
+		synthetic_end(s, (begin_s + 10) * SECOND);
 		synthetic_text(s, "error_message", "no room");
 		synthetic_text(s, "error_file", "/home/me/make.py");
 		synthetic_attr(s, "error_line", 12);
-		synthetic_text(s, "error_stage", "transformer");
 		synthetic_text(s, "error", "RuntimeError");
 	} else {
 		sb_builder_count(s->main, sb_builder_name(s->b, "frames", NULL), 20);

@@ -6,6 +6,7 @@ import re
 import sys
 
 from .. import _faults
+from .._failed import place_of
 from .._native import native
 from . import PACKAGE, caches, held as _held, module_names
 
@@ -89,26 +90,6 @@ def _tell_raised(error, trace):
     parts["other memory of the process"] = max(0, parts["other memory of the process"] - sum(size for _, size, _ in weights))
     for component, size, dtype in weights + [(name, size, None) for name, size in parts.items()]:
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype)
-
-
-def place_of(trace):
-    """The innermost line of the traceback that is the program's own; else of what called it, where it is still on its way."""
-    outer, place = trace.tb_frame.f_back if trace is not None else None, (None, None)
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if _is_programs(file):
-            place = file, trace.tb_lineno
-        trace = trace.tb_next
-    while place[0] is None and outer is not None:
-        file = outer.f_code.co_filename
-        if _is_programs(file):
-            place = file, outer.f_lineno
-        outer = outer.f_back
-    return place
-
-
-def _is_programs(file):
-    return "-packages/" not in file and not file.startswith((PACKAGE, "<"))
 
 
 def _status(names):

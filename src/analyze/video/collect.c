@@ -111,24 +111,6 @@ static void add_block(struct sb_video *v, const struct sb_zone *z)
 	n->measured = z->flags & SB_ZONE_SPAN;
 }
 
-static const char *text_of(struct sb_video *v, const struct sb_zone *z, const char *key)
-{
-	const struct sb_run_attr *attr = sb_attr_find(z->attrs, z->attr_count, key);
-
-	return attr && attr->type == STROBE_TYPE_STRING ? sb_model_text(v->model, attr->s) : NULL;
-}
-
-static struct sb_video_failure failure_of(struct sb_video *v, const struct sb_zone *z)
-{
-	return (struct sb_video_failure){
-		.error = text_of(v, z, "error"),
-		.message = text_of(v, z, "error_message"),
-		.file = text_of(v, z, "error_file"),
-		.stage = text_of(v, z, "error_stage"),
-		.line = number_or(z, "error_line", -1),
-	};
-}
-
 static void add_generation(struct sb_video *v, const struct sb_zone *z)
 {
 	struct sb_video_generation *n = v->generations.count < COLLECTED_MOST
@@ -154,8 +136,6 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
 	n->no_video = has_failed(z) ? "failed" : number_or(z, "cached", 0) > 0 ? "cached" : NULL;
-	if (has_failed(z))
-		n->failure = failure_of(v, z);
 }
 
 static void add_stage(

@@ -251,21 +251,6 @@ static void fill_counters(const struct sb_model *model, struct sb_generation *ro
 	}
 }
 
-static void tell_failure(struct sb_model *model, const struct sb_video_failure *f, struct sb_generation *row)
-{
-	const char *file = f->file && strrchr(f->file, '/') ? strrchr(f->file, '/') + 1 : f->file;
-	bool placed = file && f->line >= 0;
-
-	row->error = f->error ? f->error : "error";
-	row->error_message = f->message;
-	row->error_stage = f->stage;
-	row->error_place = placed ? sb_model_printf(model, "%s:%lld", f->file, (long long)f->line) : NULL;
-	row->failure = sb_model_printf(model, "%s%s%s%s%s%s", row->error, f->message ? ": " : "",
-		f->message ? f->message : "",
-		placed ? sb_model_printf(model, " (%s:%lld)", file, (long long)f->line) : "",
-		f->stage ? " in " : "", f->stage ? f->stage : "");
-}
-
 static void fill_row(const struct sb_video *v, const struct sb_video_generation *n, struct sb_model *model,
 	struct sb_generation *row)
 {
@@ -284,11 +269,10 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->denoise_s = row->vae_s = row->cost = NAN;
 	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
 	fill_counters(model, row);
+	row->track = n->track;
 	row->open = n->open;
 	row->cut = n->cut;
 	row->state = n->open ? "open" : n->cut ? "cut" : n->no_video;
-	if (row->state && !strcmp(row->state, "failed"))
-		tell_failure(model, &n->failure, row);
 }
 
 /* Wall time with at least one of them running; they come ordered by begin. */

@@ -58,10 +58,6 @@ struct sb_video_generation {
 	uint32_t track;
 	uint32_t depth; /* zones around it */
 	const char *no_video; /* "failed", "cached": its time is not a video's; NULL: it is */
-	struct sb_video_failure {
-		const char *error, *message, *file, *stage; /* NULL: not known */
-		int64_t line; /* -1: not known */
-	} failure;
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 
@@ -80,7 +76,7 @@ struct sb_video_frames {
 
 struct sb_video {
 	struct sb_run *run;
-	struct sb_model *model; /* owns the texts */
+	struct sb_model *model;
 	struct sb_vec steps, blocks, generations, stages, frames;
 	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */
 	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
