@@ -104,4 +104,7 @@ def test_why_a_model_could_not_be_counted_is_a_sentence():
     assert words(RuntimeError("Tensor.item() cannot be called on meta tensors")) == alone + "its forward reads values of tensors"
     assert words(NotImplementedError("Could not run 'aten::nonzero' with arguments from the 'Meta' backend.\nmore")) == \
         alone + "torch has none for aten::nonzero"
+    assert words(NotImplementedError("torchvision::nms: attempted to run this operator with Meta tensors")) == \
+        alone + "torch has none for torchvision::nms"
+    assert words(NotImplementedError("Cannot copy out of meta tensor; no data!")) == alone + "its forward reads values of tensors"
     assert words(TypeError("no such\nthing")) == "its forward fails on the shapes alone (TypeError: no such)"

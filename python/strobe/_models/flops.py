@@ -256,15 +256,16 @@ def _count(shape, until, instead):
     computed.tell(shape.component)
 
 
-READS_VALUES = ("meta tensors", "meta device", "on meta", "data-dependent", "local_scalar_dense")  # in torch's words
+READS_VALUES = ("meta tensor", "meta device", "on meta", "data-dependent", "data-independent", "local_scalar_dense")  # in torch's words
+OPERATION = re.compile(r"\w+::[\w.]+")  # aten::nonzero, torchvision::nms
 
 
 def why_not(error):
     """Why a forward on shapes alone could not be counted, as a sentence."""
     text = str(error).split("\n")[0]
-    lacking = re.search(r"'?(aten::[\w.]+|[\w]+::[\w.]+)'?", text) if isinstance(error, NotImplementedError) else None
+    lacking = OPERATION.search(text) if isinstance(error, NotImplementedError) else None
     if lacking:
-        return "operations are counted on the shapes alone, and torch has none for %s" % lacking[1]
+        return "operations are counted on the shapes alone, and torch has none for %s" % lacking[0]
     if any(words in text for words in READS_VALUES):
         return "operations are counted on the shapes alone, and its forward reads values of tensors"
     return "its forward fails on the shapes alone (%s: %s)" % (type(error).__name__, text[:100])
