@@ -39,7 +39,7 @@ def test_large_models_that_move_are_loads(found):
 
 def test_data_and_compilation(found):
     _, counted, run = found
-    assert len(run.recording.named("data_loading")) == 5 and len(run.recording.named("data_loading_end")) == 1
+    assert len(run.recording.named("data_loading")) == 5 and len(run.recording.named("data_loading_sampler")) == 6
     assert len(run.recording.named("torch.compile")) == counted["compiles"] >= 1
 
 

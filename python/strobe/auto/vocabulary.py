@@ -21,6 +21,7 @@ class Here(threading.local):
     preparing = False    # inputs, in a processor
     prepared_frames = 0  # by the processor that ran last
     coding = False       # frames of a video
+    batch = None         # of a data loader, asked for
     loaded_bytes = 0     # by the loads inside the one that is open
     frames_counted = 0   # since the thread began
 

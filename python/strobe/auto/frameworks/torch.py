@@ -2,7 +2,6 @@
 loader, waiting for other ranks."""
 import os
 import sys
-import weakref
 
 from ..._models import components
 from ..._memory import held
@@ -124,37 +123,69 @@ def _tell_rank():
     native.rank(rank, int(local) if local.isdigit() else rank, size, str(distributed.get_backend()))
 
 
+# ---- the data loader ----
+
 def _on_dataloader(module):
     iterator = getattr(module, "_BaseDataLoaderIter", None)
-    if iterator is not None:
-        wrap(iterator, "__next__", _fetching)
+    here_alone = getattr(module, "_SingleProcessDataLoaderIter", None)
+    if iterator is None:
+        return
+    watched = wrap(iterator, "_next_index", _choosing) and here_alone is not None
+    wrap(iterator, "__next__", lambda original: _fetching(original, here_alone if watched else None))
 
 
-def _fetching(original):
+def _fetching(original, here_alone):
     def __next__(self):
-        name = "data_loading_end" if guard(_is_at_its_end, self) else "data_loading"
+        if type(self) is here_alone and not hasattr(getattr(self, "_dataset_fetcher", None), "dataset_iter"):
+            with hiding_modules(), _Batch(self):
+                return original(self)
+        name = "data_loading_end" if guard(_has_ended, self) else "data_loading"
         with hiding_modules(), stage(name):  # what a dataset computes is no forward of a model
             return original(self)
     return __next__
 
 
-_lengths = weakref.WeakKeyDictionary()  # of loaders in this process: batches until the end
+class _Batch:
+    """with _Batch(loader): the next batch is made in this process. Whether there is one the sampler says, when torch asks it:
+    the stage begins then, so that its calls are as many as the batches. The program's own len() is never called."""
+    __slots__ = ("loader", "zone", "outer")
+
+    def __init__(self, loader):
+        self.loader, self.zone, self.outer = loader, None, None
+
+    def __enter__(self):
+        self.outer, vocabulary.here.batch = vocabulary.here.batch, self
+
+    def begin(self):
+        zone = stage("data_loading")
+        zone.__enter__()
+        self.zone = zone
+
+    def __exit__(self, kind, error, trace):
+        vocabulary.here.batch = self.outer
+        if self.zone is not None:
+            self.zone.__exit__(kind, error, trace)
 
 
-def _is_at_its_end(loader):
-    """Whether a loader will give no batch more: its calls are then as many as its batches. Of a dataset that is an iterator
-    only the call itself tells, where its last batch was whole."""
-    fetcher = getattr(loader, "_dataset_fetcher", None)
-    if getattr(fetcher, "ended", False):
-        return True
-    sent = getattr(loader, "_send_idx", None)
-    if sent is not None:  # its workers have been asked for so many
-        return loader._num_yielded > 0 and loader._rcvd_idx >= sent
-    if not hasattr(fetcher, "dataset_iter") and type(loader._index_sampler).__module__.startswith("torch.utils.data."):
-        if loader not in _lengths:
-            _lengths[loader] = len(loader._index_sampler)
-        return loader._num_yielded >= _lengths[loader]
-    return False
+def _choosing(original):
+    def _next_index(self):
+        batch = vocabulary.here.batch
+        if batch is None or batch.loader is not self:
+            return original(self)
+        with stage("data_loading_sampler"):
+            index = original(self)
+        guard(batch.begin)
+        return index
+    return _next_index
+
+
+def _has_ended(loader):
+    """Whether it is known, before the call, that a loader has no more batches. Reads torch's own state alone. Of a dataset
+    that is an iterator only the call itself tells, if its last batch was whole or others read it."""
+    tasks = getattr(loader, "_task_info", None)
+    if tasks is None:
+        return getattr(loader._dataset_fetcher, "ended", False)
+    return not any(len(task) == 2 or loader._workers_status[task[0]] for task in tasks.values())  # there, or someone is at it
 
 
 WAITS_FOR = {
