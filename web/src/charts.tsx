@@ -56,7 +56,10 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
   const seen = whenSeen(e, again, () => plot.draw());
   const follow = (t: number | null) => {
     plot.point(t === null ? null : s(t));
-    readout(e, t === null ? '' : reading(chart, plot.nearest(s(t))));
+    const [time, values] = t === null ? ['', []] : reading(chart, plot.nearest(s(t)));
+    const keys = e.parentElement!.querySelectorAll('.key var'); // several lines: each value stands with its name
+    keys.forEach((key, i) => (key.textContent = values[i] ? `${values[i]} ` : ''));
+    readout(e, keys.length ? time : [time, ...values].join(' '));
   };
   const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch(follow)];
   const watcher = new ResizeObserver(() => plot.resize());
@@ -87,6 +90,7 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
         {chart.lines.length > 1 &&
           chart.lines.map((one, i) => (
             <span class={`key k${(i % 6) + 1}`} key={one.key} title={one.label}>
+              <var />
               {one.label}
             </span>
           ))}
@@ -118,12 +122,12 @@ function readout(e: HTMLElement, words: string): void {
   if (out) out.textContent = words;
 }
 
-function reading(chart: Chart, i: number): string {
+function reading(chart: Chart, i: number): [string, string[]] {
   const values = chart.lines.map((one) => {
     const v = one.values[i];
     return v === null || v === undefined ? 'n/a' : keyed('x' + chart.unit, v);
   });
-  return `${chart.t[i].toFixed(2)} s: ${values.join(', ')}`;
+  return [`at ${chart.t[i].toFixed(2)} s${values.length > 1 ? '' : ':'}`, values];
 }
 
 function highest(unit: string, most: number): number {

@@ -83,6 +83,27 @@ test('arrows lead from launches to kernels', async (browser) => {
   await close();
 });
 
+test('what a zone launched: by family and by kernel, as shares in one unit, and arrows that leave the lanes readable', async (browser) => {
+  const work = Array.from({ length: 400 }, (_, i) => zone(i % 2 ? 2 : 1, 100 + i / 4, 100 + i / 4 + (i % 2 ? 0.001 : 0.2), 100 + i / 4));
+  const lanes = [{ kind: 'thread', name: 'main', main: true, rows: [[zone(0, 100, 200)], [zone(3, 100, 150), zone(4, 150, 150.01)]] }, { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [work] }];
+  const timeline = encodeTimeline({ endNs: 1000 * MS, names: ['step', 'gemm', 'fill', 'attention', 'norm'], kernels: [[1, 'GEMM', 'cuBLAS', 'bf16'], [2, 'elementwise', '', '']], lanes });
+  const report = { session_info: { id: 'launched', name: 'launched' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.9, stages: [], bottlenecks: [] }, recommendations: [], recording: { zones: 3, dropped_count: 0 } };
+  const { page, seen, close } = await open(browser, writePage('launched', { report, timeline }));
+  await ready(page);
+  const canvas = page.locator('#timeline-first canvas');
+  await canvas.focus();
+  await page.keyboard.press('ArrowDown');
+  await settled(page);
+  const words = (await page.locator('.detail').innerText()).replace(/[\s\u00a0\u202f]+/g, ' ');
+  assert.match(words, /Launched, by family: 400, 40\.2 ms GEMM 200 × 40\.000 ms 40\.0 % elementwise 200 × 0\.200 ms 0\.2 % Launched: 400, 40\.2 ms gemm 200 × 40\.000 ms 40\.0 % fill 200 × 0\.200 ms 0\.2 %/);
+  assert.match(words, /Holds: 2, 50\.0 ms attention 1 × 50\.000 ms 50\.0 % norm 1 × 0\.010 ms/);
+  const width = (await canvas.boundingBox()).width / 10; // of the step
+  const drawn = Number(await canvas.evaluate((c) => c.dataset.arrows));
+  assert.ok(drawn > 3 && drawn <= width / 6 + 1, `${drawn} arrows on ${width} px`);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test('the call tree is also of the Python functions that were sampled', async (browser) => {
   const main = [[zone(0, 0, 1000)]];
   const all = [...names, 'outer', 'inner', 'other'];

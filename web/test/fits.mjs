@@ -148,3 +148,12 @@ test('on a phone no name and no mark of the first table of stages is cut', async
   assert.match(await page.locator('.card.table').innerText(), /transformer\s+bottleneck/);
   await close();
 });
+
+test('on a phone the colour of a stage with a long name stands beside it', async (browser) => {
+  const { report, timeline } = small();
+  const stages = [{ name: 'aten::_scaled_dot_product_cudnn_attention_forward', depth: 0, count: 1, total_s: 9.06, self_s: 9, wall_ratio: 0.848, first_s: 0, end_s: 9.1 }];
+  const { page, close } = await open(browser, writePage('long-stage', { report: { ...report, stage_analysis: { ...report.stage_analysis, stages } }, timeline }), { viewport: { width: 390, height: 844 } });
+  const [colour, name] = await Promise.all(['i', 'span'].map((of) => page.locator(`.card.table .stage > ${of}:not(.fold)`).first().boundingBox()));
+  assert.ok(colour.y > name.y && colour.y + colour.height < name.y + name.height, JSON.stringify([colour, name]));
+  await close();
+});

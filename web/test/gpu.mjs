@@ -259,7 +259,11 @@ test('counters sampled around slow moments are a track below the lanes, on their
   const { from, to } = await range(page);
   await page.mouse.move(lanes.x + 132 + ((lanes.width - 132) * (90.5e9 - from)) / (to - from), lanes.y + 60);
   await settled(page);
-  assert.match(spaced(await track.locator('output').innerText()), /^90\.50 s: 88\.0 %, 40\.0 %$/);
+  assert.equal(spaced(await track.locator('output').innerText()), 'at 90.50 s');
+  assert.deepEqual((await track.locator('.key').allInnerTexts()).map(spaced), ['88.0 % SM active', '40.0 % tensor active'], 'each value stands with the name of its line');
+  await page.mouse.move(5, 5);
+  await settled(page);
+  assert.deepEqual((await track.locator('.key').allInnerTexts()).map(spaced), ['SM active', 'tensor active']);
   assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -1,5 +1,6 @@
 // A job of many ranks.
 import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
+import { jobPage } from './kinds.mjs';
 
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 const RANKS = 1024;
@@ -49,6 +50,15 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)));
   assert.deepEqual(seen.problems, []);
   await close();
+});
+
+test('on a phone the cells of a heat map hold whole numbers, or bars', async (browser) => {
+  for (const ranks of [4, 12]) {
+    const { page, close } = await open(browser, jobPage(`heat-phone-${ranks}`, ranks), { viewport: { width: 390, height: 844 } });
+    assert.deepEqual(await page.locator('.heat .row:not(.head) i').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), []);
+    assert.equal(await page.locator('.heat canvas').count(), ranks > 7 ? 1 : 0);
+    await close();
+  }
 });
 
 test('1 024 ranks are no wider than a phone', async (browser) => {

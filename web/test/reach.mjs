@@ -1,7 +1,8 @@
 // Who reads it another way: by keyboard, in the dark, on paper.
-import { assert, open, ready, test, writePage } from './harness.mjs';
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
 import { basePath } from './base.mjs';
 import { fixture } from './fixture.mjs';
+import { benchPage, diffPage, jobPage } from './kinds.mjs';
 
 test('the theme follows the system and the button', async (browser) => {
   const { page, close } = await open(browser, basePath, { colorScheme: 'dark' });
@@ -42,6 +43,25 @@ test('print keeps the tables and drops the controls', async (browser) => {
   await page.waitForTimeout(300);
   assert.ok((await corner()) < 100, 'and for the screen again');
   await close();
+});
+
+test('paper cuts nothing off: tables and pictures that were as wide as the screen', async (browser) => {
+  for (const path of [basePath, benchPage('paper-bench'), diffPage('paper-diff'), jobPage('paper-job')]) {
+    const { page, close } = await open(browser, path, { viewport: { width: 1920, height: 1080 }, wait: 'main' });
+    await settled(page);
+    await page.emulateMedia({ media: 'print' });
+    await page.setViewportSize({ width: 720, height: 1000 }); // A4
+    await settled(page);
+    const seen = await page.evaluate(() => ({
+      needed: document.documentElement.scrollWidth, // a browser makes all of it a little smaller
+      cut: [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible').map((e) => e.innerText.slice(0, 40)),
+      wide: [...document.querySelectorAll('canvas')].filter((e) => e.getBoundingClientRect().right > 721).length,
+    }));
+    assert.deepEqual(seen.cut, [], path);
+    assert.equal(seen.wide, 0, `${path}: pictures wider than the paper`);
+    assert.ok(seen.needed <= 720 * 1.25, `${path}: ${seen.needed} px for 720`);
+    await close();
+  }
 });
 
 test('paper shows pictures that were never scrolled to', async (browser) => {

@@ -41,6 +41,7 @@ test('open, cut and recursive calls stand beside the stage; combined means are o
   const states = (name) => page.locator('#stages tbody tr', { has: page.locator(`span[title="${name}"]`) }).locator('em.state').allInnerTexts();
   assert.deepEqual(await states('loop'), ['1 open, 2 cut, 3 recursive']);
   assert.deepEqual(await states('skip'), ['skipped (not asked for)']);
+  assert.equal(await page.locator('.card.table tr', { hasText: 'not asked for' }).locator('em.state').getAttribute('title'), 'skipped (not asked for)', 'what is cut can be read');
   assert.match(await page.locator('#stages em.state').first().getAttribute('title'), /^1 call not ended .*; 2 calls cut at .*; 3 calls inside a call/);
   await page.locator('#stages input[type=checkbox]').check();
   assert.deepEqual(await states('walk'), ['1 cut, 1 500 recursive']);

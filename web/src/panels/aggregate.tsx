@@ -149,7 +149,6 @@ function HeatCells({ values, middle, isDark }: { values: (number | null)[]; midd
   return <canvas ref={canvas} />;
 }
 
-const CELLS_MOST = 16; // with their numbers
 const FULL = 0.25; // from here on a bar is as long, a colour as full as it gets
 
 // How far each rank is from the median of its stage. One stop of the Tab key; arrows walk the cells.
@@ -159,9 +158,10 @@ function HeatMap({ d }: { d: AggregateReport }) {
   const [at, setAt] = useState({ row: 0, rank: -1 });
   if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
+  const many = columns > (innerWidth > 700 ? 16 : 7); // for numbers in the cells
   const stages = heat.stages.slice(0, 40);
   const every = Math.ceil(columns / 32); // ranks of which one has its number above
-  const grid = { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > CELLS_MOST ? '0' : undefined };
+  const grid = { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: many ? '0' : undefined };
   const within = (v: number, most: number) => Math.max(0, Math.min(most - 1, v));
   const point = (row: number, rank: number) => setAt({ row: within(row, stages.length), rank: within(rank, columns) });
   const walk = (e: KeyboardEvent) => {
@@ -184,7 +184,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
           <div class="row" key={s.name}>
             <Name name={s.name} />
             <div class="cells" style={grid} onPointerMove={(e) => point(row, Math.floor(((e.clientX - e.currentTarget.getBoundingClientRect().left) / e.currentTarget.clientWidth) * columns))}>
-              {columns > CELLS_MOST ? (
+              {many ? (
                 <HeatCells values={s.total_s} middle={middle} isDark={isDark} />
               ) : (
                 s.total_s.map((v, i) => (
@@ -199,7 +199,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
         );
       })}
       <output class="words">{at.rank >= 0 && cellWords(stages[at.row], heat.ranks[at.rank], at.rank)}</output>
-      <p class="quiet">Red, above: slower than the stage's median rank; blue, below: faster; {columns > CELLS_MOST ? 'the longer the further, up to' : 'full colour from'} 25 %{columns > CELLS_MOST ? '. No line: the stage was not there' : ' on; hatched: not there'}.</p>
+      <p class="quiet">Red, above: slower than the stage's median rank; blue, below: faster; {many ? 'the longer the further, up to' : 'full colour from'} 25 %{many ? '. No line: the stage was not there' : ' on; hatched: not there'}.</p>
     </div>
   );
 }

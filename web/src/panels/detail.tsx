@@ -3,13 +3,13 @@ import { useMemo } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { interpolated, type Chart } from '../charts';
 import { copyText, saveCsv } from '../export';
-import { clip, count, keyed, nanos, percent } from '../format';
+import { clip, columnShow, count, keyed, nanos, percent } from '../format';
 import type { Report } from '../report';
 import { focusSelection, select, selection, useStore, useSwitch, type Selection } from '../state';
 import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, covering, describe, entryAt, launchOf, nameOf, parents, pick, rangeOf, rowOf, type Entry } from '../timeline/entry';
 import { busyWords } from '../timeline/canvas';
-import { children, launched, peers, statistics, waitsIn, type Shortened } from '../timeline/statistics';
+import { children, launched, launchedFamilies, peers, statistics, waitsIn, type Shortened } from '../timeline/statistics';
 import { title } from '../words';
 import { kernelCounters } from './kernel_counters';
 import { GapFunctions, GPU_IDLE, IdleFunctions } from './unattributed';
@@ -78,6 +78,7 @@ function PeersBlock({ data, e }: { data: Timeline; e: Entry }) {
 
 function SumsBlock({ head, data, found, of }: { head: string; data: Timeline; found: Shortened; of: number }) {
   if (!found.sums.length) return null;
+  const time = columnShow('_ns', found.sums.map((s) => s.total));
   return (
     <Block head={`${head}: ${count(found.count)}, ${nanos(found.total)}`}>
       <table>
@@ -88,7 +89,7 @@ function SumsBlock({ head, data, found, of }: { head: string; data: Timeline; fo
                 <Jump data={data} to={s.longest}>{clip(s.name, 36)}</Jump>
               </td>
               <td>{count(s.count)} ×</td>
-              <td>{nanos(s.total)}</td>
+              <td>{time(s.total)}</td>
               <td>{percent(s.total / of)}</td>
             </tr>
           ))}
@@ -166,6 +167,7 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
         </Block>
       )}
       {!merged && <SumsBlock head="Holds" data={data} found={children(data, own)} of={range.to - range.from} />}
+      {!merged && <SumsBlock head="Launched, by family" data={data} found={launchedFamilies(data, own)} of={range.to - range.from} />}
       {!merged && <SumsBlock head="Launched" data={data} found={launched(data, own)} of={range.to - range.from} />}
     </>
   );
@@ -242,13 +244,13 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
   const list = (rows: typeof found.names) => (
     <table>
       <tbody>
-        {rows.slice(0, 8).map((n) => (
+        {rows.slice(0, 8).map((n, _, all) => (
           <tr key={n.name}>
             <td class="text">
               <span dir="auto" title={n.name}>{clip(n.name, 36)}</span>
             </td>
             <td>{count(n.count)} ×</td>
-            <td>{nanos(n.total)}</td>
+            <td>{columnShow('_ns', all.map((one) => one.total))(n.total)}</td>
           </tr>
         ))}
       </tbody>

@@ -106,7 +106,7 @@ const callsOf = (s: Stage) => (s.count || !apartOf(s).length ? s.count === undef
 const stateHelp = (s: Stage) =>
   apartOf(s)
     .map(([k, , help]) => `${count(s[k])} ${s[k] === 1 ? 'call' : 'calls'} ${help}`)
-    .join('; ') || undefined;
+    .join('; ') || stateOf(s);
 
 export interface Base {
   label: string;

@@ -12,6 +12,7 @@ import { busyShare } from './statistics';
 import { LITTLE, tracedTime, untracedIn } from './traced';
 
 export const RULER = 20;
+const ARROW_APART = 6; // px between arrows to one row
 const MARKS = 20; // px: room for the marks of a step before its name
 export const PIN = 15; // px: where a lane's pin is
 
@@ -211,6 +212,7 @@ export class Canvas {
     const edge = RULER + this.layout.pinnedHeight;
     const line = (lane: number, row: number) => this.layout.rows.findLast((p) => p.laneIndex === lane && p.rowIndex <= row);
     let drawn = 0;
+    const last = new Map<unknown, [number, number]>(); // per row of what was launched
     c.strokeStyle = c.fillStyle = this.styles.accent;
     for (const a of arrows) {
       const from = line(a.lane, a.row);
@@ -221,6 +223,9 @@ export class Canvas {
       const y0 = Math.max(edge, this.yOf(from) + from.height - 2);
       const y1 = Math.max(edge, this.yOf(to));
       if (Math.max(x0, x1) < this.gutter || Math.min(x0, x1) > this.width || Math.min(y0, y1) > this.height) continue;
+      const near = last.get(to);
+      if (near && Math.abs(x0 - near[0]) < ARROW_APART && Math.abs(x1 - near[1]) < ARROW_APART) continue; // or they hide the lanes that they cross
+      last.set(to, [x0, x1]);
       drawn++;
       c.beginPath();
       c.moveTo(Math.max(this.gutter, x0), y0);

@@ -168,7 +168,7 @@ export interface Arrow {
   to: Entry;
 }
 
-const ARROWS_MOST = 300;
+const ARROWS_MOST = 3000;
 let lastArrows: { t: Timeline; key: string; found: Arrow[] } | null = null; // every frame asks
 
 // A kernel's launch, or the launches of a zone.

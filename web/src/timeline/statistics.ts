@@ -356,13 +356,14 @@ export function butterfly(root: Node, name: string): { total: number; self: numb
 
 const SUMS_MOST = 8;
 
-function summed(t: Timeline, entries: Iterable<Entry>): Sum[] {
-  const sums = new Map<number, Sum>();
+function summed(t: Timeline, entries: Iterable<Entry>, by = nameOf): Sum[] {
+  const sums = new Map<string, Sum>();
   for (const e of entries) {
     const row = rowOf(t, e);
-    const s = sums.get(row.name[e.index]);
+    const name = by(t, e);
+    const s = sums.get(name);
     if (!s) {
-      sums.set(row.name[e.index], { name: nameOf(t, e), count: row.count[e.index], total: row.busy[e.index], longest: e });
+      sums.set(name, { name, count: row.count[e.index], total: row.busy[e.index], longest: e });
       continue;
     }
     s.count += row.count[e.index];
@@ -389,6 +390,10 @@ export function children(t: Timeline, e: Entry): Shortened {
 // Kernels and copies whose launch lies inside it.
 export function launched(t: Timeline, e: Entry): Shortened {
   return shortened(summed(t, launchedEntries(t, e)));
+}
+
+export function launchedFamilies(t: Timeline, e: Entry): Shortened {
+  return shortened(summed(t, launchedEntries(t, e).filter((k) => t.kernels.has(rowOf(t, k).name[k.index])), (_, k) => t.kernels.get(rowOf(t, k).name[k.index])!.family));
 }
 
 // Every zone of the same name on lanes of the same kind.
