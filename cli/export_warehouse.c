@@ -34,7 +34,7 @@ static int load_report(struct sb_warehouse_loader *l, const char *path)
 
 static int load_run(struct sb_warehouse_loader *l, const char *spec)
 {
-	struct sb_model_options options = { .calls = true };
+	struct sb_model_options options = { .calls = true, .no_neighbours = true };
 	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
 	struct sb_facts *f = NULL;

@@ -32,7 +32,7 @@ static int load_history(const char *spec, const char *name, struct sb_facts **ou
 
 static int facts_of_run(struct sb_run *run, const char *spec, bool histograms, struct sb_facts **out_facts)
 {
-	struct sb_model_options options = { .calls = histograms };
+	struct sb_model_options options = { .calls = histograms, .no_neighbours = true };
 	struct sb_model *model = NULL;
 	int err = sb_report_build(run, &options, &model);
 

@@ -9,6 +9,7 @@ struct sb_model_options {
 	bool combine; /* one row per name, whatever the parent */
 	bool no_groups; /* indexed names stay apart */
 	bool calls; /* keep stages' calls, as histogram and sample, to be compared with other runs' */
+	bool no_neighbours; /* do not list the job's folder for the ranks beside it: for readers of every rank */
 	size_t max_data_points; /* 0: the recording's own setting, else 10 000 */
 	uint64_t now_real_ns; /* generated_at; 0: now */
 };

@@ -157,7 +157,8 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->rank = h->rank;
 	s->local_rank = h->local_rank;
 	s->world_size = h->world_size > 0 ? h->world_size : -1;
-	sb_rank_neighbours(s->rank < 0 ? NULL : run->folder, &s->previous_rank, &s->next_rank);
+	sb_rank_neighbours(s->rank < 0 || sb_model_build_options(m)->no_neighbours ? NULL : run->folder,
+		&s->previous_rank, &s->next_rank);
 	s->exit_code = s->exit_signal = -1;
 	s->tags = pairs_of(run, m, SB_META_TAG, &s->tag_count);
 	s->cut_from_s = run->is_cut ? (double)run->from_ns / 1e9 : NAN;

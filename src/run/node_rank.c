@@ -100,13 +100,16 @@ bool sb_job_rank_in_node(const char *path, char *out_path, size_t size)
 	char folder[PATH_MAX], name[64];
 	struct stat st;
 	size_t ranks = 0;
+	bool there;
 
 	if (!split(path, folder, sizeof folder, name, sizeof name))
 		return false;
-	sb_catalogue_kind(folder, &ranks);
-	if (!ranks && stat(path, &st))
-		return find_beside(folder, name, out_path, size);
-	if (!ranks || (!stat(path, &st) && !is_node(path)))
+	/* First without listing the job's folder: a reader of every rank would list it once for each. */
+	there = !stat(path, &st);
+	if (there && !is_node(path))
 		return false;
+	sb_catalogue_kind(folder, &ranks);
+	if (!ranks)
+		return !there && find_beside(folder, name, out_path, size);
 	return find_in_nodes(folder, name, out_path, size);
 }

@@ -256,7 +256,7 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 	struct sb_memory_picture *out_picture, bool *out_any)
 {
 	struct walk *w = calloc(1, sizeof *w);
-	bool done = w != NULL;
+	bool done = true;
 
 	*out_any = false;
 	if (!w)
@@ -265,11 +265,10 @@ bool sb_residency_by_stage(struct sb_residency_collected *c, int64_t device, con
 		.c = c, .names = { "there at first", "outside stages" }, .name_count = STAGES_FIRST
 	};
 	collect(w, device, s);
-	w->held = calloc(MOMENTS_MOST * STAGES_MOST, sizeof *w->held);
-	done = w->held != NULL;
-	if (done && w->points.count > 1) {
+	if (w->points.count > 1) {
 		choose_moments(w);
-		done = play(w);
+		w->held = calloc(w->moment_count * STAGES_MOST, sizeof *w->held);
+		done = w->held && play(w);
 		if (done && w->moment_count > 1 && stages_held_some(w)) {
 			done = store(w, device, out_picture);
 			*out_any = done;

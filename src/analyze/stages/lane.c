@@ -54,7 +54,7 @@ static struct slot *slot_at(struct stage_lane *l, uint32_t path)
 	if (!l->slot_of[path]) {
 		if (l->count == SLOTS_MAX)
 			return NULL;
-		l->slots[l->count].path = path;
+		l->slots[l->count] = (struct slot){ .path = path };
 		l->slot_of[path] = (uint16_t)++l->count;
 	}
 	return &l->slots[l->slot_of[path] - 1];
@@ -260,7 +260,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return 0;
 	l = calloc(1, sizeof *l);
 	if (l)
-		l->slots = calloc(SLOTS_MAX, sizeof *l->slots);
+		l->slots = malloc(SLOTS_MAX * sizeof *l->slots);
 	if (!l || !l->slots) {
 		free_lane(l);
 		return sb_fail(STROBE_ENOMEM, "no memory for the lane of stages");

@@ -97,7 +97,7 @@ int sb_ranks_read(
 
 int sb_rank_facts(const char *path, struct sb_facts **out_facts)
 {
-	struct sb_model_options options = { .calls = true };
+	struct sb_model_options options = { .calls = true, .no_neighbours = true };
 	struct sb_model *model = NULL;
 	struct sb_run *run = NULL;
 	int err = sb_run_open(path, NULL, &run);
