@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "exchange/warehouse_batch.h"
 #include "run/brief.h"
 
 #include <stdio.h>
@@ -10,29 +11,30 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH_BYTES (8u << 20)
-
-/* In the order they are sent: a row of `runs` makes the others count, so it goes
- * when they have arrived. */
-enum table { STAGES, STEPS, SAMPLES, KERNELS, COLLECTIVES, RUNS, TABLES };
-static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "meetings", "runs" };
+#define BATCH_BYTES (16u << 20) /* fewer, larger parts: the server merges less; two batches are in memory */
 
 enum { RANKS_MOST = 1 << 24 };
 
 struct sb_warehouse_loader {
 	const struct sb_warehouse *w;
-	struct sb_buf rows[TABLES];
+	struct sb_warehouse_sender sender;
 	struct sb_warehouse_load sum;
 	/* of the run being added */
 	const struct sb_facts *f;
 	uint64_t version;
 	char job[SB_WAREHOUSE_JOB_SIZE], run[512];
+	struct sb_buf row_head;
 	/* of ranks whose launcher gave them no id */
 	char unnamed[SB_WAREHOUSE_JOB_SIZE];
 	int64_t world_size;
 	uint64_t first_start_ns, first_duration_ns; /* of the one it is called by */
 	bool *seen; /* by rank */
 };
+
+static int no_memory(void)
+{
+	return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's rows");
+}
 
 /* ---- RowBinary ---------------------------------------------------------- */
 
@@ -63,26 +65,7 @@ PUT(put_i32, int32_t)
 PUT(put_u64, uint64_t)
 PUT(put_f64, double)
 
-/* ---- batches ------------------------------------------------------------ */
-
-static int flush(struct sb_warehouse_loader *l)
-{
-	int err = 0;
-
-	for (int t = 0; t < TABLES && !err; t++) {
-		char sql[160];
-
-		if (l->rows[t].failed)
-			return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's rows");
-		if (!l->rows[t].size)
-			continue;
-		snprintf(sql, sizeof sql, "INSERT INTO %s.%s FORMAT RowBinary", l->w->database, names[t]);
-		err = sb_warehouse_query(l->w, sql, l->rows[t].data, l->rows[t].size, NULL, &l->sum.retries);
-		l->sum.bytes += l->rows[t].size;
-		sb_buf_clear(&l->rows[t]);
-	}
-	return err;
-}
+/* ---- tables, each in the order of its key ------------------------------- */
 
 static uint32_t start_of(const struct sb_warehouse_loader *l)
 {
@@ -90,20 +73,26 @@ static uint32_t start_of(const struct sb_warehouse_loader *l)
 }
 
 /* What every row but those of `runs` starts with. */
-static struct sb_buf *begin_row(struct sb_warehouse_loader *l, enum table table)
+static void make_row_head(struct sb_warehouse_loader *l)
 {
-	struct sb_buf *rows = &l->rows[table];
+	struct sb_buf *head = &l->row_head;
 
-	put_string(rows, l->job);
-	put_string(rows, l->run);
-	put_u64(rows, l->version);
-	put_u32(rows, start_of(l));
-	put_i32(rows, (int32_t)l->f->rank);
+	sb_buf_clear(head);
+	put_string(head, l->job);
+	put_string(head, l->run);
+	put_u64(head, l->version);
+	put_u32(head, start_of(l));
+	put_i32(head, (int32_t)l->f->rank);
+}
+
+static struct sb_buf *begin_row(struct sb_warehouse_loader *l, enum sb_warehouse_rows table)
+{
+	struct sb_buf *rows = &l->sender.filling.rows[table];
+
+	sb_buf_add(rows, l->row_head.data, l->row_head.size);
 	l->sum.rows++;
 	return rows;
 }
-
-/* ---- tables ------------------------------------------------------------- */
 
 static void put_buckets(struct sb_buf *out, const struct sb_histogram *h)
 {
@@ -125,7 +114,7 @@ static void load_stages(struct sb_warehouse_loader *l)
 {
 	for (size_t i = 0; i < l->f->stage_count; i++) {
 		const struct sb_fact_stage *s = &l->f->stages[i];
-		struct sb_buf *row = begin_row(l, STAGES);
+		struct sb_buf *row = begin_row(l, SB_ROWS_STAGES);
 
 		put_u32(row, (uint32_t)i);
 		put_i32(row, (int32_t)s->parent);
@@ -148,7 +137,7 @@ static void load_stages(struct sb_warehouse_loader *l)
 static void load_step(struct sb_warehouse_loader *l, const char *kind, size_t index, double seconds,
 	size_t weight, double sum_s)
 {
-	struct sb_buf *row = begin_row(l, STEPS);
+	struct sb_buf *row = begin_row(l, SB_ROWS_STEPS);
 
 	put_string(row, kind);
 	put_u32(row, (uint32_t)index);
@@ -160,41 +149,76 @@ static void load_step(struct sb_warehouse_loader *l, const char *kind, size_t in
 /* Of many steps every n-th, each with how many it stands for and what those took. */
 static void load_steps(struct sb_warehouse_loader *l, const struct sb_facts *f)
 {
+	for (size_t i = 0; i < f->generation_count; i++)
+		load_step(l, "generation", i, f->generation_s[i], 1, f->generation_s[i]);
 	for (size_t i = 0; i < f->step_count; i++) {
 		size_t index = i * f->step_stride, left = f->step_of - index;
 
 		load_step(l, "step", index, f->step_s[i], left < f->step_stride ? left : f->step_stride,
 			f->step_sum_s ? f->step_sum_s[i] : f->step_s[i]);
 	}
-	for (size_t i = 0; i < f->generation_count; i++)
-		load_step(l, "generation", i, f->generation_s[i], 1, f->generation_s[i]);
 }
 
-static void load_samples(struct sb_warehouse_loader *l, const struct sb_model *m)
+struct samples {
+	const struct sb_series *series;
+	const struct sb_series_column *column;
+};
+
+static int by_sample_key(const void *a, const void *b)
 {
-	for (size_t i = 0; i < m->series_count; i++) {
-		const struct sb_series *s = &m->series[i];
+	const struct samples *x = a, *y = b;
+	int order = strcmp(x->series->source, y->series->source);
 
-		for (size_t c = 0; c < s->column_count; c++)
-			for (size_t k = 0; k < s->count; k++) {
-				struct sb_buf *row;
+	if (!order)
+		order = (x->series->device > y->series->device) - (x->series->device < y->series->device);
+	if (!order)
+		order = strcmp(x->column->name, y->column->name);
+	return order ? order : (x->series > y->series) - (x->series < y->series);
+}
 
-				if (isnan(s->columns[c].values[k]))
-					continue;
-				row = begin_row(l, SAMPLES);
-				put_string(row, s->source);
-				put_i32(row, s->device);
-				put_string(row, s->columns[c].name);
-				put_f64(row, s->t_s[k]);
-				put_f64(row, s->columns[c].values[k]);
-			}
+static void load_column(struct sb_warehouse_loader *l, const struct samples *s)
+{
+	for (size_t k = 0; k < s->series->count; k++) {
+		struct sb_buf *row;
+
+		if (isnan(s->column->values[k]))
+			continue;
+		row = begin_row(l, SB_ROWS_SAMPLES);
+		put_string(row, s->series->source);
+		put_i32(row, s->series->device);
+		put_string(row, s->column->name);
+		put_f64(row, s->series->t_s[k]);
+		put_f64(row, s->column->values[k]);
 	}
+}
+
+static int load_samples(struct sb_warehouse_loader *l, const struct sb_model *m)
+{
+	struct sb_vec all = { 0 };
+	struct samples *s = NULL;
+
+	for (size_t i = 0; i < m->series_count; i++)
+		for (size_t c = 0; c < m->series[i].column_count; c++) {
+			s = sb_vec_push(&all, sizeof *s);
+			if (!s) {
+				sb_vec_done(&all);
+				return no_memory();
+			}
+			*s = (struct samples){ &m->series[i], &m->series[i].columns[c] };
+		}
+	if (all.count)
+		qsort(all.items, all.count, sizeof *s, by_sample_key);
+	s = all.items;
+	for (size_t i = 0; i < all.count; i++)
+		load_column(l, &s[i]);
+	sb_vec_done(&all);
+	return 0;
 }
 
 static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m)
 {
 	for (size_t i = 0; m->gpu.present && i < m->gpu.top_kernel_count; i++) {
-		struct sb_buf *row = begin_row(l, KERNELS);
+		struct sb_buf *row = begin_row(l, SB_ROWS_KERNELS);
 
 		put_string(row, m->gpu.top_kernels[i].name);
 		put_u64(row, (uint64_t)m->gpu.top_kernels[i].count);
@@ -215,24 +239,51 @@ static void put_collective_name(struct sb_buf *row, const struct sb_fact_collect
 	put_string(row, text);
 }
 
-static void load_collectives(struct sb_warehouse_loader *l)
+/* The key has name and group as one text, "name|group"; of names that begin alike the order may differ, and the server sorts. */
+static int by_collective_key(const void *a, const void *b)
 {
-	for (size_t i = 0; i < l->f->collective_count; i++) {
-		const struct sb_fact_collective *m = &l->f->collectives[i];
-		struct sb_buf *row = begin_row(l, COLLECTIVES);
+	const struct sb_fact_collective *x = *(const struct sb_fact_collective *const *)a,
+					*y = *(const struct sb_fact_collective *const *)b;
+	int order = x->name == y->name ? 0 : strcmp(x->name, y->name);
 
-		put_collective_name(row, m);
-		put_u32(row, (uint32_t)m->occurrence);
-		put_u64(row, l->f->start_real_ns);
-		put_f64(row, m->begin_s);
-		put_f64(row, m->end_s);
-		put_u32(row, (uint32_t)i);
-		put_i32(row, m->root);
-		put_f64(row, m->hidden_s);
-		put_f64(row, m->bytes);
-		put_u8(row, m->late_end);
-		put_f64(row, m->apart_s);
-	}
+	if (!order && x->group != y->group)
+		order = strcmp(x->group ? x->group : "", y->group ? y->group : "");
+	if (!order)
+		order = (x->occurrence > y->occurrence) - (x->occurrence < y->occurrence);
+	return order ? order : (x > y) - (x < y);
+}
+
+static void load_collective(struct sb_warehouse_loader *l, const struct sb_fact_collective *m)
+{
+	struct sb_buf *row = begin_row(l, SB_ROWS_COLLECTIVES);
+
+	put_collective_name(row, m);
+	put_u32(row, (uint32_t)m->occurrence);
+	put_u64(row, l->f->start_real_ns);
+	put_f64(row, m->begin_s);
+	put_f64(row, m->end_s);
+	put_u32(row, (uint32_t)(m - l->f->collectives));
+	put_i32(row, m->root);
+	put_f64(row, m->hidden_s);
+	put_f64(row, m->bytes);
+	put_u8(row, m->late_end);
+	put_f64(row, m->apart_s);
+}
+
+static int load_collectives(struct sb_warehouse_loader *l)
+{
+	size_t count = l->f->collective_count;
+	const struct sb_fact_collective **all = calloc(count + 1, sizeof *all);
+
+	if (!all)
+		return no_memory();
+	for (size_t i = 0; i < count; i++)
+		all[i] = &l->f->collectives[i];
+	qsort(all, count, sizeof *all, by_collective_key);
+	for (size_t i = 0; i < count; i++)
+		load_collective(l, all[i]);
+	free(all);
+	return 0;
 }
 
 static void put_metrics(struct sb_buf *out, const struct sb_facts *f)
@@ -294,7 +345,7 @@ static void put_lane(struct sb_buf *out, const struct sb_stage_lane *lane)
 static void load_run(struct sb_warehouse_loader *l)
 {
 	const struct sb_facts *f = l->f;
-	struct sb_buf *row = &l->rows[RUNS];
+	struct sb_buf *row = &l->sender.filling.rows[SB_ROWS_RUNS];
 
 	put_string(row, l->job);
 	put_string(row, l->run);
@@ -382,13 +433,13 @@ static void identify(struct sb_warehouse_loader *l)
 int sb_warehouse_begin(const struct sb_warehouse *w, struct sb_warehouse_loader **out_loader)
 {
 	struct sb_warehouse_loader *l = calloc(1, sizeof *l);
-	int err = l ? sb_warehouse_prepare(w) : sb_fail(STROBE_ENOMEM, "no memory for the warehouse's rows");
+	int err = l ? sb_warehouse_prepare(w) : no_memory();
 
 	if (err) {
 		free(l);
 		return err;
 	}
-	l->w = w;
+	l->w = l->sender.w = w;
 	*out_loader = l;
 	return 0;
 }
@@ -397,32 +448,44 @@ int sb_warehouse_add(
 	struct sb_warehouse_loader *l, const struct sb_facts *facts, const struct sb_model *model)
 {
 	size_t waiting = 0;
+	int err;
 
 	l->f = facts;
 	identify(l);
+	make_row_head(l);
+	err = l->row_head.failed ? no_memory() : sb_warehouse_sender_begin_run(&l->sender, l->job, l->run);
+	if (err)
+		return err;
 	load_stages(l);
 	load_steps(l, facts);
-	load_collectives(l);
-	if (model) {
-		load_samples(l, model);
+	err = load_collectives(l);
+	if (!err && model)
+		err = load_samples(l, model);
+	if (!err && model)
 		load_kernels(l, model);
-	}
+	if (err)
+		return err; /* without its row in `runs` it counts for nothing */
 	load_run(l);
-	for (int t = 0; t < TABLES; t++)
-		waiting += l->rows[t].size;
-	return waiting > BATCH_BYTES ? flush(l) : 0;
+	for (int t = 0; t < SB_ROWS_TABLES; t++)
+		waiting += l->sender.filling.rows[t].size;
+	return waiting > BATCH_BYTES ? sb_warehouse_sender_send(&l->sender) : 0;
 }
 
 int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *out_load)
 {
-	int err = l && out_load ? flush(l) : 0;
+	int err = l && out_load ? sb_warehouse_sender_send(&l->sender) : 0;
 
 	if (!l)
 		return 0;
-	if (!err && out_load)
+	if (!err)
+		err = sb_warehouse_sender_wait(&l->sender);
+	if (!err && out_load) {
+		l->sum.bytes = l->sender.bytes;
+		l->sum.retries = l->sender.retries;
 		*out_load = l->sum;
-	for (int t = 0; t < TABLES; t++)
-		sb_buf_done(&l->rows[t]);
+	}
+	sb_warehouse_sender_done(&l->sender);
+	sb_buf_done(&l->row_head);
 	free(l->seen);
 	free(l);
 	return err;

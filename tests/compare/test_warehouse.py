@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import threading
 import urllib.parse
@@ -338,31 +339,93 @@ def test_the_schema_for_a_cluster_of_today():
     assert "--to clickhouse://" in strobe("export", "--print-schema", code=2).stderr
 
 
-def test_too_many_parts_are_tried_again(job):
+class Engine:
+    """Stands in for a server that has the tables: answer(query, body) gives status and text of an insert."""
+
+    def __init__(self, answer):
+        asked = self.asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                asked.append(self.path)
+                query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)["query"][0]
+                status, text = answer(query, body) if query.startswith("INSERT") else (200, b"2\n" if "count()" in query else b"4\n")
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"clickhouse://127.0.0.1:{self.server.server_port}/db?job=a"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self.url
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+KEYS = {"steps": ("sI", "dId"), "samples": ("sisd", "d"), "meetings": ("sI", "QddIiddBd")}  # of the key; behind it (struct's letters, s: text)
+
+
+def keys_of(table, body):
+    """The keys of a table's rows in RowBinary, as they come."""
+    at, keys = 0, []
+    while at < len(body):
+        values = []
+        for letter in "ssQIi" + "".join(KEYS[table]):
+            size = body[at] if letter == "s" else struct.calcsize("<" + letter)
+            at += letter == "s"
+            values.append(body[at:at + size] if letter == "s" else struct.unpack_from("<" + letter, body, at)[0])
+            at += size
+        keys.append((*values[:3], *values[5:5 + len(KEYS[table][0])]))
+    return keys
+
+
+def test_rows_come_in_the_order_of_the_keys(tmp_path):
+    """The server sorts a batch that is not."""
+    subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "job", "12", "80", "3", "4", "40"], check=True)
+    seen = {}
+
+    def take(query, body):
+        seen[query.split()[2].split(".")[1]] = body
+        return 200, b""
+
+    with Engine(take) as url:
+        strobe("export", tmp_path / "job", "--to", url)
+    assert list(seen) == ["stages", "steps", "samples", "meetings", "runs"]
+    for table in KEYS:
+        keys = keys_of(table, seen[table])
+        assert len({run for _, run, *_ in keys}) == 12 and keys == sorted(keys), table
+
+
+def test_a_batch_that_is_refused_ends_the_load(job):
     asked = []
 
-    class Busy(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)["query"][0]
-            asked.append((query.split(" ")[0], self.path))
-            busy = query.startswith("INSERT") and body and sum(q == "INSERT" for q, _ in asked) == 1
-            answer = b"Code: 252. DB::Exception: Too many parts (300)" if busy else b"2\n" if "count()" in query else b"4\n"
-            self.send_response(500 if busy else 200)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+    def refuse(query, _):
+        asked.append(query)
+        return 500, b"Code: 60. DB::Exception: Table db.steps doesn't exist."
 
-        def log_message(self, *_):
-            pass
+    with Engine(refuse) as url:
+        assert "Table db.steps doesn't exist" in strobe("export", job, "--to", url, code=2).stderr
+    assert len(asked) == 1  # of several batches
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        done = strobe("export", job / "rank_0", "--to", f"clickhouse://127.0.0.1:{server.server_port}/db?job=a")
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert "after 1 retries" in done.stdout
-    assert not any(q in ("CREATE", "ALTER") for q, _ in asked)  # the tables are there
-    assert all("wait_end_of_query=1" in path for _, path in asked)
+
+def test_too_many_parts_are_tried_again(job):
+    inserts = []
+
+    def busy_at_first(query, _):
+        inserts.append(query)
+        return (500, b"Code: 252. DB::Exception: Too many parts (300)") if len(inserts) == 1 else (200, b"")
+
+    engine = Engine(busy_at_first)
+    with engine as url:
+        assert "after 1 retries" in strobe("export", job / "rank_0", "--to", url).stdout
+    assert not any(path.startswith(("CREATE", "ALTER"), path.index("query=") + 6) for path in engine.asked)  # the tables are there
+    assert all("wait_end_of_query=1" in path for path in engine.asked)
