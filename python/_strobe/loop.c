@@ -105,7 +105,8 @@ static void begin(struct loop *l, PyObject *item)
 	l->thread = this_thread();
 }
 
-static void end(struct loop *l)
+/* error: the class of the exception that ends the turn; NULL: none does */
+static void end(struct loop *l, PyObject *error)
 {
 	if (!l->open)
 		return;
@@ -113,6 +114,8 @@ static void end(struct loop *l)
 	if (!STROBE_ON_() || l->thread != this_thread())
 		return;
 	track_follow(l->state);
+	if (error)
+		raised_put(&error, 1);
 	strobe_role_end((enum strobe_role)l->role);
 	if (l->gpu_timed)
 		strobe_gpu_zone_end_arrived(l->id, STROBE_GPU_SAME_STREAM);
@@ -125,7 +128,7 @@ static PyObject *loop_next(PyObject *self)
 	struct loop *l = (struct loop *)self;
 	PyObject *item;
 
-	end(l);
+	end(l, NULL);
 	item = PyIter_Next(l->source);
 	if (!item)
 		return NULL;
@@ -153,7 +156,9 @@ static PyObject *loop_enter(PyObject *self, PyObject *unused)
 
 static PyObject *loop_close(PyObject *self, PyObject *args)
 {
-	end((struct loop *)self);
+	PyObject *error = args && PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+
+	end((struct loop *)self, error != Py_None ? error : NULL);
 	Py_RETURN_NONE;
 }
 
@@ -204,7 +209,7 @@ static void loop_dealloc(PyObject *self)
 
 	PyObject_GC_UnTrack(self);
 	PyErr_Fetch(&error_type, &error, &trace);
-	end(l);
+	end(l, error_type); /* a `for` that an exception leaves lets go of its iterator while it is on its way */
 	PyErr_Restore(error_type, error, trace);
 	loop_clear(self);
 	Py_XDECREF(l->is_cpu);

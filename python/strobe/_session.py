@@ -178,7 +178,7 @@ def stop():
 
 
 def _close():
-    """Returns the run's folder; None: there was no session. The report is not loaded: an exception of the program may be on its way."""
+    """Returns the folder of the session that was open or the last one; empty: there was none. The report is not loaded: an exception of the program may be on its way."""
     with _lock:
         was_open = native.recording()
         folder = native.run_dir()

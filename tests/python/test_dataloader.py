@@ -38,7 +38,14 @@ CALLS = """
         def __iter__(self):
             return iter(range(self.size))
 
+    class Own(DataLoader):
+        def _get_iterator(self):
+            class Iterator(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
+                pass
+            return Iterator(self)
+
     cases = {
+        "an iterator of its own": lambda: Own(Clips(), batch_size=4),
         "in order": lambda: DataLoader(Clips(), batch_size=2),
         "last one smaller": lambda: DataLoader(Clips(), batch_size=4),
         "last one dropped": lambda: DataLoader(Clips(), batch_size=4, drop_last=True),
@@ -74,7 +81,7 @@ def ways(tmp_path_factory):
 
 def test_batches_are_calls_and_the_program_is_asked_what_torch_asks(ways):
     (watched, alone), recordings = ways
-    assert watched == alone and len(alone) == 12
+    assert watched == alone and len(alone) == 13
     zones = [zone for recording in recordings for zone in recording.zones if zone.name.startswith("data_loading")]
     assert not any("error" in zone.attrs for zone in zones)
     for case in alone:

@@ -86,6 +86,34 @@ def test_what_a_finally_block_does_is_not_where_the_error_comes_from(tmp_path):
     """) == ["denoise"]
 
 
+def test_a_turn_of_a_loop_that_an_error_leaves_has_it_too(tmp_path):
+    assert stages(tmp_path, """
+    def make():
+        for step in strobe.steps(range(3)):
+            with strobe.section("transformer"):
+                if step == 1:
+                    fail("no")
+    def inside():
+        with strobe.steps(range(3)) as loop:
+            for step in loop:
+                with strobe.section("vae"):
+                    fail("no")
+    def alone():
+        for block in strobe.blocks(range(3)):
+            fail("no")
+    def caught():
+        for step in strobe.steps(range(3)):
+            try:
+                with strobe.section("transformer"):
+                    fail("no")
+            except RuntimeError:
+                break
+        raise ValueError("later")
+    for one in make, inside, alone, caught:
+        ended(one)
+    """) == ["transformer", "vae", "block", None]
+
+
 def test_an_error_that_becomes_another_one_comes_from_where_that_was_raised(tmp_path):
     assert stages(tmp_path, """
     def make():

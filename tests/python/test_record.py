@@ -62,7 +62,7 @@ def test_break_and_exceptions_end_the_turn(record):
     done = record()
     assert done.counts() == {("loop",): 3, ("next",): 1, ("around",): 1, ("around", "block"): 1, ("last",): 1}
     assert [zone.attrs["index"] for zone in done.named("loop")] == [0, 1, 2]
-    assert done.named("block")[0].attrs == {"strobe.role": 4, "index": 0, "block_size": 4}
+    assert done.named("block")[0].attrs == {"strobe.role": 4, "index": 0, "block_size": 4, "error": "KeyError"}
 
 
 def test_a_loop_knows_its_length_and_passes_errors_on():

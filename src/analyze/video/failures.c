@@ -28,7 +28,7 @@ struct failures {
 	struct sb_run *run;
 	struct sb_model *model; /* owns the texts */
 	struct sb_vec all; /* struct failure */
-	struct sb_vec tracks; /* struct left, as far as the last track with an error */
+	struct sb_vec tracks; /* struct left by track, up to the highest one with an error */
 	bool no_memory;
 };
 

@@ -136,7 +136,7 @@ def _on_dataloader(module):
 
 def _fetching(original, here_alone):
     def __next__(self):
-        if type(self) is here_alone and not hasattr(getattr(self, "_dataset_fetcher", None), "dataset_iter"):
+        if _asks_sampler(self, here_alone):
             with hiding_modules(), _Batch(self):
                 return original(self)
         name = "data_loading_end" if guard(_has_ended, self) else "data_loading"
@@ -145,9 +145,16 @@ def _fetching(original, here_alone):
     return __next__
 
 
+def _asks_sampler(loader, here_alone):
+    """Whether its next batch is made in this process, by torch's own way: the sampler is asked first."""
+    if here_alone is None or not isinstance(loader, here_alone) or type(loader)._next_data is not here_alone._next_data:
+        return False
+    return not hasattr(getattr(loader, "_dataset_fetcher", None), "dataset_iter")
+
+
 class _Batch:
-    """with _Batch(loader): the next batch is made in this process. Whether there is one the sampler says, when torch asks it:
-    the stage begins then, so that its calls are as many as the batches. The program's own len() is never called."""
+    """with _Batch(loader): the next batch is made in this process. The stage begins when the sampler has
+    given the indices of one: its calls are as many as the batches. The program's own len() is never called."""
     __slots__ = ("loader", "zone", "outer")
 
     def __init__(self, loader):
@@ -184,8 +191,8 @@ def _has_ended(loader):
     that is an iterator only the call itself tells, if its last batch was whole or others read it."""
     tasks = getattr(loader, "_task_info", None)
     if tasks is None:
-        return getattr(loader._dataset_fetcher, "ended", False)
-    return not any(len(task) == 2 or loader._workers_status[task[0]] for task in tasks.values())  # there, or someone is at it
+        return getattr(getattr(loader, "_dataset_fetcher", None), "ended", False)
+    return not any(len(task) == 2 or loader._workers_status[task[0]] for task in tasks.values())  # it is here, or its worker still runs
 
 
 WAITS_FOR = {
