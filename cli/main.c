@@ -4,6 +4,7 @@
 #include "inherited.h"
 #include "job_page.h"
 #include "output.h"
+#include "progress.h"
 #include "run_arg.h"
 #include "exchange/warehouse_wait.h"
 #include "strobe.h"
@@ -27,11 +28,14 @@ int complain(const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
+	flockfile(stderr);
+	progress_make_way();
 	fprintf(stderr, command_name ? "strobe %s: " : "strobe%s: ", command_name ? command_name : "");
 	va_start(args, format);
 	output_words_of(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 	return EXIT_USAGE;
 }
 

@@ -6,6 +6,8 @@
 
 #define BAR_COLUMNS 24
 
+static bool drawn; /* a line stands there now; read and set with stderr locked */
+
 void progress_init(struct progress *p, size_t total)
 {
 	*p = (struct progress){ isatty(STDERR_FILENO), 0, total, -1, "" };
@@ -18,6 +20,8 @@ void progress_draw(const struct progress *p)
 
 	if (!p->shown)
 		return;
+	flockfile(stderr); /* another thread may have something to say */
+	drawn = true;
 	fprintf(stderr, "\r\033[K[");
 	for (size_t i = 0; i < BAR_COLUMNS; i++)
 		fputc(i < filled ? '=' : i == filled ? '>' : ' ', stderr);
@@ -28,10 +32,20 @@ void progress_draw(const struct progress *p)
 		fprintf(stderr, "  %u:%02u left", left / 60, left % 60);
 	fprintf(stderr, "  %.40s", p->label);
 	fflush(stderr);
+	funlockfile(stderr);
 }
 
 void progress_clear(const struct progress *p)
 {
 	if (p->shown)
+		progress_make_way();
+}
+
+void progress_make_way(void)
+{
+	flockfile(stderr);
+	if (drawn)
 		fprintf(stderr, "\r\033[K");
+	drawn = false;
+	funlockfile(stderr);
 }

@@ -16,5 +16,7 @@ struct progress {
 void progress_init(struct progress *p, size_t total);
 void progress_draw(const struct progress *p);
 void progress_clear(const struct progress *p);
+/* Takes the line that is drawn now away: something else is about to be said. Any thread may. */
+void progress_make_way(void);
 
 #endif

@@ -33,8 +33,8 @@ static const struct sb_field sb_memory_picture_fields_rows[] = {
 		"the innermost stage that was open at each moment; empty: none"),
 	SB_FIELD_LIST(sb_memory_picture, layers, layer_count, "layers", SB_ALWAYS, layer,
 		"from the bottom: what stays, then what comes and goes"),
-	SB_FIELD_ARRAY(
-		sb_memory_picture, sum_mb, count, "sum_mb", SB_ALWAYS, "all layers together, at each moment"),
+	SB_FIELD_ARRAY(sb_memory_picture, sum_mb, count, "sum_mb", SB_ALWAYS,
+		"all layers together, at each moment", .decimals = 1),
 	SB_FIELD_ARRAY(sb_memory_picture, small_mb, small_moments, "small_mb", SB_KNOWN,
 		"all small layers together, at each moment; absent: none is small", .decimals = 1),
 };

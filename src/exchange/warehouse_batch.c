@@ -121,7 +121,8 @@ int sb_warehouse_sender_wait(struct sb_warehouse_sender *s)
 	s->running = false;
 	err = s->err;
 	s->err = 0; /* said once */
-	return err ? sb_fail(err, "%s", s->message) : 0;
+	/* Of whatever kind: runs that were taken as loaded are not there, and no other run is to blame. */
+	return err ? sb_fail(err == STROBE_EPERM ? err : STROBE_EIO, "%s", s->message) : 0;
 }
 
 int sb_warehouse_sender_send(struct sb_warehouse_sender *s)
@@ -132,7 +133,7 @@ int sb_warehouse_sender_send(struct sb_warehouse_sender *s)
 	for (int t = 0; t < SB_ROWS_TABLES && !err; t++)
 		if (s->filling.rows[t].failed)
 			err = no_memory();
-	if (err)
+	if (err || !s->filling.runs.count)
 		return err;
 	empty = s->sending;
 	s->sending = s->filling;

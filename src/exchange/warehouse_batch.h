@@ -40,9 +40,9 @@ struct sb_warehouse_sender {
 
 /* The rows that follow are of this run. */
 int sb_warehouse_sender_begin_run(struct sb_warehouse_sender *s, const char *job, const char *run);
-/* Sends what is filled, once the batch before has arrived, and returns at once; what that one came to. */
+/* Sends what is filled, once the batch before has arrived, and returns at once; the error of that one, or 0. */
 int sb_warehouse_sender_send(struct sb_warehouse_sender *s);
-/* Waits for the batch on its way; what it came to. Then bytes and retries may be read. */
+/* Waits for the batch on its way; its error, or 0. Then bytes and retries may be read. */
 int sb_warehouse_sender_wait(struct sb_warehouse_sender *s);
 /* Waits, and throws away what was not sent. */
 void sb_warehouse_sender_done(struct sb_warehouse_sender *s);

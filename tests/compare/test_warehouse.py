@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import pathlib
+import pty
 import shutil
 import struct
 import subprocess
@@ -415,6 +416,22 @@ def test_a_batch_that_is_refused_ends_the_load(job):
     with Engine(refuse) as url:
         assert "Table db.steps doesn't exist" in strobe("export", job, "--to", url, code=2).stderr
     assert len(asked) == 1  # of several batches
+
+
+def test_what_is_said_on_a_terminal_takes_the_progress_away_first(tmp_path):
+    subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "job", "3", "80", "3", "4", "40"], check=True)
+    for recording in (tmp_path / "job" / "rank_1").glob("*.strobe"):
+        recording.write_bytes(b"no recording")
+    ours, theirs = pty.openpty()
+    with Engine(lambda *_: (200, b"")) as url:
+        done = subprocess.run([TOOL, "export", tmp_path / "job", "--to", url], env=dict(os.environ, STROBE_HISTORY="off"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=theirs, timeout=120)
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 1 and "1/3" in said, said  # the bar was there
+    before, _, _ = said.partition("strobe export: ")
+    assert before.endswith("\r\033[K") and before != said, said
 
 
 def test_too_many_parts_are_tried_again(job):
