@@ -38,6 +38,13 @@ def load_cupti():
     return cupti
 
 
+def load():
+    """Both, CUPTI first: once a context is current, strobe's watch may open CUPTI at any moment, and a reset would
+    take back what it set up."""
+    cupti = load_cupti()
+    return load_cuda(), cupti
+
+
 def load_pm():
     """The part of load_cupti() that samples counters."""
     pm = table(os.environ["STROBE_CUPTI_PATH"], "fake_pm", PM)

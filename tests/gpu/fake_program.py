@@ -33,8 +33,8 @@ class Program:
                           STROBE_OUTPUT_DIR=self.folder, STROBE_GENERATE_FINAL_REPORT="false", STROBE_MONITOR="false")
         self.strobe = ctypes.CDLL(BUILD + "/libstrobe.so")
         self.strobe.strobe_error.restype = S
-        self.cuda, self.cupti = standins.load_cuda(), standins.load_cupti()
         self.pm = standins.load_pm()
+        self.cuda, self.cupti = standins.load()
         before(self.cupti)
         assert self.strobe.strobe_start(None) == 0, self.strobe.strobe_error()
 

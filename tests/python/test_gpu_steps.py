@@ -24,7 +24,7 @@ import standins
 from diffusers import TinyVideoPipeline
 from diffusers.pipelines.pipeline_tiny import Transformer
 
-cuda, cupti = standins.load_cuda(), standins.load_cupti()
+cuda, cupti = standins.load()
 
 forwards = []
 def launching(forward):

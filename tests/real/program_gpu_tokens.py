@@ -9,7 +9,7 @@ import transformers
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fake"))
 import standins  # noqa: E402
 
-cuda, cupti = standins.load_cuda(), standins.load_cupti()
+cuda, cupti = standins.load()
 names = []
 
 
