@@ -53,10 +53,8 @@ static const struct sb_growth *row_of(const struct sb_model *model, const char *
  * interval. Memory that goes up and down, as weights that are moved do, has a wide one. */
 static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *of)
 {
-	static const char *const units[] = { "generation", "step", "call" };
-
-	for (size_t i = 0; i < 3; i++) {
-		const struct sb_growth *g = row_of(a->model, of, units[i]);
+	for (size_t i = 0; i < SB_GROWTH_UNITS; i++) {
+		const struct sb_growth *g = row_of(a->model, of, sb_growth_units[i]);
 		double least = i ? TOTAL_LEAST : 0, limit = i ? a->limit / 8 : a->limit;
 
 		if (g && g->verdict == SB_GROWTH_GROWS && g->low > limit * SB_MB &&
@@ -239,10 +237,8 @@ void sb_rule_memory_leak(struct sb_advisor *a)
 
 void sb_rule_open_files(struct sb_advisor *a)
 {
-	static const char *const units[] = { "generation", "step", "call" };
-
-	for (size_t i = 0; i < 3; i++) {
-		const struct sb_growth *g = row_of(a->model, "open_files", units[i]);
+	for (size_t i = 0; i < SB_GROWTH_UNITS; i++) {
+		const struct sb_growth *g = row_of(a->model, "open_files", sb_growth_units[i]);
 		const struct sb_event_row *e = event_of(a->model, "memory_holder", "files");
 		const struct sb_pair *holder = attr(e, "holder"), *target = attr(e, "target");
 		struct sb_advice *f;

@@ -5,7 +5,7 @@
 
 static const char *const verdicts[] = { "steady", "settles", "returned", "grows", SB_NAMES_END };
 static const char *const kinds[] = { "vram", "host", "pinned", "open_files", SB_NAMES_END };
-static const char *const units[] = { "generation", "step", "call", SB_NAMES_END };
+const char *const sb_growth_units[] = { "generation", "step", "call", SB_NAMES_END };
 
 SB_FIELD_WHEN(is_bytes, sb_growth, strcmp(it->of, "open_files") != 0)
 SB_FIELD_WHEN(is_files, sb_growth, strcmp(it->of, "open_files") == 0)
@@ -13,7 +13,7 @@ SB_FIELD_WHEN(is_files, sb_growth, strcmp(it->of, "open_files") == 0)
 static const struct sb_field sb_growth_fields_rows[] = {
 	SB_FIELD_NAMED(sb_growth, of, "of", SB_ALWAYS, kinds,
 		"vram: the allocator's, or the process's as sampled; host: resident without mapped files"),
-	SB_FIELD_NAMED(sb_growth, per, "per", SB_ALWAYS, units, "what it is counted by"),
+	SB_FIELD_NAMED(sb_growth, per, "per", SB_ALWAYS, sb_growth_units, "what it is counted by"),
 	SB_FIELD(sb_growth, stage, "stage", SB_KNOWN, "the stage whose calls are counted"),
 	SB_FIELD(sb_growth, where, "where", SB_KNOWN, "the stage in which most of it rose"),
 	SB_FIELD_NAMED(sb_growth, verdict, "verdict", SB_ALWAYS, verdicts,

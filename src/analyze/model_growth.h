@@ -16,7 +16,7 @@ enum sb_growth_verdict {
 
 struct sb_growth {
 	const char *of; /* "vram", "host", "pinned", "open_files" */
-	const char *per; /* "generation", "step", "call" */
+	const char *per; /* one of sb_growth_units */
 	const char *stage; /* whose calls; of generations and steps NULL */
 	const char *where; /* the stage in which most of it rose; NULL: none stands out */
 	enum sb_growth_verdict verdict;
@@ -27,5 +27,7 @@ struct sb_growth {
 };
 
 extern const struct sb_fields sb_growth_fields;
+extern const char *const sb_growth_units[]; /* "generation", "step", "call", SB_NAMES_END */
+#define SB_GROWTH_UNITS 3
 
 #endif

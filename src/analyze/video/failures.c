@@ -29,6 +29,7 @@ struct failures {
 	struct sb_model *model; /* owns the texts */
 	struct sb_vec all; /* struct failure */
 	struct sb_vec tracks; /* struct left by track, up to the highest one with an error */
+	bool any; /* a generation has an error */
 	bool no_memory;
 };
 
@@ -124,6 +125,15 @@ static void see_zone(void *self, const struct sb_zone *z)
 	}
 }
 
+/* ---- the analysis ---------------------------------------------------------- */
+
+static void see_generation(void *self, const struct sb_zone *z)
+{
+	struct failures *f = self;
+
+	f->any = f->any || sb_attr_find(z->attrs, z->attr_count, "error");
+}
+
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *visitor)
 {
 	struct failures *f = calloc(1, sizeof *f);
@@ -132,8 +142,22 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse generations");
 	f->run = run;
 	f->model = model;
-	*visitor = (struct sb_visitor){ .self = f, .roles = SB_EVERY_ZONE, .zone = see_zone };
+	*visitor = (struct sb_visitor){
+		.self = f,
+		.roles = 1u << STROBE_ROLE_GENERATION,
+		.only_with_attrs = true,
+		.zone = see_generation,
+	};
 	return 0;
+}
+
+/* A pass of its own, so that a run in which no generation failed does not pay for a look at every zone. */
+static int find_failures(struct failures *f)
+{
+	struct sb_visitor v = { .self = f, .roles = SB_EVERY_ZONE, .zone = see_zone };
+	int err = f->any ? sb_run_visit(f->run, &v, 1) : 0;
+
+	return !err && f->no_memory ? sb_fail(STROBE_ENOMEM, "no memory to analyse generations") : err;
 }
 
 static int by_time_and_track(const void *a, const void *b)
@@ -166,9 +190,11 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	static const struct failure unknown = { .line = -1 };
 	struct failures *f = self;
+	int err = find_failures(f);
 
-	if (f->no_memory)
-		return sb_fail(STROBE_ENOMEM, "no memory to analyse generations");
+	(void)run;
+	if (err)
+		return err;
 	if (f->all.count)
 		qsort(f->all.items, f->all.count, sizeof unknown, by_time_and_track);
 	for (size_t i = 0; i < model->generations.count; i++) {

@@ -1,6 +1,8 @@
 // Steps that stand out: slower than their peers, served by a cache, or guided.
 import type { Report } from '../report';
 import type { Timeline } from './data';
+import { entryAt, rangeOf } from './entry';
+import { children } from './statistics';
 
 export interface StepMark {
   at: number; // ns, where the step begins
@@ -17,15 +19,10 @@ export const stepMarks = (): StepMark[] => marks;
 function guided(t: Timeline): StepMark[] {
   return [...t.details].flatMap(([key, a]) => {
     if (typeof a.guidance_scale !== 'number' || a.guidance_scale <= 1) return [];
-    const [lane, r, start] = key.split('.').map(Number);
-    const { kind, rows } = t.lanes[lane];
-    const [row, below] = [rows[r], rows[r + 1]];
-    if (kind !== 'thread' || !below) return [];
-    const to = row.end[row.firstStartingAt(start)];
-    const calls = new Map<number, number>();
-    for (let k = below.firstStartingAt(start); k < below.size && below.start[k] < to; k++) calls.set(below.name[k], (calls.get(below.name[k]) ?? 0) + below.count[k]);
-    const [name, n] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
-    return n > 1 ? { at: start, kind: 'guided', to, words: `${n} calls of ${t.names[name]}` } : [];
+    const [lane, row, start] = key.split('.').map(Number);
+    const step = t.lanes[lane].kind === 'thread' && entryAt(t, { lane, row, start });
+    const most = step ? children(t, step).sums.sort((x, y) => y.count - x.count)[0] : undefined;
+    return step && most && most.count > 1 ? { at: start, kind: 'guided', to: rangeOf(t, step).to, words: `${most.count} calls of ${most.name}` } : [];
   });
 }
 
