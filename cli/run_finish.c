@@ -102,6 +102,7 @@ static void name_report(const char *folder, char *out, size_t size, bool job)
 struct ended_job {
 	struct sb_aggregate *aggregate;
 	bool runs; /* ranks beside this one do: the one that ends last shows all */
+	bool around; /* this run is one rank of it, not its launcher */
 	char folder[PATH_MAX];
 };
 
@@ -148,10 +149,20 @@ static void print_rank(const struct run_finish *f, const struct sb_model *model)
 	fprintf(stderr, ", %s, %.2f s; other ranks still run; report: %s\n", f->outcome, f->wall_s, report);
 }
 
+/* Whose CPU and memory this run sampled. Ranks that a daemon starts for the launcher (srun's) are no child processes of
+ * it: the lines on the ranks have theirs. */
+static void name_processes(const struct ended_job *job, const struct sb_model *model, char *out, size_t size)
+{
+	if (job->around)
+		snprintf(out, size, "Rank %" PRId64 " alone", model->session.rank);
+	else
+		snprintf(out, size, "Launcher and its child processes");
+}
+
 static void print_summary(
 	const struct run_finish *f, const struct sb_model *model, const struct ended_job *job)
 {
-	char report[PATH_MAX + 64];
+	char report[PATH_MAX + 64], processes[64];
 	struct sb_summary_options how = {
 		.columns = terminal_columns(STDERR_FILENO),
 		.colour = terminal_has_colour(STDERR_FILENO),
@@ -163,6 +174,8 @@ static void print_summary(
 	if (job->aggregate) {
 		sb_ranks_screen(job->aggregate, shown_folder(job->folder), &ranks);
 		how.ranks = sb_buf_text(&ranks);
+		name_processes(job, model, processes, sizeof processes);
+		how.processes = processes;
 	}
 	if (sb_report_summary(model, &how, &text))
 		complain_last();
@@ -215,6 +228,7 @@ static void remember(const struct run_finish *f, const struct sb_model *model, s
 	out_job->runs = around.runs;
 	if (!around.aggregate)
 		return;
+	around.around = !out_job->aggregate;
 	keep_job(f, &around);
 	sb_aggregate_free(out_job->aggregate);
 	*out_job = around;

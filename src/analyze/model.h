@@ -55,6 +55,7 @@ struct sb_session_panel {
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t previous_rank, next_rank; /* with a folder beside this one's; -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */
+	bool failed; /* its recording says that its process ended with a failure */
 	const char *outcome; /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
 	const char *left_behind; /* processes still running when it ended; NULL: none */
 	double cpu_s, peak_rss_bytes; /* of the command's processes; the largest one's; NAN: unknown */

@@ -160,6 +160,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	sb_rank_neighbours(s->rank < 0 || sb_model_build_options(m)->no_neighbours ? NULL : run->folder,
 		&s->previous_rank, &s->next_rank);
 	s->exit_code = s->exit_signal = -1;
+	s->failed = h->closed == SB_CLOSED_FAILED;
 	s->tags = pairs_of(run, m, SB_META_TAG, &s->tag_count);
 	s->cut_from_s = run->is_cut ? (double)run->from_ns / 1e9 : NAN;
 	s->cut_to_s = run->is_cut ? (double)run->to_ns / 1e9 : NAN;

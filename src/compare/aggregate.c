@@ -362,6 +362,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	a->rank_count++;
 	r->gpu = keep(a, f->gpu);
 	r->clock = keep(a, f->clock);
+	r->failure = keep(a, f->failure);
 	if (f->damage)
 		r->damage = strdup(f->damage);
 	if (!r->label || !r->host || !r->id || !r->job || !r->name || (f->damage && !r->damage))

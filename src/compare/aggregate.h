@@ -30,6 +30,7 @@ struct sb_aggregate_rank {
 	char *name; /* the session's */
 	const char *gpu; /* uuid; NULL: none */
 	const char *clock; /* ranks with the same text have the same clock; "" unknown */
+	const char *failure; /* how it failed; NULL: it did not, or not known */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	bool page; /* there is one of its own, in its folder */
 	int64_t world_size; /* -1: none */

@@ -84,6 +84,7 @@ static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, complete, "complete", SB_ALWAYS, "nothing of it is missing"),
 	SB_FIELD(sb_aggregate_rank, live, "live", SB_SET, "it is still being recorded"),
 	SB_FIELD(sb_aggregate_rank, page, "page", SB_SET, "its folder has a profiling_report.html"),
+	SB_FIELD(sb_aggregate_rank, failure, "failure", SB_KNOWN, "how it failed: \"exit 1\""),
 	SB_FIELD(sb_aggregate_rank, damage, "damage", SB_KNOWN, "what of its recording could not be read"),
 	SB_FIELD(sb_aggregate_rank, work_s, "work_s", SB_KNOWN, "what it did itself: see work_measure"),
 	SB_FIELD(sb_aggregate_rank, behind_s, "behind_s", SB_KNOWN,

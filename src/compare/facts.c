@@ -187,6 +187,14 @@ static int take_stage_lane(struct sb_facts *f, const struct sb_stage_lane *from)
 	return 0;
 }
 
+/* In the words of `strobe run` where that saw the end. Of a rank below a launcher only its own recording tells. */
+static const char *failure_of(const struct sb_session_panel *s)
+{
+	if ((s->exit_code > 0 || s->exit_signal > 0) && s->outcome)
+		return s->outcome;
+	return s->failed ? "its process ended with an error" : NULL;
+}
+
 static void take_session(struct sb_facts *f, const struct sb_model *m)
 {
 	const struct sb_session_panel *s = &m->session;
@@ -206,6 +214,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 				    : NAN;
 	f->complete = m->recording.complete;
 	f->live = s->state && !strcmp(s->state, "live");
+	f->failure = sb_facts_text(f, failure_of(s));
 	if (m->recording.damage_count) {
 		char text[256];
 

@@ -179,6 +179,7 @@ struct sb_facts {
 	uint64_t start_real_ns;
 	bool complete;
 	bool live; /* still being recorded */
+	const char *failure; /* how it failed: "exit 1"; NULL: it did not, or not known */
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */

@@ -166,8 +166,7 @@ static void say_peak_alone(struct sb_screen *s)
 	sb_screen_end(s, NULL);
 }
 
-/* What the whole process tree used, as `strobe run` saw it from outside. Ranks that a daemon starts for the launcher (srun's)
- * are not in it: the lines on the ranks have theirs. */
+/* What the whole process tree used, as `strobe run` saw it from outside. */
 void sb_screen_program(struct sb_screen *s)
 {
 	const struct sb_session_panel *session = &s->model->session;
@@ -179,8 +178,7 @@ void sb_screen_program(struct sb_screen *s)
 		say_peak_alone(s);
 		return;
 	}
-	sb_screen_say(s, "%s: CPU %.2f s", s->ranks ? "Launcher and what it started itself" : "Program",
-		session->cpu_s);
+	sb_screen_say(s, "%s: CPU %.2f s", s->processes ? s->processes : "Program", session->cpu_s);
 	if (s->model->stages.wall_s > 0)
 		sb_screen_say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);
 	sb_text_memory(text[0], sizeof text[0], session->peak_rss_bytes);
@@ -330,7 +328,7 @@ int sb_report_summary(
 		s.text.columns = options->columns;
 		s.text.colour = options->colour;
 		s.report = options->report;
-		s.ranks = options->ranks;
+		s.processes = options->processes;
 	}
 	if (s.text.columns <= 0 || s.text.columns > COLUMNS_MOST)
 		s.text.columns = COLUMNS_MOST;

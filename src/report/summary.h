@@ -11,6 +11,7 @@ struct sb_summary_options {
 	const char *report; /* where the full report is; NULL: not written */
 	const char
 		*ranks; /* lines on the ranks, in place of the stages of one process; NULL: it is one run */
+	const char *processes; /* whose CPU and memory the model has: "Rank 0 alone"; NULL: "Program" */
 };
 
 /* Lines of at most `columns` columns. Rows and the unattributed rest add up to

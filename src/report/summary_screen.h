@@ -9,7 +9,7 @@ struct sb_screen {
 	struct sb_text_options text;
 	int label; /* columns of the table's first column */
 	const char *report;
-	bool ranks; /* it is a job: what was started is a launcher */
+	const char *processes; /* whose CPU and memory the model has; NULL: "Program" */
 	struct sb_buf line; /* the line being made */
 	struct sb_buf *out;
 };

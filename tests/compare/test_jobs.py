@@ -1,5 +1,6 @@
 """A job where a RUN is expected: report, diff, export, history and the gate take its folder."""
 import json
+import re
 import shutil
 import subprocess
 
@@ -102,11 +103,32 @@ def test_the_last_complete_attempt_is_the_job_and_earlier_ones_are_listed(strobe
     assert [(a["attempt_index"], a.get("taken", False)) for a in report["attempts"]] == [(1, False), (2, True), (3, False)]
     assert report["attempts"][2]["state"] == "1 of 2 ranks ended in order" and not report["left_out"]
     assert json.loads(strobe("aggregate", "out", "--format", "json").stdout) == report
-    assert "Attempt 2, this report" in strobe("aggregate", "out/t-j").stdout
+    text = strobe("aggregate", "out/t-j").stdout
+    assert "Attempt 2, this report" in text
+    named = re.search(r"^Attempt 1: .* \((.*)\)$", text, re.MULTILINE).group(1)  # the words lead to that attempt, not back to the job
+    assert "Attempt 1, this report" in strobe("aggregate", named).stdout
     one = json.loads(strobe("report", "out/t-j.1", "--format", "json").stdout)
     assert [r["run"] for r in one["reports_summary"]] == ["out/t-j/rank_0", "out/t-j/rank_1"]
     assert [a["attempt_index"] for a in one["attempts"] if a.get("taken")] == [1]
     assert json.loads(strobe("report", "out/t-j.3", "--format", "json").stdout)["missing_ranks"] == [0]
+
+
+def test_ranks_that_failed_are_named_with_how(strobe):
+    record(strobe, 0, "j")
+    record(strobe, 1, "j", code=3, command=("sh", "-c", f"{MARKED} 3; exit 3"))
+    report = json.loads(strobe("report", "out/t-j", "--format", "json").stdout)
+    assert [r.get("failure") for r in report["reports_summary"]] == [None, "exit 3"]
+    assert "Failed: rank 1 (out/t-j/rank_1): exit 3; what was recorded counts\n" in strobe("report", "out/t-j").stdout
+    brief = strobe("report", "--brief", "out/t-j").stdout
+    assert "Rank 1 failed: exit 3\n" in brief and re.search(r"^ +1 .* failed$", brief, re.MULTILINE)
+
+
+def test_the_screen_says_whose_processor_time_it_is(strobe):
+    def end(rank):
+        return strobe("run", "-o", "out", "--name", "t", "--", str(MARKED), "3", RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
+                      TORCHELASTIC_RUN_ID="j", MASTER_PORT="1").stderr
+    end(0)
+    assert "\nRank 1 alone: CPU " in end(1)
 
 
 def test_a_link_to_a_later_attempt_is_the_job_with_all_its_attempts(strobe, tmp_path):

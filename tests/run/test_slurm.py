@@ -64,7 +64,7 @@ def every_rank_has_its_memory(report):
 
 def test_strobe_run_above_srun(strobe, launch):
     done = launch(TOOL, "run", "--", "srun", "-n2", *MARKED)
-    assert "Launcher and what it started itself: CPU " in done.stderr and "Program: CPU" not in done.stderr  # slurmd started the ranks
+    assert "Launcher and its child processes: CPU " in done.stderr and "Program: CPU" not in done.stderr  # slurmd started the ranks
     assert every_rank_has_its_memory(the_job(strobe, 2))
 
 

@@ -384,6 +384,11 @@ static void the_rank_furthest_behind_is_named_first(void **state)
 	assert_int_equal(job.stragglers[1], 0);
 	assert_string_equal(job.memory_metric, "rss_peak_bytes"); /* no GPU was sampled */
 	sb_ranks_screen(&job, "runs/job", &out);
+	assert_non_null(strstr(sb_buf_text(&out),
+		"Slowest is rank 1: 2.00 s more work than the other rank\n")); /* no collectives */
+	sb_buf_clear(&out);
+	job.metrics[SB_METRIC_COLLECTIVE].count = 2;
+	sb_ranks_screen(&job, "runs/job", &out);
 	assert_non_null(strstr(
 		sb_buf_text(&out), "The others wait for rank 1: 2.00 s more work than the other rank\n"));
 	sb_aggregate_drawings_done(&job);

@@ -1993,6 +1993,7 @@ export type AggregateRank = {
   complete: boolean; // nothing of it is missing
   live?: true; // it is still being recorded
   page?: true; // its folder has a profiling_report.html
+  failure?: string; // how it failed: "exit 1"
   damage?: string; // what of its recording could not be read
   work_s?: number; // what it did itself: see work_measure
   behind_s?: number; // how much more work than the median rank, of two than the other one

@@ -83,7 +83,8 @@ static void put_row(const struct sb_aggregate_rank *r, struct sb_buf *out)
 	put_cell(out, r, SB_METRIC_RSS_PEAK, 10);
 	put_cell(out, r, SB_METRIC_GPU_MEMORY_PEAK, 10);
 	sb_buf_printf(out, "  %s\n",
-		r->straggler   ? "late"
+		r->failure     ? "failed"
+		: r->straggler ? "late"
 		: r->live      ? "running"
 		: !r->complete ? "unfinished"
 			       : "");
@@ -107,6 +108,18 @@ static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
 	free(sorted);
 }
 
+static void put_failed(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < a->rank_count; i++)
+		if (a->ranks[i].failure && failed++ < 3)
+			sb_label_printf(
+				out, "Rank %" PRId64 " failed: %s\n", a->ranks[i].rank, a->ranks[i].failure);
+	if (failed > 3)
+		sb_buf_printf(out, "%zu more ranks failed\n", failed - 3);
+}
+
 static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	if (a->straggler_rule && a->world_size > (int64_t)a->rank_count) /* what it saw is not all */
@@ -114,8 +127,10 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 	for (size_t i = 0; i < a->straggler_count && i < 3; i++) {
 		const struct sb_aggregate_rank *r = &a->ranks[a->stragglers[i]];
 
-		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than %s", r->rank,
-			r->behind_s, sb_rank_compared(a->rank_count));
+		/* without collectives none waits for another, as far as is known */
+		sb_buf_printf(out, "%s rank %" PRId64 ": %.2f s more work than %s",
+			a->metrics[SB_METRIC_COLLECTIVE].count ? "The others wait for" : "Slowest is",
+			r->rank, r->behind_s, sb_rank_compared(a->rank_count));
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
 			sb_text_name(out, r->slow_stage, 24);
@@ -135,6 +150,7 @@ void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb
 	put_head(a, out);
 	put_attempts(a, out);
 	put_table(a, out);
+	put_failed(a, out);
 	put_late(a, out);
 	if (a->metrics[SB_METRIC_COLLECTIVE].count)
 		sb_buf_printf(out, "Waiting at collectives: %.2f s over all ranks, %.1f %% of their time\n",

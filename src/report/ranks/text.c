@@ -3,6 +3,7 @@
 #include "report/ranks/ranks.h"
 
 #include "report/label.h"
+#include "report/ranks/endings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,8 +34,6 @@ static void put_ranks_list(struct sb_buf *out, const int64_t *ranks, size_t coun
 
 static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	size_t broken = 0;
-
 	sb_buf_printf(out, "=== Aggregation Summary ===\nTotal reports processed: %zu\n", a->report_count);
 	if (a->unranked)
 		sb_buf_printf(out,
@@ -54,30 +53,12 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_label_printf(out, "Left out: %s: %s\n", a->problems[i].label, a->problems[i].what);
 	if (a->problem_count > 20)
 		sb_buf_printf(out, "Left out: %zu more\n", a->problem_count - 20);
-	for (size_t i = 0; i < a->rank_count; i++) {
-		const struct sb_aggregate_rank *r = &a->ranks[i];
-
-		if ((r->complete && !r->damage) || broken++ >= 20)
-			continue;
-		if (r->damage)
-			sb_label_printf(out, "Damaged: rank %" PRId64 " (%s): %s; the rest of it counts\n",
-				r->rank, r->label, r->damage);
-		else
-			sb_label_printf(out,
-				"Incomplete: rank %" PRId64 " (%s) %s; what was recorded %scounts\n", r->rank,
-				r->label, r->live ? "still runs" : "ended without a stop",
-				r->live ? "so far " : "");
-	}
-	if (broken > 20)
-		sb_buf_printf(out, "Incomplete or damaged: %zu more\n", broken - 20);
+	sb_ranks_put_broken(a, out);
 	if (a->job && *a->job)
 		sb_label_printf(out, "Job: %s\n", a->job);
 	if (a->host_count)
 		sb_buf_printf(out, "Hosts: %zu\n", a->host_count);
-	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
-		sb_label_printf(out, "Attempt %" PRId64 "%s: %s (%s)\n", a->attempts[i].number,
-			a->attempts[i].taken ? ", this report" : "", a->attempts[i].what,
-			a->attempts[i].label);
+	sb_ranks_put_attempts(a, out);
 }
 
 /* One decimal, or two digits of what is less than a tenth: 40 ms are not 0.0 s. */
@@ -432,6 +413,11 @@ static void put_scaling(const struct sb_aggregate *a, struct sb_buf *out)
 		"  efficiency, if the same work was split, or if each rank did the same work as before\n");
 }
 
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	double largest = 0;
@@ -452,15 +438,16 @@ static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 			a->unclear_count, a->collective_count);
 	if (corrected)
 		sb_buf_printf(out,
-			"%zu ranks corrected by common collectives, by up to %.3f ms, to within %.3f ms; "
+			"%zu rank%s corrected by common collectives, by up to %.3f ms, to within %.3f ms; "
 			"ranks "
 			"leave a collective up to %.3f ms apart (95 %% of them)\n",
-			corrected, largest * 1e3, a->uncertainty_s * 1e3, a->residual_s * 1e3);
+			corrected, plural(corrected), largest * 1e3, a->uncertainty_s * 1e3,
+			a->residual_s * 1e3);
 	if (unknown)
 		sb_buf_printf(out,
-			"%zu ranks taken at their hosts' time of day: their error is not known (no "
+			"%zu rank%s taken at the time of day of the host: the error is not known (no "
 			"collectives that tell)\n",
-			unknown);
+			unknown, plural(unknown));
 }
 
 void sb_aggregate_text(
