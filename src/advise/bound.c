@@ -258,6 +258,28 @@ static bool is_named_by_a_finding(const struct sb_model *model, const struct sb_
 	return false;
 }
 
+/* Two pipelines have stages of one name: each of them must be small. */
+static bool is_small(const struct sb_model *model, const char *name)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (strcmp(s->name, name) == 0 && is_main_stage(model, s) &&
+			share_of(model, s) >= SMALL_STAGE)
+			return false;
+	}
+	return true;
+}
+
+static void leave_alone(struct sb_summary_panel *summary, const char *name)
+{
+	for (size_t i = 0; i < summary->leave_alone_count; i++)
+		if (strcmp(summary->leave_alone[i].name, name) == 0)
+			return;
+	if (summary->leave_alone_count < LEFT_ALONE_MOST)
+		summary->leave_alone[summary->leave_alone_count++].name = name;
+}
+
 void sb_bound_leave_alone(struct sb_model *model)
 {
 	struct sb_summary_panel *summary = &model->summary;
@@ -272,11 +294,10 @@ void sb_bound_leave_alone(struct sb_model *model)
 	for (size_t k = 0; worth && summary->leave_alone && k < model->stages.stage_count; k++) {
 		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
 
-		if (!is_main_stage(model, s) || share_of(model, s) >= SMALL_STAGE || s->total_s <= 0 ||
+		if (!is_main_stage(model, s) || !is_small(model, s->name) || s->total_s <= 0 ||
 			is_named_by_a_finding(model, s))
 			continue;
 		summary->leave_alone_ratio += s->wall_ratio;
-		if (summary->leave_alone_count < LEFT_ALONE_MOST)
-			summary->leave_alone[summary->leave_alone_count++].name = s->name;
+		leave_alone(summary, s->name);
 	}
 }

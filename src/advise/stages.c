@@ -369,6 +369,12 @@ struct work_sum {
 	const char *largest;
 };
 
+/* torch's data loader asks its sampler for each batch, and its workers once more at the end: neither is a batch read. */
+static bool reads_no_batch(const char *name)
+{
+	return strcmp(name, "data_loading_sampler") == 0 || strcmp(name, "data_loading_end") == 0;
+}
+
 static struct work_sum sum_work(const struct sb_model *model, enum strobe_role work)
 {
 	struct work_sum sum = { .bytes = NAN };
@@ -384,7 +390,7 @@ static struct work_sum sum_work(const struct sb_model *model, enum strobe_role w
 			continue;
 		sum.total_s += s->total_s;
 		sum.wall_s += s->covered_s;
-		sum.count += sb_stage_calls(s);
+		sum.count += reads_no_batch(s->name) ? 0 : sb_stage_calls(s);
 		if (s->total_s > largest_s) {
 			largest_s = s->total_s;
 			sum.largest = s->name;

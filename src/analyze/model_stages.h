@@ -44,6 +44,7 @@ struct sb_stage {
 	enum sb_bottleneck bottleneck_level;
 	bool setup; /* importing, loading, compiling, or inside of such */
 	bool startup; /* it ended before the pipeline began */
+	double startup_s; /* top level: of covered_s, what lies before that. Imports may go on later */
 	bool uneven; /* members differ in kind (tasks, threads) */
 	/* calls that began and ended in the selected part, without those inside another
 	 * of their own; mean, percentiles, last are theirs */

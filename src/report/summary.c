@@ -15,6 +15,7 @@
 #define NUMBERS 54 /* what stands right of the label */
 #define FINDINGS 3
 #define OUTSIDE 5 /* parts named outside the generations */
+#define OUTSIDE_LEAST_S 1e-6 /* less is what a stage at the same time as a generation leaves over */
 #define NAME_MOST 40 /* columns of a name in the title */
 
 /* ---- the head ----------------------------------------------------------- */
@@ -73,6 +74,8 @@ void sb_screen_outside(struct sb_screen *s)
 	for (size_t i = 0; i < sum->outside_count && i < OUTSIDE; i++) {
 		const struct sb_outside *o = &sum->outside[i];
 
+		if (o->total_s < OUTSIDE_LEAST_S)
+			continue;
 		sb_text_seconds(took, sizeof took, o->total_s);
 		sb_screen_say(s, "%s %s", o->what, took);
 		if (o->bytes > 0 && o->total_s > 0)
@@ -211,14 +214,16 @@ static void advice(struct sb_screen *s)
 	if (!sum->leave_alone_count && a->count <= FINDINGS)
 		return;
 	if (a->count > FINDINGS)
-		sb_screen_say(s, "%zu more finding%s in the report%s", a->count - FINDINGS,
-			a->count == FINDINGS + 1 ? "" : "s", sum->leave_alone_count ? ".  " : "");
+		sb_screen_say(s, "%zu more in the report%s", a->count - FINDINGS,
+			sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
 		sb_screen_say(s, "%s", i ? ", " : "Not worth tuning: ");
 		sb_text_name(&s->line, sum->leave_alone[i].name, 18);
 	}
 	if (sum->leave_alone_count)
-		sb_screen_say(s, sum->leave_alone_ratio < 0.0005 ? "%s (< 0.1 %%)" : "%s (%.1f %%)",
+		sb_screen_say(s,
+			sum->leave_alone_ratio < 0.0005 ? "%s (< 0.1 %% of the run)"
+							: "%s (%.1f %% of the run)",
 			sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);
 	sb_screen_end(s, NULL);
 }

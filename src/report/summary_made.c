@@ -34,10 +34,10 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
 }
 
-/* What was made: frames make a video; a model that answers in words makes none. */
+/* What was made: frames make a video; a picture, latents or an answer in words is none. */
 static const char *noun_of(const struct sb_model *model)
 {
-	return model->summary.frames > 0 || model->summary.steps > 0 ? "video" : "generation";
+	return model->summary.frames > 0 ? "video" : "generation";
 }
 
 /* "1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer" */
@@ -67,7 +67,8 @@ void sb_screen_made(struct sb_screen *s)
 		sb_screen_say(
 			s, "%s%lld unfinished", s->line.size ? ", " : "", (long long)sum->unfinished_count);
 	if (sum->failed_count > 0)
-		sb_screen_say(s, "%s%lld failed", s->line.size ? ", " : "", (long long)sum->failed_count);
+		sb_screen_say(
+			s, s->line.size ? " (and %lld failed)" : "%lld failed", (long long)sum->failed_count);
 	if (sum->frames >= 0)
 		count_of(s, sum->frames, "frame");
 	if (sum->width > 0 && sum->height > 0)

@@ -28,7 +28,7 @@ static bool same_code(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-static bool is_of(const struct sb_summary_row *row, const struct sb_stage *s)
+bool sb_summary_row_is_of(const struct sb_summary_row *row, const struct sb_stage *s)
 {
 	return strcmp(row->stage->name, s->name) == 0 && same_code(row->stage->code, s->code);
 }
@@ -40,7 +40,7 @@ static int larger_first(const void *a, const void *b)
 	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
 }
 
-static void add_stage(struct sb_summary_row *row, const struct sb_stage *s)
+void sb_summary_row_add(struct sb_summary_row *row, const struct sb_stage *s)
 {
 	if (!row->stage)
 		*row = (struct sb_summary_row){
@@ -62,7 +62,7 @@ struct sb_summary_row sb_summary_row_of(const struct sb_stage *stage)
 {
 	struct sb_summary_row row = { 0 };
 
-	add_stage(&row, stage);
+	sb_summary_row_add(&row, stage);
 	return row;
 }
 
@@ -73,7 +73,7 @@ size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb
 
 	while (!stage->side_by_side && stage->parent >= 0)
 		stage = &stages->stages[stage->parent];
-	while (i < rows->count && !(stage->side_by_side && is_of(&rows->all[i], stage)))
+	while (i < rows->count && !(stage->side_by_side && sb_summary_row_is_of(&rows->all[i], stage)))
 		i++;
 	return i;
 }
@@ -110,15 +110,17 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 
 		if (!s->side_by_side)
 			continue;
-		if (startup && s->startup) {
-			rows.startup_s += s->covered_s;
+		if (startup && s->startup_s > 0) {
+			rows.startup_s += s->startup_s;
 			name_startup(&rows, s);
-			continue;
 		}
-		while (row->stage && !is_of(row, s))
+		if (startup && s->startup)
+			continue;
+		while (row->stage && !sb_summary_row_is_of(row, s))
 			row++;
 		rows.count += !row->stage;
-		add_stage(row, s);
+		sb_summary_row_add(row, s);
+		row->total_s -= startup ? s->startup_s : 0;
 	}
 	if (startup) {
 		if (!*rows.startup_name)

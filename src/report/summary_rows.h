@@ -33,6 +33,10 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 /* A row of one stage alone. */
 struct sb_summary_row sb_summary_row_of(const struct sb_stage *stage);
 
+bool sb_summary_row_is_of(
+	const struct sb_summary_row *row, const struct sb_stage *stage); /* its name and code */
+void sb_summary_row_add(struct sb_summary_row *row, const struct sb_stage *stage);
+
 /* The number of the row that a stage is part of, or that the stage around it is part of; rows->count: none. */
 size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb_stages_panel *stages,
 	const struct sb_stage *stage);

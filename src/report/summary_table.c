@@ -185,6 +185,27 @@ static int indent_of(const struct sb_stages_panel *stages, const struct sb_stage
 	return indent;
 }
 
+/* Two pipelines have stages of one name inside one row: they are one below it, as the row itself is. False: a stage before
+ * this one has told of them. */
+static bool same_inside(const struct sb_summary_rows *rows, const struct sb_stages_panel *stages, size_t at,
+	struct sb_summary_row *out_row)
+{
+	size_t around = sb_summary_row_around(rows, stages, &stages->stages[at]);
+
+	*out_row = sb_summary_row_of(&stages->stages[at]);
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+
+		if (i == at || s->depth != stages->stages[at].depth || s->side_by_side ||
+			!sb_summary_row_is_of(out_row, s) || sb_summary_row_around(rows, stages, s) != around)
+			continue;
+		if (i < at && s->bottleneck_level)
+			return false;
+		sb_summary_row_add(out_row, s);
+	}
+	return true;
+}
+
 /* What the stage tree marks inside the stages of rows from to to - 1. */
 static void marked_inside(struct sb_screen *s, const struct sb_summary_rows *rows, size_t from, size_t to)
 {
@@ -200,8 +221,8 @@ static void marked_inside(struct sb_screen *s, const struct sb_summary_rows *row
 		around = sb_summary_row_around(rows, stages, stage);
 		if (around < from || around >= to)
 			continue;
-		row = sb_summary_row_of(stage);
-		one_row(s, &row, rows->wall_s, stage, indent_of(stages, stage));
+		if (same_inside(rows, stages, i, &row))
+			one_row(s, &row, rows->wall_s, stage, indent_of(stages, stage));
 	}
 }
 
@@ -254,7 +275,8 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 		return;
 	for (size_t i = SB_SUMMARY_ROWS; i < rows->count; i++)
 		rest_s += rows->all[i].total_s;
-	snprintf(more, sizeof more, "%zu more stages", rows->count - SB_SUMMARY_ROWS);
+	snprintf(more, sizeof more, "%zu more stage%s", rows->count - SB_SUMMARY_ROWS,
+		rows->count == SB_SUMMARY_ROWS + 1 ? "" : "s");
 	plain_label(s, more);
 	row_numbers(s, rest_s, rows->wall_s, s->model->session.digit_s);
 	sb_screen_end(s, NULL);

@@ -95,6 +95,21 @@ bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
 	return true;
 }
 
+int64_t sb_coverage_until_ns(
+	const struct sb_coverage *c, const struct sb_coverage_range *range, int64_t until_ns)
+{
+	double width = bin_width(range), rest = (double)(until_ns - range->from_ns), sum = 0;
+
+	for (uint32_t bin = 0; c->pieces && bin < SB_COVERAGE_BINS && rest > 0; bin++, rest -= width) {
+		const float *piece = c->pieces[bin / SB_COVERAGE_PIECE];
+		double filled = piece ? piece[bin % SB_COVERAGE_PIECE] : 0,
+		       most = rest < width ? rest : width;
+
+		sum += filled < most ? filled : most;
+	}
+	return (int64_t)sum;
+}
+
 int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_range *range)
 {
 	double width = bin_width(range), sum = 0;

@@ -32,6 +32,9 @@ bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from);
 /* The time in which at least one call ran: exact if calls are longer than a bin or never overlap, else an
  * upper bound. */
 int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_range *range);
+/* The part of that before a time, to within a bin. */
+int64_t sb_coverage_until_ns(
+	const struct sb_coverage *c, const struct sb_coverage_range *range, int64_t until_ns);
 void sb_coverage_done(struct sb_coverage *c);
 
 /* ---- disjoint intervals, for calls that come in the order of their ends ---- */

@@ -40,6 +40,25 @@ static void time_spent_beside_the_work_is_named(void **state)
 	synthetic_done(&s);
 }
 
+static void batches_are_counted_without_the_samplers_calls(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_stage(
+			&s, 10 * i * SECOND, (10 * i + 1) * SECOND, "data_loading_sampler", STROBE_ROLE_DATA);
+		synthetic_stage(
+			&s, (10 * i + 1) * SECOND, (10 * i + 10) * SECOND, "data_loading", STROBE_ROLE_DATA);
+	}
+	synthetic_stage(&s, 30 * SECOND, 31 * SECOND, "data_loading_end", STROBE_ROLE_DATA);
+	m = synthetic_model(&s, 31 * SECOND);
+	assert_non_null(
+		strstr(finding(m, "data_loading")->evidence, "31.00 s in 3 calls; mostly 'data_loading'"));
+	synthetic_done(&s);
+}
+
 /* The interpreter's start, then an import, then the program's own work. */
 static void the_start_up_is_not_unattributed_work(void **state)
 {
@@ -344,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_spent_beside_the_work_is_named),
 		cmocka_unit_test(the_start_up_is_not_unattributed_work),
+		cmocka_unit_test(batches_are_counted_without_the_samplers_calls),
 		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
 		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
 		cmocka_unit_test(calls_that_hardly_overlap_are_not_said_to_run_at_once),

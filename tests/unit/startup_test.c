@@ -67,6 +67,34 @@ static void the_first_screen_has_the_start_up_as_one_row_that_closes_the_sum(voi
 	synthetic_done(&s);
 }
 
+/* torch loads parts of itself when they are asked for: the optimizer's first step, torch.compile. */
+static void an_import_that_goes_on_later_is_start_up_until_the_work_begins(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 1 * SECOND, 9 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 10 * SECOND, 12 * SECOND, "Net", 0);
+	synthetic_stage(&s, 14 * SECOND, 15 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 15 * SECOND, 16 * SECOND, "Net", 0);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_near(m->summary.startup_end_s, 10, 1e-9);
+	assert_near(m->stages.startup_unattributed_s, 2, 1e-3);
+	assert_int_equal(m->stages.parts[0].kind, SB_TIME_STARTUP);
+	assert_near(m->stages.parts[0].part_s, 10, 1e-3);
+	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
+	assert_non_null(
+		strstr(sb_buf_text(&text), "start-up (imports)                     10.00 s   50.0 %\n"));
+	assert_non_null(
+		strstr(sb_buf_text(&text), "import torch                            1.00 s    5.0 %"));
+	assert_non_null(
+		strstr(sb_buf_text(&text), "unattributed                            6.00 s   30.0 %"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 /* accelerate launch, python -m wrappers: the main thread imports and waits, a child of it imports and works. */
 static void the_imports_of_a_launcher_and_of_its_child_are_start_up(void **state)
 {
@@ -223,6 +251,7 @@ int main(void)
 		cmocka_unit_test(what_strobe_takes_itself_is_no_bottleneck),
 		cmocka_unit_test(
 			bottlenecks_are_of_the_generations_and_so_is_the_share_that_makes_a_second_one),
+		cmocka_unit_test(an_import_that_goes_on_later_is_start_up_until_the_work_begins),
 		cmocka_unit_test(the_imports_of_a_launcher_and_of_its_child_are_start_up),
 		cmocka_unit_test(advice_gives_the_share_that_the_first_screen_shows),
 		cmocka_unit_test(collections_while_importing_cost_the_work_nothing),

@@ -98,8 +98,8 @@ static void a_video_that_failed_says_why_and_is_in_no_rate(void **state)
 	assert_near(m->summary.fps_wall, 40 / 20.0, 1e-9);
 	assert_near(m->diffusion.fps, 40 / 10.0, 1e-9);
 	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
-	assert_non_null(
-		strstr(sb_buf_text(&text), "2 videos, 1 failed, 40 frames 832x480, 12 steps in 30.00 s"));
+	assert_non_null(strstr(
+		sb_buf_text(&text), "2 videos (and 1 failed), 40 frames 832x480, 12 steps in 30.00 s"));
 	assert_non_null(strstr(sb_buf_text(&text),
 		"\n1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer\n"));
 	sb_buf_done(&text);

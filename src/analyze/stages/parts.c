@@ -119,12 +119,14 @@ static void fold_startup(struct parts *p)
 	if (isnan(p->stages->startup_end_s))
 		return;
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->stages->stages[p->all[i].stage].startup) {
-			one.part_s += p->all[i].part_s;
-			one.stage_count++;
-		} else {
+		const struct sb_stage *s = &p->stages->stages[p->all[i].stage];
+		double before_s = s->startup ? p->all[i].part_s : fmin(s->startup_s, p->all[i].part_s);
+
+		one.part_s += before_s;
+		one.stage_count += s->startup;
+		p->all[i].part_s -= before_s;
+		if (!s->startup)
 			p->all[kept++] = p->all[i];
-		}
 	}
 	p->count = kept;
 	p->startup = one;

@@ -6,7 +6,10 @@
 
 /* `paths` by row. Fills the totals of the panel, and each row's place in it. */
 int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
-/* After that: the gaps of the unattributed time. */
+/* After that, and where set-up is marked: which rows are start-up, and until when. */
+void sb_stages_find_startup(
+	const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
+/* The gaps of the unattributed time. */
 void sb_stages_find_gaps(struct sb_stage_sums *sums, struct sb_model *model);
 
 #endif

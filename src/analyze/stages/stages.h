@@ -75,8 +75,6 @@ void sb_stages_choose_largest(struct sb_model *model);
 
 /* Marks which stages are set-up, and which ran on the main thread. */
 void sb_stages_tell_kinds(struct sb_model *model);
-/* After that: which rows are start-up, and until when. from_s: where the selected part begins. */
-void sb_stages_find_startup(struct sb_model *model, double from_s);
 /* Fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
 /* Attributes with one value each, time per frame, step, iteration. */

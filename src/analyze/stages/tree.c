@@ -435,7 +435,7 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 	if (!err) {
 		sb_stages_find_gaps(t->sums, t->model);
 		sb_stages_tell_kinds(t->model);
-		sb_stages_find_startup(t->model, (double)t->run->from_ns / 1e9);
+		sb_stages_find_startup(paths, t->sums, t->model);
 		sb_stages_rank(t->model);
 		sb_stages_part(t->model);
 		sb_stages_choose_largest(t->model);
