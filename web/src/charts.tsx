@@ -110,12 +110,15 @@ function SavePicture({ of, words }: { of: { current: HTMLDivElement | null }; wo
   );
 }
 
-// The last value at or before a moment, in words.
-export function interpolated(chart: Chart, line: Line, t: number): string {
-  const at = chart.t.findLastIndex((one) => one <= t);
-  const v = at < 0 ? null : line.values[at];
-  return v === null || v === undefined ? '' : keyed('x' + chart.unit, v);
+// The last value at or before a sample, in words; of what is sampled less often than its neighbours, how old it is.
+function lastAt(chart: Chart, line: Line, i: number): string {
+  let at = i;
+  while (at >= 0 && (line.values[at] ?? null) === null) at--;
+  if (at < 0) return '';
+  return keyed('x' + chart.unit, line.values[at]) + (at < i ? `, ${seconds(chart.t[i] - chart.t[at])} ago` : '');
 }
+
+export const lastBefore = (chart: Chart, line: Line, t: number): string => lastAt(chart, line, chart.t.findLastIndex((one) => one <= t));
 
 function readout(e: HTMLElement, words: string): void {
   const out = e.parentElement?.querySelector('output');
@@ -123,10 +126,7 @@ function readout(e: HTMLElement, words: string): void {
 }
 
 function reading(chart: Chart, i: number): [string, string[]] {
-  const values = chart.lines.map((one) => {
-    const v = one.values[i];
-    return v === null || v === undefined ? 'n/a' : keyed('x' + chart.unit, v);
-  });
+  const values = chart.lines.map((one) => lastAt(chart, one, i) || 'none yet');
   return [`at ${chart.t[i].toFixed(2)} s${values.length > 1 ? '' : ':'}`, values];
 }
 

@@ -89,6 +89,17 @@ export function useSeen(element: { current: Element | null }): boolean {
   return seen;
 }
 
+// Whether the window is wider than that, now.
+export function useWider(px: number): boolean {
+  const [wider, setWider] = useState(innerWidth > px);
+  useEffect(() => {
+    const measure = () => setWider(innerWidth > px);
+    addEventListener('resize', measure);
+    return () => removeEventListener('resize', measure);
+  }, []);
+  return wider;
+}
+
 // Nanoseconds since the run began.
 export interface Range {
   from: number;

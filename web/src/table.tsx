@@ -30,6 +30,7 @@ interface Props<T> {
   picked?: (row: T) => boolean;
   rowClass?: (row: T) => string;
   depth?: (row: T) => number; // rows are a tree, parents first: sorting keeps it
+  stacks?: boolean; // on a phone a row is a few lines with every column
 }
 
 const UP = '.up'; // after the key of a column that is sorted from the smallest on
@@ -67,7 +68,7 @@ function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
 
 type Known<T> = Look<T> & { key: string; value: Value<T> };
 
-export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPick, picked, rowClass, depth }: Props<T>) {
+export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPick, picked, rowClass, depth, stacks }: Props<T>) {
   const columns = given.map((c): Known<T> => ({ ...c, value: c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>) }));
   const place = slug(caption.split(/\d/)[0]); // numbers change with what is selected
   const [sorted, setSorted] = useKept(`sort-${place}`, sort ?? '');
@@ -85,7 +86,7 @@ export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPi
   const press = (c: Column<T>) => setSorted(c.key + ((by.key === c.key ? !by.up : c.text) ? UP : ''));
   return (
     <div class="scroll">
-      <table>
+      <table class={stacks ? 'stacks' : undefined}>
         <caption class="quiet">
           {caption}
           <Takeaway rows={ordered} columns={columns} shows={shows} caption={caption} />
@@ -114,7 +115,7 @@ export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPi
               onKeyDown={(e) => rowKey(e, row, onPick)}
             >
               {columns.map((c, n) => (
-                <td key={c.key} class={c.text ? (widths[n] > LONG ? 'text long' : widths[n] > SHORT ? 'text' : 'text short') : ''} title={exact(c, row, shows[n])}>
+                <td key={c.key} data-head={stacks && c.head} class={c.text ? (widths[n] > LONG ? 'text long' : widths[n] > SHORT ? 'text' : 'text short') : ''} title={exact(c, row, shows[n])}>
                   {c.cell ? c.cell(row, shows[n]) : show(c.value(row), shows[n])}
                 </td>
               ))}

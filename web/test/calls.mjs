@@ -104,6 +104,23 @@ test('what a zone launched: by family and by kernel, as shares in one unit, and 
   await close();
 });
 
+test('the last of very many launches has its arrow, too', async (browser) => {
+  const work = Array.from({ length: 8000 }, (_, i) => ({ name: 1, start: 101 * MS + i * 1e5, end: 101 * MS + i * 1e5 + 1e4, launch: { lane: 0, at: 100 * MS + i * 1e5 } }));
+  const lanes = [{ kind: 'thread', name: 'main', main: true, rows: [[zone(0, 100, 900)]] }, { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [work] }];
+  const timeline = encodeTimeline({ endNs: 1000 * MS, names: ['step', 'gemm'], lanes });
+  const report = { session_info: { id: 'many', name: 'many' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.2, stages: [], bottlenecks: [] }, recommendations: [], recording: { zones: 1, dropped_count: 0 } };
+  const { page, close } = await open(browser, `file://${writePage('launched-many', { report, timeline })}#view=${899 * MS}_${899.6 * MS}`);
+  await ready(page);
+  const canvas = page.locator('#timeline-first canvas');
+  await canvas.focus();
+  await page.keyboard.press('ArrowDown');
+  await settled(page);
+  assert.equal(await canvas.evaluate((c) => c.dataset.from), String(899 * MS));
+  const drawn = Number(await canvas.evaluate((c) => c.dataset.arrows));
+  assert.ok(drawn >= 6 && drawn <= 17, `${drawn} arrows`);
+  await close();
+});
+
 test('the call tree is also of the Python functions that were sampled', async (browser) => {
   const main = [[zone(0, 0, 1000)]];
   const all = [...names, 'outer', 'inner', 'other'];

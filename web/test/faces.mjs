@@ -186,7 +186,8 @@ function expectedRows(r) {
   const stages = r.stage_analysis.stages;
   const startup = stages.filter((s) => s.startup);
   if (!startup.length || r.summary.startup_end_s === undefined) return stages;
-  return [{ name: 'start-up', total_s: r.summary.startup_end_s, wall_ratio: r.summary.startup_end_s / r.stage_analysis.wall_s }, ...startup, ...stages.filter((s) => !s.startup)];
+  const part = r.stage_analysis.parts.find((p) => p.kind === 'startup');
+  return [{ name: 'start-up', total_s: part?.part_s ?? 0, wall_ratio: part?.wall_ratio ?? 0 }, ...startup, ...stages.filter((s) => !s.startup)];
 }
 
 function checkTree(page, where, r, timeline) {

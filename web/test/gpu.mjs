@@ -247,6 +247,22 @@ test('waits that strobe recorded have a lane of their GPU; a wait says which thr
   await close();
 });
 
+test('what is sampled seldom says its last value and how old that is', async (browser) => {
+  const { report: made, timeline } = fixture();
+  made.gpu_metrics.devices[0].sampled = { t_s: [60, 61, 62, 63, 64, 65], sm_active_percent: [null, 12, null, null, 14, null] };
+  const { page, close } = await open(browser, writePage('gpu-seldom', { report: made, timeline }));
+  await ready(page);
+  const track = page.locator('.card.right .chart', { hasText: 'GPU sampled' });
+  const lanes = await page.locator('#timeline-first canvas').boundingBox();
+  const { from, to } = await range(page);
+  for (const [at, words] of [[60, 'at 60.00 s: none yet'], [61, 'at 61.00 s: 12.0 %'], [63, 'at 63.00 s: 12.0 %, 2.00 s ago'], [65, 'at 65.00 s: 14.0 %, 1.00 s ago']]) {
+    await page.mouse.move(lanes.x + 132 + ((lanes.width - 132) * (at * 1e9 - from)) / (to - from), lanes.y + 60);
+    await settled(page);
+    assert.equal(spaced(await track.locator('output').innerText()), words);
+  }
+  await close();
+});
+
 test('counters sampled around slow moments are a track below the lanes, on their axis and under their crosshair', async (browser) => {
   const { report: made, timeline } = fixture();
   made.gpu_metrics.devices[0].sampled = { t_s: [60, 60.5, 61, 90, 90.5, 91], sm_active_percent: [null, 12, 14, null, 88, 90], tensor_active_percent: [null, 3, 4, null, 40, 41] };

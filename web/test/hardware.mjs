@@ -140,6 +140,8 @@ test('the bars of the families and the roofline are whole on a phone', async (br
   assert.ok(ends.length === 3 && ends.every((x) => x <= 390), ends.join());
   const drawn = await page.locator('svg.roofline').evaluate((s) => s.getBoundingClientRect().width / s.viewBox.baseVal.width);
   assert.ok(drawn > 0.85, `its letters are ${drawn} of their size`);
+  await page.setViewportSize({ width: 1200, height: 700 });
+  assert.equal(await page.locator('svg.roofline').evaluate((s) => s.viewBox.baseVal.width), 640, 'turned or widened, it takes its room');
   await close();
 });
 

@@ -57,6 +57,9 @@ test('on a phone the cells of a heat map hold whole numbers, or bars', async (br
     const { page, close } = await open(browser, jobPage(`heat-phone-${ranks}`, ranks), { viewport: { width: 390, height: 844 } });
     assert.deepEqual(await page.locator('.heat .row:not(.head) i').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), []);
     assert.equal(await page.locator('.heat canvas').count(), ranks > 7 ? 1 : 0);
+    await page.setViewportSize({ width: 1200, height: 700 });
+    await settled(page);
+    assert.equal(await page.locator('.heat canvas').count(), 0, 'turned or widened, there is room for numbers');
     await close();
   }
 });

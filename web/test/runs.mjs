@@ -42,6 +42,20 @@ test('a moment is one line of the list, on a tablet too', async (browser) => {
   await close();
 });
 
+test('on a phone a run says how long, how fast and how it ended, without a way sideways', async (browser) => {
+  const command = `python wan.py ${'--prompt a_cat '.repeat(6)}`;
+  const { page, close } = await open(browser, writePage('runs-phone', { report: { runs: [run(3, { frames: 82, command }), run(2, { state: 'killed', name: 'a_name_that_has_no_place_to_break_and_goes_on_for_sixty' })] }, kind: 'runs' }), { wait: 'tbody tr', viewport: { width: 390, height: 844 } });
+  assert.ok(!(await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.scroll')].some((e) => e.scrollWidth > e.clientWidth))), 'nothing goes on to the right');
+  for (const words of ['40.00', 'killed', '30.00', '2.05', 'gpu7', 'wan-3']) {
+    const box = await page.locator('tbody td', { hasText: words }).first().boundingBox();
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, `${words} ${JSON.stringify(box)}`);
+  }
+  await page.locator('th button', { hasText: 'duration' }).click();
+  await page.locator('th button', { hasText: 'duration' }).click();
+  assert.match(plain(await page.locator('tbody tr').first().innerText()), /killed/, 'and it sorts');
+  await close();
+});
+
 test('live, killed and a lost server differ in more than their words', async (browser) => {
   const { page, close } = await open(browser, writePage('states', { report: { runs: [run(3, { state: 'live', live: true }), run(2, { state: 'killed' })] }, kind: 'runs' }), { wait: 'tbody tr' });
   await page.waitForSelector('header .run-state.lost'); // a file has no server

@@ -8,7 +8,7 @@ const LENGTHS = [500, 300, 200, 260, 240]; // the first one is cold; of the warm
 const names = ['load_model', 'a cat', 'denoise', 'vae_decode', 'prefetch'];
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 
-function videos(lengths = LENGTHS) {
+function videos(lengths = LENGTHS, startup_s = 1.1) {
   const rows = [[{ start: 0, end: 1000 * MS, name: 0 }], []];
   const items = [];
   const series = { t_s: [], duration_s: [] };
@@ -39,7 +39,7 @@ function videos(lengths = LENGTHS) {
   const report = {
     session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40, startup_end_s: 1.1 },
     generations: { count: 5, whole_run: false, wall: { count: 5, p50_s: 0.26, p95_s: 0.2971 }, median_index: lengths.indexOf(lengths.slice(1).sort((a, b) => a - b)[(lengths.length - 2) >> 1], 1), items },
-    stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'startup', stage_count: 1, part_s: 1.1, wall_ratio: 0.4 }, { kind: 'stage', name: 'denoise', stage_index: 1, part_s: 1, wall_ratio: 0.4 }] },
+    stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'startup', stage_count: 1, part_s: startup_s, wall_ratio: startup_s / 2.75 }, { kind: 'stage', name: 'denoise', stage_index: 1, part_s: 1, wall_ratio: 0.4 }] },
     diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
     recommendations: [], recording: { zones: 90, dropped_count: 0 },
   };
@@ -114,13 +114,23 @@ test('the start-up is one row that opens, in both tables, and its button leads t
   await page.locator('.card.table [aria-label="stages of the start-up"]').click();
   assert.deepEqual((await names('#stages')).slice(0, 2), ['start-up', 'a cat']);
   await page.locator('.card.table tr', { hasText: 'start-up' }).click();
-  assert.match(plain(await page.locator('.selection header').innerText()), /start-up\s+0\.000 to 1\.100 s/);
+  assert.match(plain(await page.locator('.selection header').innerText()), /until the pipeline began\s+0\.000 to 1\.100 s/);
   await page.keyboard.press('Escape');
-  await page.locator('.videos button', { hasText: 'start-up' }).click();
+  await page.locator('.videos button', { hasText: 'before video 1' }).click();
   const r = await range(page);
   assert.deepEqual([r.from, r.to], [0, 1100 * MS]);
   assert.deepEqual((await names('.card.table')).slice(0, 2), ['start-up', 'load_model'], 'and opens the row');
   assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('the start-up took as long in the tables as in the bar, where a stage that goes on has the rest', async (browser) => {
+  const { page, close } = await open(browser, videos(LENGTHS, 0.4));
+  await ready(page);
+  await page.locator('.videos .startup', { hasText: 'whole run' }).click();
+  assert.match((await bar(page))[0], /^start-up: 400 ms/);
+  assert.deepEqual((await cells(page, 'start-up')).slice(1, 3), ['0.40 s', '14.5 %']);
+  assert.match(plain(await page.locator('#stages tbody tr', { hasText: 'start-up' }).innerText()), /0\.400 s|400 ms|0\.40 s/);
   await close();
 });
 

@@ -1,7 +1,7 @@
 // Many ranks: strobe aggregate --format html. Lanes of ranks, and a heat map of
 // stage by rank that shows who is slow where.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dark, useStore } from '../state';
+import { dark, useStore, useWider } from '../state';
 import { clip, columnShow, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
 import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
@@ -156,9 +156,10 @@ function HeatMap({ d }: { d: AggregateReport }) {
   const heat = d.heat_map;
   const isDark = useStore(dark);
   const [at, setAt] = useState({ row: 0, rank: -1 });
+  const wide = useWider(700);
   if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
-  const many = columns > (innerWidth > 700 ? 16 : 7); // for numbers in the cells
+  const many = columns > (wide ? 16 : 7); // for numbers in the cells
   const stages = heat.stages.slice(0, 40);
   const every = Math.ceil(columns / 32); // ranks of which one has its number above
   const grid = { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: many ? '0' : undefined };

@@ -1,7 +1,7 @@
 // What is selected, and what it has to do with: a zone, a kernel, a step, a gap, a sample, a range.
 import { useMemo } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { interpolated, type Chart } from '../charts';
+import { lastBefore, type Chart } from '../charts';
 import { copyText, saveCsv } from '../export';
 import { clip, columnShow, count, keyed, nanos, percent } from '../format';
 import type { Report } from '../report';
@@ -205,7 +205,7 @@ function OpenBlock({ data, moment, head }: { data: Timeline; moment: number; hea
 }
 
 function SampleDetail({ data, s, charts }: { data: Timeline | null; s: Selection; charts: Chart[] }) {
-  const rows = charts.flatMap((c) => c.lines.map((line): [string, ComponentChildren] => [c.lines.length > 1 ? `${c.group} ${line.label}` : c.title, interpolated(c, line, s.from / 1e9)]));
+  const rows = charts.flatMap((c) => c.lines.map((line): [string, ComponentChildren] => [c.lines.length > 1 ? `${c.group} ${line.label}` : c.title, lastBefore(c, line, s.from / 1e9)]));
   return (
     <>
       {rows.length > 0 && (
@@ -230,6 +230,27 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
   return { before: at(row.firstStartingAt(s.from) - 1), after: at(next) };
 }
 
+// The names with the most time.
+function Names({ of }: { of: ReturnType<typeof statistics>['names'] }) {
+  const rows = of.slice(0, 8);
+  const time = columnShow('_ns', rows.map((n) => n.total));
+  return (
+    <table>
+      <tbody>
+        {rows.map((n) => (
+          <tr key={n.name}>
+            <td class="text">
+              <span dir="auto" title={n.name}>{clip(n.name, 36)}</span>
+            </td>
+            <td>{count(n.count)} ×</td>
+            <td>{time(n.total)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report: Report }) {
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
   const { before, after } = neighbours(data, s);
@@ -241,21 +262,6 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
     if (before) facts.push(['after', <Jump data={data} to={before} />]);
     if (after) facts.push(['before', <Jump data={data} to={after} />]);
   }
-  const list = (rows: typeof found.names) => (
-    <table>
-      <tbody>
-        {rows.slice(0, 8).map((n, _, all) => (
-          <tr key={n.name}>
-            <td class="text">
-              <span dir="auto" title={n.name}>{clip(n.name, 36)}</span>
-            </td>
-            <td>{count(n.count)} ×</td>
-            <td>{columnShow('_ns', all.map((one) => one.total))(n.total)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
   return (
     <>
       {facts.length > 0 && (
@@ -265,8 +271,8 @@ function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report
       )}
       {s.unattributed !== undefined && <GapFunctions report={report} gap={s} />}
       {s.label === GPU_IDLE && <IdleFunctions report={report} />}
-      {found.names.length > 0 && <Block head={found.exact ? 'Zones in it' : 'Zones in it, from bins'}>{list(found.names)}</Block>}
-      {found.gpu.length > 0 && <Block head="On the GPU">{list(found.gpu)}</Block>}
+      {found.names.length > 0 && <Block head={found.exact ? 'Zones in it' : 'Zones in it, from bins'}><Names of={found.names} /></Block>}
+      {found.gpu.length > 0 && <Block head="On the GPU"><Names of={found.gpu} /></Block>}
       {s.to - s.from < 5e9 && <OpenBlock data={data} moment={(s.from + s.to) / 2} head="Open in the middle of it" />}
     </>
   );

@@ -4,10 +4,11 @@ import type { ComponentChildren } from 'preact';
 import { fillOf, nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
 import type { Ceiling, GpuCounters, GpuWork, Report, SampledCounters, SampledFamily, Stage } from '../report';
-import { dark, useStore } from '../state';
+import { dark, useStore, useWider } from '../state';
 import { Table, type Column } from '../table';
 
 const STAGES_MOST = 12;
+const PHONE = 620; // px
 const SHARE_LEAST = 0.02; // of the kernels' time, to be worth a bar
 
 // Colours far apart, in the order in which the families take time; those not recognised are grey.
@@ -16,11 +17,12 @@ const colours = (names: string[]) => (name: string) => (name === 'not recognised
 // Kinds and precisions of one family lie side by side in its colour.
 function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {
   const all = (stage.kernel_families ?? []).map((k) => ({ family: k.family, at: k.family_index, ratio: k.share_ratio ?? 0, words: [k.family, k.kind, k.precision].filter(Boolean).join(' ') }));
+  const least = useWider(PHONE) ? 0.12 : 0.28; // what has room for its number
   return (
     <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.words} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
         <span key={p.words} title={`${p.words} ${percent(p.ratio)}`} style={{ order: p.at, flexGrow: p.ratio * 1000, ...colour(p.family) }}>
-          {p.ratio > (WIDTH > 350 ? 0.12 : 0.28) ? percent(p.ratio, 0) : ''}
+          {p.ratio > least ? percent(p.ratio, 0) : ''}
         </span>
       ))}
     </div>
@@ -66,8 +68,7 @@ const StageName = ({ s }: { s: { name: string } }) => (
 
 // ---- the roofline, log-log ----
 
-const WIDTH = innerWidth > 620 ? 640 : 350, // letters are as large on a phone
-  HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
+const HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
 
 // Precisions of one rate share a ceiling: "bf16, fp16".
 function shared(all: Ceiling[]): Ceiling[] {
@@ -96,7 +97,7 @@ function decades(from: number, to: number): number[] {
   return Array.from({ length: Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(from)) + i));
 }
 
-function Grid({ across, up, x, y }: { across: number[]; up: number[]; x: Scale; y: Scale }) {
+function Grid({ across, up, x, y, to }: { across: number[]; up: number[]; x: Scale; y: Scale; to: number }) {
   return (
     <>
       {across.map((v) => (
@@ -107,7 +108,7 @@ function Grid({ across, up, x, y }: { across: number[]; up: number[]; x: Scale; 
       ))}
       {up.map((v) => (
         <g key={`y${v}`}>
-          <line x1={LEFT} x2={WIDTH - RIGHT} y1={y(v)} y2={y(v)} opacity="0.15" />
+          <line x1={LEFT} x2={to} y1={y(v)} y2={y(v)} opacity="0.15" />
           <text x={LEFT - 4} y={y(v) + 4} text-anchor="end" fill="currentColor" stroke="none">{v}</text>
         </g>
       ))}
@@ -117,6 +118,7 @@ function Grid({ across, up, x, y }: { across: number[]; up: number[]; x: Scale; 
 
 function Roofline({ report }: { report: Report }) {
   useStore(dark);
+  const width = useWider(PHONE) ? 640 : 350; // letters are as large on a phone
   const r = report.roofline;
   const points = (report.stage_analysis?.stages ?? []).filter((s) => s.gpu_work?.achieved_tflop_per_s && s.gpu_work.flop_per_byte_ratio).slice(0, STAGES_MOST);
   const ceilings = shared(r?.ceilings ?? []);
@@ -126,7 +128,7 @@ function Roofline({ report }: { report: Report }) {
   const peaks = ceilings.map((c) => c.peak_tflop_per_s);
   const top = Math.max(...peaks) * 1.5;
   const low = Math.min(...ys, ...peaks) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
-  const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (WIDTH - LEFT - RIGHT);
+  const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (width - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
   const named = legible(points.map((_, i) => ({ x: x(xs[i]), y: y(ys[i]) })), 110);
   const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s) })), 1);
@@ -135,14 +137,14 @@ function Roofline({ report }: { report: Report }) {
       <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
       <div class="scroll">
       <Picture words="roofline">
-      <svg class="roofline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
-        <Grid across={decades(left, right)} up={decades(low, top)} x={x} y={y} />
+      <svg class="roofline" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
+        <Grid across={decades(left, right)} up={decades(low, top)} x={x} y={y} to={width - RIGHT} />
         {ceilings.map((c, j) => (
           <g key={c.precision}>
             <polyline points={`${x(Math.max(left, low / bandwidth))},${y(Math.max(left, low / bandwidth) * bandwidth)} ${x(c.peak_tflop_per_s / bandwidth)},${y(c.peak_tflop_per_s)} ${x(right)},${y(c.peak_tflop_per_s)}`} opacity="0.6" />
             <title>{`${c.precision}: ${c.peak_tflop_per_s} TFLOP/s at most`}</title>
             {called[j] && (
-              <text x={WIDTH - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">
+              <text x={width - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">
                 {c.precision}
               </text>
             )}
@@ -154,13 +156,13 @@ function Roofline({ report }: { report: Report }) {
               <title>{`${s.name}: ${ys[i].toPrecision(3)} TFLOP/s at ${xs[i].toPrecision(3)} FLOP per byte`}</title>
             </circle>
             {named[i] && (
-              <text x={x(xs[i]) + (x(xs[i]) > WIDTH - 150 ? -8 : 8)} y={y(ys[i]) + 4} text-anchor={x(xs[i]) > WIDTH - 150 ? 'end' : 'start'} fill="currentColor" stroke="none">
+              <text x={x(xs[i]) + (x(xs[i]) > width - 150 ? -8 : 8)} y={y(ys[i]) + 4} text-anchor={x(xs[i]) > width - 150 ? 'end' : 'start'} fill="currentColor" stroke="none">
                 {clip(s.name, 20)}
               </text>
             )}
           </g>
         ))}
-        <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 4} text-anchor="middle" fill="currentColor" stroke="none">FLOP per byte of DRAM</text>
+        <text x={(LEFT + width) / 2} y={HEIGHT - 4} text-anchor="middle" fill="currentColor" stroke="none">FLOP per byte of DRAM</text>
         <text x={12} y={TOP + 4} fill="currentColor" stroke="none">TFLOP/s</text>
       </svg>
       </Picture>

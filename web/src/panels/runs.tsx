@@ -91,6 +91,7 @@ export function Runs({ first }: { first: RunList }) {
             caption="Recordings, newest first"
             rows={runs}
             most={200}
+            stacks
             columns={columns.filter((c) => !c.where || runs.some(c.where))}
           />
         )}

@@ -20,7 +20,7 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
   if (!t || s.first_s === undefined || s.end_s === undefined || s.end_s <= s.first_s) return;
   const whole = { from: s.first_s * 1e9, to: s.end_s * 1e9 };
   if (s.index === STARTUP) {
-    select({ ...whole, label: s.name, name: s.name, stage: STARTUP });
+    select({ ...whole, label: 'until the pipeline began', name: s.name, stage: STARTUP });
     return;
   }
   const video = videoRange();
@@ -28,7 +28,8 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
   if (at) select({ ...at, label: s.name, name: s.name, stage: s.index });
 }
 
-// Imports, loading, compiling: what ended before the pipeline began is one row, that opens.
+// Imports, loading, compiling: what ended before the pipeline began is one row, that opens. Its time is the bar's: what lies
+// in a stage that goes on when the pipeline begins is in that stage's row.
 export const STARTUP = -2;
 
 function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
@@ -36,7 +37,8 @@ function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
   const group = rows.filter((s) => s.startup).map((s) => ({ ...s, depth: s.depth + 1 }));
   const rest = rows.filter((s) => !s.startup);
   if (end === undefined || !group.length) return rows;
-  const head = { index: STARTUP, name: 'start-up', depth: 0, parental: true, first_s: 0, end_s: end, total_s: end, wall_ratio: end / (r.stage_analysis?.wall_s || end) } as StageRow;
+  const part = r.stage_analysis?.parts?.find((p) => p.kind === 'startup');
+  const head = { index: STARTUP, name: 'start-up', depth: 0, parental: true, first_s: 0, end_s: end, total_s: part?.part_s ?? 0, wall_ratio: part?.wall_ratio ?? 0 } as StageRow;
   return [head, ...(open ? group : []), ...rest];
 }
 

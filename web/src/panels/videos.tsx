@@ -56,7 +56,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   return (
     <section class="videos" aria-label="videos of this run">
       <button class="startup" title="from the start to the first video" onClick={() => { pick(null); openStartup(true); show({ from: 0, to: begin * 1e9 }); }}>
-        start-up
+        before video 1
         <b>{seconds(begin)}</b>
       </button>
       <button class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>

@@ -210,19 +210,26 @@ export class Canvas {
     const e = at && entryAt(this.data, at);
     const arrows = e ? launchArrows(this.data, e) : [];
     const edge = RULER + this.layout.pinnedHeight;
-    const line = (lane: number, row: number) => this.layout.rows.findLast((p) => p.laneIndex === lane && p.rowIndex <= row);
+    const lines = new Map<number, Placed | undefined>(); // few, and every arrow asks
+    const line = (lane: number, row: number) => {
+      const key = lane * 1e4 + row;
+      if (!lines.has(key)) lines.set(key, this.layout.rows.findLast((p) => p.laneIndex === lane && p.rowIndex <= row));
+      return lines.get(key);
+    };
+    const v = view.get();
     let drawn = 0;
     const last = new Map<unknown, [number, number]>(); // per row of what was launched
     c.strokeStyle = c.fillStyle = this.styles.accent;
     for (const a of arrows) {
+      if (Math.max(a.at, a.start) < v.from || Math.min(a.at, a.start) > v.to) continue;
       const from = line(a.lane, a.row);
       const to = line(a.to.lane, a.to.row);
       if (!from || !to) continue;
       const x0 = this.xAt(a.at);
-      const x1 = this.xAt(to.row.start[a.to.index]);
+      const x1 = this.xAt(a.start);
       const y0 = Math.max(edge, this.yOf(from) + from.height - 2);
       const y1 = Math.max(edge, this.yOf(to));
-      if (Math.max(x0, x1) < this.gutter || Math.min(x0, x1) > this.width || Math.min(y0, y1) > this.height) continue;
+      if (Math.min(y0, y1) > this.height) continue;
       const near = last.get(to);
       if (near && Math.abs(x0 - near[0]) < ARROW_APART && Math.abs(x1 - near[1]) < ARROW_APART) continue; // or they hide the lanes that they cross
       last.set(to, [x0, x1]);

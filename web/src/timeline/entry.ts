@@ -165,10 +165,11 @@ export interface Arrow {
   lane: number; // of the thread that launched
   row: number;
   at: number;
+  start: number; // of what was launched
   to: Entry;
 }
 
-const ARROWS_MOST = 3000;
+const ARROWS_MOST = 100_000;
 let lastArrows: { t: Timeline; key: string; found: Arrow[] } | null = null; // every frame asks
 
 // A kernel's launch, or the launches of a zone.
@@ -181,11 +182,11 @@ export function launchArrows(t: Timeline, e: Entry): Arrow[] {
 function findArrows(t: Timeline, e: Entry): Arrow[] {
   if (['stream', 'family', 'wait'].includes(t.lanes[e.lane].kind)) {
     const launch = launchOf(t, e);
-    return launch && launch.lane >= 0 ? [{ lane: launch.lane, row: Math.max(0, launch.zones.length - 1), at: launch.at, to: e }] : [];
+    return launch && launch.lane >= 0 ? [{ lane: launch.lane, row: Math.max(0, launch.zones.length - 1), at: launch.at, start: rangeOf(t, e).from, to: e }] : [];
   }
   return launchedEntries(t, e)
     .slice(0, ARROWS_MOST)
-    .map((to) => ({ lane: e.lane, row: e.row, at: rowOf(t, to).launches!.at[to.index], to }));
+    .map((to) => ({ lane: e.lane, row: e.row, at: rowOf(t, to).launches!.at[to.index], start: rangeOf(t, to).from, to }));
 }
 
 // The entry of a name, in lanes that pass, whose length comes nearest (Infinity: the longest); null: none of them is single.
