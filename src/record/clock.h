@@ -18,10 +18,10 @@ extern uint64_t (*sb_clock_source)(void);
 static inline uint64_t sb_clock_counter(void)
 {
 #if defined(__x86_64__)
-	uint32_t low, high;
+	uint64_t low, high; /* the instruction clears their upper halves */
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
+	return high << 32 | low;
 #elif defined(__aarch64__)
 	uint64_t ticks;
 

@@ -44,7 +44,8 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 		sb_stage_log_event(&w->stage_log, kind, id, ticks);
 }
 
-static inline void put(enum sb_kind kind, uint32_t id)
+/* `low`: the word's lower part, kind and name. */
+static inline void put_low(uint32_t low)
 {
 	struct sb_writer *w = sb_here;
 	uint64_t ticks, since, *at;
@@ -56,10 +57,15 @@ static inline void put(enum sb_kind kind, uint32_t id)
 	since = ticks - w->hot.base;
 	at = w->hot.cur;
 	if (__builtin_expect(at >= poisonable_end(w) || since >> SB_TICK_BITS, 0)) {
-		put_slow(kind, id, ticks);
+		put_slow(sb_word_kind(low), sb_word_id(low), ticks);
 		return;
 	}
-	publish(w, at, sb_word(kind, id, since));
+	publish(w, at, (since << SB_VALUE_SHIFT) + low);
+}
+
+static inline void put(enum sb_kind kind, uint32_t id)
+{
+	put_low((uint32_t)sb_word(kind, id, 0));
 }
 
 static bool id_is_off(uint32_t id)
@@ -73,13 +79,13 @@ static __attribute__((noinline, cold)) void begin_with_care(struct strobe_site *
 	if (!id) {
 		enum strobe_kind kind = site->always ? STROBE_KIND_OTHER : strobe_kind_of(site->name);
 
-		id = sb_name_intern(site->name, site->code);
+		id = (uint32_t)sb_word(0, sb_name_intern(site->name, site->code), 0);
 		if (kind)
 			id |= SB_SITE_KIND_BIT | (uint32_t)kind << SB_SITE_KIND_SHIFT;
 		__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
 	}
 	if (!id_is_off(id))
-		put(SB_BEGIN, id & SB_ID_MAX);
+		put_low((id & SB_SITE_NAME) + SB_BEGIN);
 }
 
 void strobe_site_begin_(struct strobe_site *site)
@@ -89,13 +95,13 @@ void strobe_site_begin_(struct strobe_site *site)
 	if (__builtin_expect((int32_t)id <= 0, 0))
 		begin_with_care(site, id);
 	else
-		put(SB_BEGIN, id);
+		put_low(id + SB_BEGIN);
 }
 
 static __attribute__((noinline, cold)) void end_with_care(uint32_t id)
 {
 	if (!id_is_off(id))
-		put(SB_END, id & SB_ID_MAX);
+		put_low((id & SB_SITE_NAME) + SB_END);
 }
 
 void strobe_site_end_(struct strobe_site *site)
@@ -105,7 +111,7 @@ void strobe_site_end_(struct strobe_site *site)
 	if (__builtin_expect((int32_t)id < 0, 0))
 		end_with_care(id);
 	else
-		put(SB_END, id);
+		put_low(id + SB_END);
 }
 
 void strobe_innermost_end_(void)
