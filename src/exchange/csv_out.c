@@ -72,6 +72,17 @@ static char *put_place(struct csv *c, char *at, const struct row *r)
 	return at;
 }
 
+/* Of a job's row: the node and the rank, which the process number alone does not tell. */
+static char *put_rank(const struct csv *c, char *at, const struct row *r)
+{
+	const struct sb_file_header *h = &c->run->processes[r->process].reader->head;
+
+	*at++ = ',';
+	at = sb_csv_put(at, h->host, sizeof h->host);
+	*at++ = ',';
+	return h->rank >= 0 ? sb_put_i64(at, h->rank) : at;
+}
+
 static void put_row(struct csv *c, const struct row *r, const char *attrs)
 {
 	char *at = sb_out_room(c->out, SB_OUT_RECORD_MAX);
@@ -103,6 +114,8 @@ static void put_row(struct csv *c, const struct row *r, const char *attrs)
 		at = sb_put_i64(at, r->bytes);
 	*at++ = ',';
 	at = sb_csv_put(at, attrs, 20000);
+	if (c->run->job)
+		at = put_rank(c, at, r);
 	at = SB_PUT(at, SB_CSV_LINE_END);
 	c->out->at = at;
 }
@@ -232,7 +245,10 @@ static int write_csv(struct sb_run *run, const struct sb_markers *markers, struc
 	int err;
 
 	out->at = SB_PUT(sb_out_room(out, 256), "kind,start_ns,duration_ns,self_ns,pid,tid,thread,depth,role,"
-						"code,name,value,bytes,attributes" SB_CSV_LINE_END);
+						"code,name,value,bytes,attributes");
+	if (run->job)
+		out->at = SB_PUT(out->at, ",host,rank");
+	out->at = SB_PUT(out->at, SB_CSV_LINE_END);
 	err = sb_run_visit(run, &visitor, 1);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;
 	sb_buf_done(&c.attrs);

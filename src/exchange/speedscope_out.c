@@ -42,14 +42,19 @@ static void put_name(struct speedscope *s, const char *name)
 
 static void line_name(const struct speedscope *s, const struct sb_nested_line *line, char *out, size_t size)
 {
-	if (line->kind == SB_NESTED_STREAM)
-		snprintf(out, size, "GPU %u stream %u", line->device, line->stream);
-	else
-		sb_export_track_name(s->run, line->track, out, size);
-	if (s->run->process_count > 1) {
-		size_t used = strlen(out);
+	char name[512], process[512];
 
-		snprintf(out + used, size - used, " (pid %u)", s->run->processes[line->process].pid);
+	if (line->kind == SB_NESTED_STREAM)
+		snprintf(name, sizeof name, "GPU %u stream %u", line->device, line->stream);
+	else
+		sb_export_track_name(s->run, line->track, name, sizeof name);
+	if (s->run->job) {
+		sb_export_process_name(s->run, line->process, process, sizeof process);
+		snprintf(out, size, "%s: %s", process, name);
+	} else if (s->run->process_count > 1) {
+		snprintf(out, size, "%s (pid %u)", name, s->run->processes[line->process].pid);
+	} else {
+		snprintf(out, size, "%s", name);
 	}
 }
 
@@ -82,7 +87,7 @@ static void begin_profile(struct speedscope *s, const char *type, const char *na
 static void take_line(void *self, const struct sb_nested_line *line)
 {
 	struct speedscope *s = self;
-	char name[300];
+	char name[1100];
 
 	end_line(s);
 	s->spans = line->kind == SB_NESTED_SPANS;

@@ -1,4 +1,5 @@
 """A job where a RUN is expected: report, diff, export, history and the gate take its folder."""
+import csv
 import json
 import re
 import shutil
@@ -86,6 +87,11 @@ def test_the_timeline_of_a_job_has_lanes_by_node_and_rank_on_one_clock(strobe, j
         assert max(together) - min(together) < 200
     strobe("export", jobs / "after", "--to", "perfetto", "-o", "t.pftrace")
     assert b"node001 rank 7: train" in (tmp_path / "t.pftrace").read_bytes()
+    strobe("export", jobs / "after", "--to", "speedscope", "-o", "t.speedscope.json")
+    profiles = json.loads((tmp_path / "t.speedscope.json").read_text())["profiles"]
+    assert {p["name"].rpartition(": ")[0] for p in profiles} == set(lanes)
+    rows = csv.DictReader(strobe("export", jobs / "after", "--to", "csv", "-o", "-").stdout.splitlines())
+    assert {(row["host"], row["rank"]) for row in rows if row["kind"] == "zone"} == {(f"node{rank // 4:03d}", str(rank)) for rank in range(8)}
 
 
 def record(strobe, rank, job, size=2, code=0, port="1", command=(str(MARKED), "3")):
