@@ -129,6 +129,7 @@ void raised_put(PyObject *const *args, Py_ssize_t nargs);
 /* ---- memory_errors.c: errors that say that memory ran out, seen where they are raised ---- */
 extern bool memory_errors_wait; /* one was seen and is not recorded yet. With the GIL */
 void memory_errors_tell(void); /* records them. Never raises */
+bool memory_error_may_be(PyObject *type, PyObject *error); /* its class and words say so. Never raises */
 extern PyMethodDef memory_error_methods[];
 
 /* ---- loop.c ---- */

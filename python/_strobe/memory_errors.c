@@ -73,22 +73,29 @@ static bool may_say_so(PyObject *args)
 	return false;
 }
 
+bool memory_error_may_be(PyObject *type, PyObject *error)
+{
+	PyObject *words;
+	bool may;
+
+	if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError))
+		return true;
+	if (!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
+		return false;
+	words = PyObject_GetAttrString(error, "args");
+	may = may_say_so(words);
+	PyErr_Clear();
+	Py_XDECREF(words);
+	return may;
+}
+
 /* memory_error_raised(code, offset, error): what sys.monitoring calls for every exception. */
 static PyObject *memory_error_raised(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-	PyObject *error = nargs == 3 ? args[2] : NULL, *words;
+	PyObject *error = nargs == 3 ? args[2] : NULL;
 
-	if (!error || !STROBE_ON_())
-		Py_RETURN_NONE;
-	if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError)) {
+	if (error && STROBE_ON_() && memory_error_may_be(error, error))
 		put(error);
-	} else if (PyErr_GivenExceptionMatches(error, PyExc_RuntimeError)) {
-		words = PyObject_GetAttrString(error, "args");
-		if (may_say_so(words))
-			put(error);
-		PyErr_Clear();
-		Py_XDECREF(words);
-	}
 	Py_RETURN_NONE;
 }
 

@@ -17,13 +17,14 @@ static void put_error(PyObject *type)
 	Py_XDECREF(name);
 }
 
-/* An exception that may say that memory ran out is looked at in Python: which line asked, and what held it. */
+/* An exception that may say that memory ran out is looked at in Python: which line asked, and what held it. Python loads
+ * that part with torch. Of a program without torch it is loaded here, and of no other error: an import may fail, or wait
+ * for another thread's, while the program's exception is on its way. */
 static void look_at_error(PyObject *type, PyObject *error, PyObject *trace)
 {
 	PyObject *module, *result;
 
-	if (!PyErr_GivenExceptionMatches(type, PyExc_MemoryError) &&
-		!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
+	if (!memory_error_may_be(type, error))
 		return;
 	module = PyImport_ImportModule("strobe._memory.out_of_memory");
 	result = module ? PyObject_CallMethod(module, "raised", "OO", error, trace) : NULL;

@@ -188,10 +188,18 @@ def _close():
             _say_missing()
             _stop_sampling()
             code, message = native.stop()
-            if code:
-                warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=3)
             _run_after(folder)
+            if code:
+                _warn("strobe: %s" % message)
     return folder
+
+
+def _warn(words):
+    """Never raises: where warnings are errors (python -W error), an exception of the program may still be on its way."""
+    try:
+        warnings.warn(words, RuntimeWarning, stacklevel=4)
+    except RuntimeWarning:
+        print(words, file=sys.stderr)
 
 
 @_context

@@ -10,6 +10,7 @@ from ._imports import when_imported
 
 def watch():
     when_imported("torch._dynamo", _on_dynamo)
+    when_imported("torch", _load_what_errors_need)
     if os.environ.get("STROBE_GPU_ZONES", "1") != "0":
         when_imported("torch", _on_torch)
     else:
@@ -20,6 +21,11 @@ def watch():
 def _on_dynamo(module):
     from . import _dynamo  # only where something is compiled
     _dynamo.on_dynamo(module)
+
+
+def _load_what_errors_need(torch):
+    # now: an exception of the program may be on its way when they are needed
+    from ._memory import holders, out_of_memory  # noqa: F401
 
 
 def _on_torch(torch):

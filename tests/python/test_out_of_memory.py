@@ -153,6 +153,32 @@ def test_memory_of_the_host_that_runs_out_is_told_once_with_its_line(program):
     assert report["recommendations"][0]["issue"].startswith("memory ran out in 'vae_decode': ")
 
 
+def test_nothing_is_loaded_while_an_error_of_the_program_is_on_its_way(program, tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    done = program("""
+        import sys, strobe
+        strobe.start("test")
+        class Finder:
+            def find_spec(name, path=None, target=None):
+                print("looked for", name)
+        def fail(error):
+            sys.meta_path.insert(0, Finder)
+            try:
+                with strobe.section("vae_decode"):
+                    raise error
+            except type(error) as error:
+                print(repr(error))
+            sys.meta_path.remove(Finder)
+        fail(RuntimeError("no such frame"))
+        sys.path.insert(0, %r)
+        import torch
+        fail(RuntimeError("can't allocate memory"))
+        fail(MemoryError())
+        strobe.stop()
+        """ % str(tmp_path))
+    assert done.stdout.splitlines() == ["RuntimeError('no such frame')", 'RuntimeError("can\'t allocate memory")', "MemoryError()"]
+
+
 CAUGHT_INSIDE = """
     import strobe
     {error}

@@ -247,3 +247,17 @@ def test_in_a_notebook_a_report_shows_the_page_itself(tmp_path):
     for page in (found.html, base64.b64decode(framed).decode()):
         assert page.startswith("<!doctype html") and "on the page" in page
     assert not list(tmp_path.glob("page-*/*.html"))
+
+
+def test_a_session_that_cannot_be_closed_raises_nothing_where_warnings_are_errors(tmp_path, monkeypatch, capfd):
+    from strobe import _session
+    stop = _session.native.stop
+    monkeypatch.setattr(_session, "native", type("Native", (), {
+        "__getattr__": lambda self, name: getattr(strobe._native.native, name), "stop": lambda self: (stop(), (-5, "no room left"))[1]})())
+    ended = []
+    with warnings.catch_warnings(), pytest.raises(KeyError, match="the program's own"):
+        warnings.simplefilter("error")
+        with strobe.session("one", output_dir=tmp_path, config=QUIET):
+            _session.at_end(ended.append)
+            raise KeyError("the program's own")
+    assert ended == [strobe.run_dir()] and "strobe: no room left" in capfd.readouterr().err

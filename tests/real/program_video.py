@@ -61,6 +61,11 @@ def opencv():
             break
         frames.append(frame)
     reader.release()
+    skipping = cv2.VideoCapture("cv.avi")
+    while skipping.grab():
+        if skipping.get(cv2.CAP_PROP_POS_FRAMES) % 2:
+            frames.append(skipping.retrieve()[1])
+    skipping.release()
     return found(frames, written=FRAMES)
 
 
@@ -90,7 +95,8 @@ def torchcodec():
     import torch
     VideoEncoder(torch.from_numpy(video(SIZES["torchcodec"])).permute(0, 3, 1, 2).contiguous(), frame_rate=RATE).to_file("tc.mp4")
     decoder = VideoDecoder("tc.mp4")
-    frames = [decoder[0], *decoder.get_frames_at([1, 3]).data, *decoder.get_frames_in_range(4, 8).data]
+    frames = [decoder[0], *decoder.get_frames_at([1, 3]).data, *decoder.get_frames_in_range(4, 8).data,
+              *[frame for frame in decoder]]
     return found(frames, written=FRAMES)
 
 
@@ -110,7 +116,7 @@ def decord():
     import decord
     reader = decord.VideoReader("scaled.mp4")
     batch = reader.get_batch([0, 2, 4]).asnumpy()
-    return found([*batch, reader[1].asnumpy()], written=0)
+    return found([*batch, reader[1].asnumpy(), *[frame.asnumpy() for frame in reader]], written=0)
 
 
 @case

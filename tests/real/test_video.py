@@ -31,6 +31,11 @@ def test_frames_read_and_written(found, library):
     assert frames(run.recording, "video_encode", VIDEO_SIZES[library]) == counted[library]["written"]
 
 
+def test_the_end_of_a_loop_over_a_reader_is_no_error(found):
+    _, _, run = found
+    assert not [zone for zone in run.recording.named("video_decode") if "error" in zone.attrs]
+
+
 def test_no_library_is_counted_inside_another(found):
     _, _, run = found
     for name in ("video_decode", "video_encode"):

@@ -3,6 +3,7 @@ and goes on. The host's, and a device's that torch does not manage: an exception
 leaves a section. What was asked for, by which line, and what held the memory then go into the recording."""
 import os
 import re
+import resource
 import sys
 
 from .. import _faults
@@ -109,7 +110,6 @@ def _host_parts():
 
 def _host_limit(parts):
     """(what there is, what of it is used): the process's own limit, else the machine's memory."""
-    import resource
     for limit, name in ((resource.RLIMIT_DATA, "VmData"), (resource.RLIMIT_AS, "VmSize")):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:

@@ -112,9 +112,28 @@ def _own_frames(self, args):
     return getattr(self, "_frames", None)
 
 
+def _none(self, args):
+    return None
+
+
 _read, _write, _write_own = _coding(DECODE), _coding(ENCODE, _first), _coding(ENCODE, _own_frames)
+_grab = _coding(DECODE, _none)  # decodes a frame that retrieve() hands out, or nothing does
 _write_stream, _write_request = _coding(ENCODE, _first, _of_container), _coding(ENCODE, _first, _of_request)
 _write_file = _coding(ENCODE, _own_frames, _first)
+
+
+def _indexing(original):
+    """A `for` over a reader without __iter__ asks for one frame more than there are: that is no call and no error."""
+    reading = _read(original)
+
+    def call(self, key):
+        return (original if guard(_is_past_the_last, self, key) else reading)(self, key)
+    return call
+
+
+def _is_past_the_last(reader, key):
+    return isinstance(key, int) and key >= len(reader)
+
 
 def _opening(original):
     """A writer that gets its file when it is made."""
@@ -127,18 +146,20 @@ def _opening(original):
 
 # Module waited for -> (class, method, how). A class may be nested: Format.Reader.
 METHODS = {
-    "cv2": (("VideoCapture", "read", _read), ("VideoWriter", "write", _write),
+    "cv2": (("VideoCapture", "read", _read), ("VideoCapture", "grab", _grab), ("VideoCapture", "retrieve", _read),
+            ("VideoWriter", "write", _write),
             ("VideoWriter", "__init__", _opening), ("VideoWriter", "open", _opening)),
     "av": (("container.InputContainer", "decode", _iterating), ("VideoStream", "decode", _read),
            ("VideoStream", "encode", _write_stream)),
-    "torchcodec.decoders._video_decoder": tuple(
+    "torchcodec.decoders._video_decoder": (("VideoDecoder", "__getitem__", _indexing),) + tuple(
         ("VideoDecoder", method, _read) for method in (
-            "__getitem__", "get_frame_at", "get_frames_at", "get_frames_in_range", "get_frame_played_at",
+            "get_frame_at", "get_frames_at", "get_frames_in_range", "get_frame_played_at",
             "get_frames_played_at", "get_frames_played_in_range", "get_all_frames")),
     "torchcodec.encoders._video_encoder": (
         ("VideoEncoder", "to_file", _write_file), ("VideoEncoder", "to_tensor", _write_own),
         ("VideoEncoder", "to_file_like", _write_own)),
-    "decord.video_reader": tuple(("VideoReader", method, _read) for method in ("__getitem__", "next", "get_batch")),
+    "decord.video_reader": (("VideoReader", "__getitem__", _indexing), ("VideoReader", "next", _read),
+                            ("VideoReader", "get_batch", _read)),
     "imageio.core.format": (("Format.Reader", "get_data", _read), ("Format.Reader", "get_next_data", _read),
                             ("Format.Reader", "iter_data", _iterating), ("Format.Writer", "append_data", _write_request)),
     "imageio.plugins.pyav": (("PyAVPlugin", "read", _read), ("PyAVPlugin", "iter", _iterating),
