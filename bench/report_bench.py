@@ -6,24 +6,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import rows
+from rows import run
 
 BUILD = pathlib.Path(sys.argv[1])
 STROBE = BUILD / "strobe"
-
-
-def run(*command):
-    """CPU seconds, wall seconds and peak MiB of a command."""
-    begin = time.perf_counter()
-    pid = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL).pid
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        sys.exit("failed: " + " ".join(map(str, command)))
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1024
-
-
 ROUNDS = 5
 
 

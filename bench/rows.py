@@ -1,6 +1,19 @@
-"""Benchmark rows of Python scripts: printed for people, appended to $STROBE_BENCH_ROWS for machines."""
+"""What Python benchmarks share: a command and what it took; rows printed for people, appended to $STROBE_BENCH_ROWS for machines."""
 import json
 import os
+import subprocess
+import sys
+import time
+
+
+def run(*command):
+    """CPU seconds, wall seconds and peak MiB of a command."""
+    begin = time.perf_counter()
+    pid = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL).pid
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit("failed: " + " ".join(map(str, command)))
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1024
 
 
 def head(title):

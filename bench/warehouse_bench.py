@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 
 import rows
+from rows import run
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "compare"))
@@ -27,20 +27,10 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(*command):
-    """Wall and CPU seconds of a command."""
-    begin = time.perf_counter()
-    pid = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL).pid
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        sys.exit("failed: " + " ".join(map(str, command)))
-    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
-
-
 def load(server, job, name):
     """Rows, wall seconds, CPU seconds of the tool and of the server. Each load is a job of its own: none replaces another."""
     before = cpu_s(server.process.pid)
-    wall, own = run(STROBE, "export", job, "-q", "--to", server.url(f"bench?job={name}"))
+    own, wall, _ = run(STROBE, "export", job, "-q", "--to", server.url(f"bench?job={name}"))
     its = cpu_s(server.process.pid) - before
     return sum(int(server.ask(f"SELECT count() FROM bench.{table} WHERE job = '{name}'")) for table in TABLES), wall, own, its
 
@@ -80,7 +70,7 @@ def measure(server, folder):
     alone = sorted(floor(server, f"load{i}") for i in range(ROUNDS))[ROUNDS // 2]
     rows.row("thousand rows a second of CPU, the server alone", sorted(count / its / 1000 for count, _, _, its in loads)[ROUNDS // 2], "k/s")
     rows.row("... with the same rows sorted, one insert for each table", loads[0][0] / alone / 1000, "k/s")
-    walls = sorted(run(STROBE, "aggregate", server.url("bench?job=load0"))[0] for _ in range(ROUNDS))
+    walls = sorted(run(STROBE, "aggregate", server.url("bench?job=load0"))[1] for _ in range(ROUNDS))
     rows.row("aggregate of them from the server, median", walls[ROUNDS // 2], "s")
     rows.row("aggregate of them from the server, worst", walls[-1], "s")
 

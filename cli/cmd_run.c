@@ -97,6 +97,7 @@ struct run {
 	struct run_child child;
 	struct run_labels labels; /* --labels */
 	struct run_python python;
+	const char *launcher; /* "mpirun"; NULL: the command is none */
 	struct run_gather gather;
 	struct run_display display;
 	char outer[PATH_MAX]; /* the run folder of a `strobe run` above; "": none */
@@ -223,6 +224,7 @@ static int start_command(struct run *r, const struct args *args)
 	if (attach.python_hook && run_attach_find_hook(r->hook_folder, sizeof r->hook_folder))
 		r->python.hook_folder = r->hook_folder;
 	run_python_look_at_command(&r->python, args->after_dashes);
+	r->launcher = run_name_launcher(args->after_dashes);
 	r->child.look = look_at_processes;
 	r->child.look_for = &r->python;
 	r->gather = (struct run_gather){
@@ -270,6 +272,16 @@ static bool has_recorded(const struct run *r, pid_t pid)
 	return !access(path, F_OK);
 }
 
+/* A rank that records nothing has no samples either: from outside the launcher's processes are one tree. */
+static void say_missing_ranks(const char *launcher)
+{
+	char why[80], how[80];
+
+	snprintf(why, sizeof why, "no process that %s started recorded anything", launcher);
+	snprintf(how, sizeof how, "start each rank below strobe: %s ... strobe run -- PROGRAM", launcher);
+	sb_keep_missing("ranks", why, how);
+}
+
 /* Why there are no stages, as far as it can be told from outside. */
 static void say_missing_stages(const struct run *r)
 {
@@ -280,6 +292,8 @@ static void say_missing_stages(const struct run *r)
 		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
 	if (any)
 		return;
+	if (r->launcher)
+		say_missing_ranks(r->launcher);
 	if (r->python.unreached)
 		sb_keep_missing("stages", r->python.why, r->python.how);
 	else if (r->python.uses_strobe)

@@ -41,6 +41,17 @@ void run_name_after(char **command, char *out, size_t size)
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
 }
 
+const char *run_name_launcher(char **command)
+{
+	static const char *const launchers[] = { "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun",
+		"srun", NULL };
+
+	for (const char *const *name = launchers; *name; name++)
+		if (!strcmp(sb_filename_of(command[0]), *name))
+			return *name;
+	return NULL;
+}
+
 static void put_quoted(struct sb_buf *out, const char *word)
 {
 	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

@@ -66,6 +66,7 @@ PUT(put_u64, uint64_t)
 PUT(put_f64, double)
 
 /* ---- tables, each in the order of its key ------------------------------- */
+/* Not gpu_kernels: a few rows a run, the longest kernels first. Sorting them costs the server 15 us a run. */
 
 static uint32_t start_of(const struct sb_warehouse_loader *l)
 {

@@ -42,6 +42,17 @@ def test_the_first_screen_is_about_the_ranks_and_points_to_aggregate(strobe):
     assert (run / "aggregated_report.json").exists() and f"{run.name}/aggregated_report.html" in done.stderr
 
 
+def test_a_launcher_whose_ranks_record_nothing_says_how_they_would(strobe):
+    launcher = strobe.folder / "mpirun"
+    launcher.write_text("#!/bin/sh\nfor r in 0 1; do OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 \"$@\" & done; wait\n")
+    launcher.chmod(0o755)
+    told = " ".join(strobe.run("--", str(launcher), "true").stderr.split())
+    assert "Not recorded: ranks: no process that mpirun started recorded anything" in told
+    assert "mpirun ... strobe run -- PROGRAM" in told
+    told = strobe.run("--", str(launcher), *PROGRAM.split()).stderr
+    assert "2 ranks on 1 host" in told and "Not recorded: ranks" not in told
+
+
 def test_a_launcher_that_is_itself_a_rank_is_none_of_its_ranks(strobe):
     # srun, one task per node, each a torchrun of two: the program above the ranks has Slurm's rank and records too
     inner = "; ".join(f"RANK={r} LOCAL_RANK={r} WORLD_SIZE=4 {PROGRAM}" for r in (0, 1))
