@@ -71,6 +71,7 @@ static const struct sb_field clock_rows[] = {
 };
 static SB_FIELDS(clock, sb_align_rank, "RankClock", "A rank's clock compared with the first rank's.");
 
+SB_FIELD_WHEN(has_more_collectives, sb_aggregate_rank, it->collective_total > (int64_t)it->collective_count)
 SB_FIELD_WHEN(has_slow_stage, sb_aggregate_rank, it->slow_stage)
 
 static const struct sb_field rank_rows[] = {
@@ -97,6 +98,8 @@ static const struct sb_field rank_rows[] = {
 		.when = has_slow_stage),
 	SB_FIELD(sb_aggregate_rank, slow_stage_median_s, "slow_stage_median_s", SB_KNOWN,
 		"the median rank's time there", .when = has_slow_stage),
+	SB_FIELD(sb_aggregate_rank, collective_total, "collective_total_count", SB_KNOWN,
+		"its collectives, where they are more than were looked at", .when = has_more_collectives),
 	SB_FIELD(sb_aggregate_rank, last_count, "last_count", SB_ALWAYS, "collectives where it came last"),
 	SB_FIELD(sb_aggregate_rank, caused_wait_s, "caused_wait_s", SB_KNOWN, "what the others waited there"),
 	SB_FIELD(sb_aggregate_rank, late_wait_s, "late_wait_s", SB_SET,

@@ -72,6 +72,16 @@ def test_a_job_is_one_row_of_the_history_with_its_ranks_below(strobe, jobs):
     assert "Straggler rank 5 on node001 came" in kept
 
 
+def test_a_job_with_more_collectives_than_are_kept_says_so(strobe, jobs, tmp_path):
+    make(tmp_path / "long", ranks=2, zones=12000, hosts=1)
+    ranks = json.loads(strobe("report", "long", "--format", "json").stdout)["reports_summary"]
+    total = ranks[0]["collective_total_count"]
+    assert total == ranks[1]["collective_total_count"] == 3000
+    assert re.search(rf"^looked at \d+ of the {total} collectives of rank 0, the same ones on every rank: ", strobe("report", "long").stdout, re.MULTILINE)
+    assert "looked at " not in strobe("report", jobs / "after").stdout
+    assert "collective_total_count" not in strobe("report", jobs / "after", "--format", "json").stdout
+
+
 def test_the_timeline_of_a_job_has_lanes_by_node_and_rank_on_one_clock(strobe, jobs, tmp_path):
     strobe("export", jobs / "after", "--to", "chrome", "-o", "t.json")
     trace = json.loads((tmp_path / "t.json").read_text())["traceEvents"]

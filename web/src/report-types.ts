@@ -2002,6 +2002,7 @@ export type AggregateRank = {
   slow_stage?: string; // the stage with most of the extra work
   slow_stage_s?: number; // its time there
   slow_stage_median_s?: number; // the median rank's time there
+  collective_total_count?: number; // its collectives, where they are more than were looked at
   last_count: number; // collectives where it came last
   caused_wait_s?: number; // what the others waited there
   late_wait_s?: number; // what it waited at collectives until the last rank came

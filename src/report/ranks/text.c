@@ -312,6 +312,25 @@ static void put_one_sided(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_printf(out, ", %.2f s in calls with a root, between pairs or not matched", other_s);
 }
 
+/* Where a rank had more collectives than are kept: how many, so that nobody takes them for all. */
+static void put_kept(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	const struct sb_aggregate_rank *most = NULL;
+
+	for (size_t i = 0; i < a->rank_count; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[i];
+
+		if (r->collective_total > (int64_t)r->collective_count &&
+			(!most || r->collective_total > most->collective_total))
+			most = r;
+	}
+	if (most)
+		sb_buf_printf(out,
+			"looked at %zu of the %" PRId64 " collectives of rank %" PRId64 ", the same ones on "
+			"every rank: times above stand for all, numbers of collectives for those looked at\n",
+			most->collective_count, most->collective_total, most->rank);
+}
+
 static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	const struct sb_across_ranks *e = &a->metrics[SB_METRIC_COLLECTIVE];
@@ -335,6 +354,7 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_printf(out, "; %.2f s more hidden behind other work", a->hidden_s);
 	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
 		sb_buf_putc(out, '\n');
+	put_kept(a, out);
 }
 
 /* In the unit in which it has two digits. */
