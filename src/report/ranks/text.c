@@ -312,7 +312,7 @@ static void put_one_sided(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_printf(out, ", %.2f s in calls with a root, between pairs or not matched", other_s);
 }
 
-/* Where a rank had more collectives than are kept: how many, so that nobody takes them for all. */
+/* Where a rank had more collectives than are kept: how many there were. */
 static void put_kept(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	const struct sb_aggregate_rank *most = NULL;
