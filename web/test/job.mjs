@@ -9,7 +9,7 @@ const LATE = 517;
 
 function job() {
   const ranks = Array.from({ length: RANKS }, (_, i) => i);
-  const one = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, host: `node-${i % NODES}`, duration_s: i === LATE ? 14 : 10, work_s: 9, straggler: i === LATE, complete: true, last_count: 0, clock: { method: 'collectives', offset_s: i * 1e-6, uncertainty_s: 2e-5, collective_count: 40 }, ...(i === LATE ? { behind_s: 4, works_more: true, slow_stage: 'denoise', caused_wait_s: 900, last_count: 30 } : {}) });
+  const one = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, host: `node-${i % NODES}`, duration_s: i === LATE ? 14 : 10, work_s: 9, straggler: i === LATE, complete: true, last_count: 0, clock: { method: 'collectives', offset_s: i * 1e-6, uncertainty_s: 2e-5, collective_count: 40 }, ...(i === 700 ? { failure: 'exit 1', collective_total_count: 5000 } : {}), ...(i === LATE ? { behind_s: 4, works_more: true, slow_stage: 'denoise', caused_wait_s: 900, last_count: 30 } : {}) });
   return {
     schema: 'strobe.aggregate/1', job: 'train-7', report_count: RANKS, rank_count: RANKS, host_count: NODES, missing_ranks: [], left_out: [],
     attempts: [{ attempt_index: 1, run: 'train-7.1', state: 'killed' }, { attempt_index: 2, run: 'train-7.2', state: 'ended', taken: true }],
@@ -33,7 +33,9 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   await settled(page);
   const late = await page.locator(`#rank-${LATE}`).boundingBox();
   assert.ok(late.y >= 0 && late.y < 900, `the late rank is at ${late.y}`);
+  assert.match(plain(await page.locator('#rank-700').innerText()), /failed: exit 1$/);
   const text = plain(await page.locator('#job').innerText());
+  assert.match(text, /^40 collectives looked at, of up to 5\D?000 of a rank, all ranks: /m);
   assert.match(text, /900\.00 s waiting for the last rank, 120\.00 s transferring, 60\.00 s hidden[\s\S]*At 3 of them the clocks cannot tell/);
   assert.match(text, /train-7\.1\s+killed[\s\S]*train-7\.2\s+ended\s+yes/);
   assert.match(text, /nccl 0-7 sp\s+12\s+40\s+3\.50 s/);

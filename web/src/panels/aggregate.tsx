@@ -103,14 +103,14 @@ function RankLanes({ d }: { d: AggregateReport }) {
   if (hosts > 1) byHost.sort((a, b) => a.host.localeCompare(b.host, undefined, { numeric: true }));
   const show = columnShow('duration_s', ranks.map((r) => num(r, 'duration_s')));
   return (
-    <div class={`ranks ${ranks.length > 64 ? 'many' : ''} ${ranks.every((r) => r.complete && !r.straggler) ? 'bare' : ''}`} role="img" aria-label="time of each rank">
+    <div class={`ranks ${ranks.length > 64 ? 'many' : ''} ${ranks.every((r) => r.complete && !r.straggler && !r.failure) ? 'bare' : ''}`} role="img" aria-label="time of each rank">
       {byHost.slice(0, LANES_MOST).map((r, at) => (
         <>
         {hosts > 1 && r.host !== byHost[at - 1]?.host && <h4 key={`h${at}`} dir="auto">{r.host || 'host not known'}</h4>}
         <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
           <RankName r={r} />
           <RankBar r={r} most={most} />
-          <span class="quiet">{[show(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
+          <span class="quiet">{[show(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, r.failure ? `failed: ${clip(r.failure, 40)}` : !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
         </>
       ))}
@@ -274,12 +274,13 @@ function jobBody(d: AggregateReport) {
   const clocks = d.reports_summary.filter((r) => num(r.clock, 'offset_s') !== undefined || num(r.clock, 'uncertainty_s') !== undefined);
   const waits = [num(d, 'late_wait_s') !== undefined && `${seconds(num(d, 'late_wait_s'))} waiting for the last rank`, num(d, 'transfer_s') !== undefined && `${seconds(num(d, 'transfer_s'))} transferring`, num(d, 'hidden_s') !== undefined && `${seconds(num(d, 'hidden_s'))} hidden behind other work`].filter(Boolean);
   const uncertain = num(d, 'clock_uncertainty_s');
+  const most = d.reports_summary.reduce((top, r) => Math.max(top, num(r, 'collective_total_count') ?? 0), 0);
   if (!waits.length && !d.communication?.length && !d.attempts?.length && !d.late_groups?.length && uncertain === undefined && !clocks.length) return null;
   return (
     <>
       {waits.length > 0 && (
         <p>
-          {count(num(d, 'collective_count'))} collectives, all ranks: {waits.join(', ')}.
+          {count(num(d, 'collective_count'))} collectives{most > 0 && ` looked at, of up to ${count(most)} of a rank`}, all ranks: {waits.join(', ')}.
           {num(d, 'unclear_collective_count') ? ` At ${count(num(d, 'unclear_collective_count'))} of them the clocks cannot tell who came last.` : ''}
         </p>
       )}
