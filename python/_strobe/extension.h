@@ -135,6 +135,11 @@ extern PyMethodDef memory_error_methods[];
 /* ---- loop.c ---- */
 int loop_init(PyObject *module, struct state *st);
 PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs);
+extern struct loop *loops_open; /* NULL: there is no turn that the following have to look at. With the GIL */
+void loops_section_begins(void);
+void loops_section_ends(
+	PyObject *error); /* ends the turns inside it whose iterators are kept; error: class or NULL */
+PyObject *loops_end(PyObject *module, PyObject *error);
 
 /* ---- span.c ---- */
 int span_init(PyObject *module, struct state *st);

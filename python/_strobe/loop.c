@@ -1,6 +1,7 @@
 /* strobe.steps(), iterations() and blocks(): an iterator that makes each turn of
  * a for loop a zone. The zone is open while the loop's body runs; fetching the
- * next item is outside. It ends with the next item, the end, a break. */
+ * next item is outside. It ends with the next item, the end, a break. A break ends it by letting go of the
+ * iterator: of one that the program keeps, the turn ends with the section around it. */
 #include "extension.h"
 
 #include <math.h>
@@ -20,7 +21,12 @@ struct loop {
 	bool open;
 	bool gpu_timed;
 	unsigned long thread; /* of the open zone */
+	uint32_t track; /* too */
+	uint32_t sections_inside; /* that are open */
+	struct loop *next_open;
 };
+
+struct loop *loops_open; /* of all threads, the newest first; with the GIL */
 
 static unsigned long this_thread(void)
 {
@@ -90,6 +96,16 @@ static bool left_out(const struct loop *l)
 	return true;
 }
 
+static void forget_open(struct loop *l)
+{
+	struct loop **at = &loops_open;
+
+	while (*at && *at != l)
+		at = &(*at)->next_open;
+	if (*at)
+		*at = l->next_open;
+}
+
 static void begin(struct loop *l, PyObject *item)
 {
 	if (!STROBE_ON_() || left_out(l))
@@ -103,6 +119,10 @@ static void begin(struct loop *l, PyObject *item)
 	put_turn(l, item);
 	l->open = true;
 	l->thread = this_thread();
+	l->track = here.track;
+	l->sections_inside = 0;
+	l->next_open = loops_open;
+	loops_open = l;
 }
 
 /* error: the class of the exception that ends the turn; NULL: none does */
@@ -111,6 +131,7 @@ static void end(struct loop *l, PyObject *error)
 	if (!l->open)
 		return;
 	l->open = false;
+	forget_open(l);
 	if (!STROBE_ON_() || l->thread != this_thread())
 		return;
 	track_follow(l->state);
@@ -121,6 +142,54 @@ static void end(struct loop *l, PyObject *error)
 		strobe_gpu_zone_end_arrived(l->id, STROBE_GPU_SAME_STREAM);
 	else
 		strobe_zone_end_id(l->id);
+}
+
+/* The innermost turn that is open on this thread and task; NULL: none. */
+static struct loop *open_here(void)
+{
+	struct loop *l = loops_open;
+
+	while (l && (l->thread != this_thread() || l->track != here.track))
+		l = l->next_open;
+	return l;
+}
+
+void loops_section_begins(void)
+{
+	struct loop *l = open_here();
+
+	if (l)
+		l->sections_inside++;
+}
+
+static void end_kept(PyObject *error)
+{
+	struct loop *l;
+
+	while ((l = open_here()) && !l->sections_inside)
+		end(l, error);
+}
+
+void loops_section_ends(PyObject *error)
+{
+	struct loop *l;
+
+	end_kept(error);
+	l = open_here();
+	if (l)
+		l->sections_inside--;
+}
+
+/* loops_end(error class or None): before attributes are given to a section that ends */
+PyObject *loops_end(PyObject *module, PyObject *error)
+{
+	struct state *st = state_of(module);
+
+	if (loops_open && STROBE_ON_()) {
+		track_follow(st);
+		end_kept(error != Py_None ? error : NULL);
+	}
+	Py_RETURN_NONE;
 }
 
 static PyObject *loop_next(PyObject *self)

@@ -51,6 +51,8 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 
 	if (records(s)) {
 		track_follow(s->state);
+		if (__builtin_expect(loops_open != NULL, 0))
+			loops_section_begins();
 		if (__builtin_expect(s->state->raw_stream || s->gpu == 1, 0))
 			begin_timed(s);
 		else
@@ -105,6 +107,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		s->open_count--;
 	if (records(s)) {
 		track_follow(s->state);
+		if (__builtin_expect(loops_open != NULL, 0))
+			loops_section_ends(nargs > 0 && args[0] != Py_None ? args[0] : NULL);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			raised_put(args, nargs);
 		if (__builtin_expect(memory_errors_wait, 0))

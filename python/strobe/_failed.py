@@ -13,6 +13,7 @@ def tell(error, trace):
     if error is None or isinstance(error, NO_ERRORS) or not native.recording():
         return
     try:
+        native.loops_end(type(error))
         file, line = place_of(trace)
         native.attrs(error_message=in_one_line(str(error)), error_file=file, error_line=line)
     except Exception:

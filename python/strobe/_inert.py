@@ -65,6 +65,10 @@ def loop(items, *rest):
     return Loop(items)
 
 
+def loops_end(error):
+    pass
+
+
 def recording():
     return False
 

@@ -99,6 +99,8 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the selected part"),
 	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended, without an error"),
+	SB_FIELD(sb_summary_panel, video_count, "video_count", SB_SET,
+		"videos that these made, where some made several at once (attribute `videos`)"),
 	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,
 		"generations that did not end, or that the border of the selected part cuts"),
 	SB_FIELD(sb_summary_panel, failed_count, "failed_generation_count", SB_SET,

@@ -34,10 +34,10 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
 }
 
-/* What was made: frames make a video; a picture, latents or an answer in words is none. */
+/* What was made: frames make a video; a picture, latents or an answer in words is none, and a batch is several. */
 static const char *noun_of(const struct sb_model *model)
 {
-	return model->summary.frames > 0 ? "video" : "generation";
+	return model->summary.frames > 0 && !model->summary.video_count ? "video" : "generation";
 }
 
 /* "1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer" */
@@ -63,6 +63,8 @@ void sb_screen_made(struct sb_screen *s)
 
 	if (sum->generation_count > 0)
 		count_of(s, sum->generation_count, noun_of(s->model));
+	if (sum->video_count > 0)
+		sb_screen_say(s, " of %lld videos", (long long)sum->video_count);
 	if (sum->unfinished_count > 0)
 		sb_screen_say(
 			s, "%s%lld unfinished", s->line.size ? ", " : "", (long long)sum->unfinished_count);

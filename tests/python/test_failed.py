@@ -114,6 +114,43 @@ def test_a_turn_of_a_loop_that_an_error_leaves_has_it_too(tmp_path):
     """) == ["transformer", "vae", "block", None]
 
 
+def test_what_is_around_a_loop_whose_iterator_is_kept_has_the_error_too(program):
+    done = program("""
+        import strobe
+        strobe.start("test")
+        def one(kept):
+            with strobe.generation():
+                with strobe.section("inner"):
+                    pass
+                for step in kept:
+                    with strobe.section("inner"):
+                        pass
+                    break
+                raise ValueError("later")
+        for _ in range(2):
+            try:
+                one(strobe.steps(3))
+            except ValueError as error:
+                last = error
+        with strobe.section("outer"):
+            for turn in (kept := strobe.iterations(3)):
+                with strobe.section("inner"):
+                    pass
+                break
+        with strobe.section("after"):
+            next(kept)
+        strobe.stop()
+        """)
+    recording, = done.recordings
+    for zone in recording.named("generation"):
+        assert (zone.attrs["error"], zone.attrs["error_message"]) == ("ValueError", "later")
+        assert [child.name for child in zone.children] == ["inner", "denoise"] and "error_message" not in zone.children[1].attrs
+    outer, after = recording.named("outer") + recording.named("after")
+    assert [child.name for child in outer.children] == ["iteration"] and "error" not in outer.attrs
+    assert [child.name for child in outer.children[0].children] == ["inner"]
+    assert [child.name for child in after.children] == ["iteration"] and all(zone.closed for zone in recording.zones)
+
+
 def test_an_error_that_becomes_another_one_comes_from_where_that_was_raised(tmp_path):
     assert stages(tmp_path, """
     def make():

@@ -57,6 +57,7 @@ def test_frames_of_images_tuples_and_batches(found):
     assert found.frames("pil_images") == 5 and found.generation["pil_images"].attrs["width"] == 16
     assert found.frames("a_tuple") == 5
     assert found.frames("two_videos_at_once") == found.frames("slicing") == 10
+    assert found.generation["slicing"].attrs["videos"] == 2 and "videos" not in found.generation["a_tuple"].attrs
 
 
 def test_tiles(found):
@@ -133,4 +134,5 @@ def test_the_report_counts_what_the_program_counted(found):
     failed, = [one for one in report["generations"]["items"] if one.get("state") == "failed"]
     assert failed["error"] == "ZeroDivisionError" and failed["error_place"].startswith(os.path.join(HERE, "program_variants.py:"))
     assert report["summary"]["failed_generation_count"] == 1 and report["summary"]["failure"] == failed["failure"]
-    assert "1 of %d videos failed: ZeroDivisionError: " % generations in found.run.stderr
+    assert report["summary"]["video_count"] == generations - 1 + 2  # two of them made two
+    assert "1 of %d generations failed: ZeroDivisionError: " % generations in found.run.stderr

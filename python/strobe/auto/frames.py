@@ -19,6 +19,16 @@ def _of_array(shape):
     return shape[0] * (shape[1] if len(shape) == 5 else 1), height, width
 
 
+def videos_of(frames):
+    """How many videos a pipeline made: a batch of them, or one."""
+    shape = shape_of(frames)
+    if len(shape) in (4, 5):
+        return shape[0] if len(shape) == 5 else 1
+    several = isinstance(frames, (list, tuple)) and len(frames) and (
+        isinstance(frames[0], (list, tuple)) or len(shape_of(frames[0])) == 4)
+    return len(frames) if several else 1
+
+
 def frames_of(frames):
     """(frames, height, width) of [batch][frame] images, [frame] images, or an array of 4 or 5 dimensions."""
     shape = shape_of(frames)

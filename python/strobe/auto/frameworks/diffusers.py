@@ -9,7 +9,7 @@ from ..._models import components
 from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
-from ..frames import frames_of
+from ..frames import frames_of, videos_of
 from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 from ..._share import Share
@@ -281,7 +281,8 @@ def _output(result, call):
         return
     count, height, width = frames_of(frames)
     if count:
-        vocabulary.frames(count, width=width, height=height)
+        videos = videos_of(frames)
+        vocabulary.frames(count, width=width, height=height, videos=videos if videos > 1 else None)
 
 
 # ---- parts ----

@@ -1,0 +1,82 @@
+/* The head of the one-screen summary: what was made, by one pipeline or several. */
+#include "summary_text.h"
+
+static void pipeline(struct synthetic *s, uint64_t t, const char *name, int frames)
+{
+	synthetic_begin(s, t, name, STROBE_ROLE_GENERATION);
+	if (frames)
+		synthetic_attr(s, "frames", frames);
+	synthetic_begin(s, t, "denoise", 0);
+	synthetic_stage(s, t, t + 6 * SECOND, "transformer", 0);
+	synthetic_end(s, t + 6 * SECOND);
+	synthetic_stage(s, t + 6 * SECOND, t + 6 * SECOND + 10 * MS, "postprocess", 0);
+	synthetic_end(s, t + 7 * SECOND);
+}
+
+static void stages_of_one_name_in_two_pipelines_are_said_once(void **state)
+{
+	struct synthetic s;
+	const char *first;
+	char *text;
+
+	synthetic_open(&s);
+	pipeline(&s, 0, "WanPipeline", 9);
+	pipeline(&s, 7 * SECOND, "LTXPipeline", 9);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "    transformer                          12.00 s   85.7 %        n/a      2");
+	first = strstr(text, "  transformer ");
+	assert_null(strstr(first + 1, "  transformer "));
+	assert_has(text, "Not worth tuning: postprocess (0.1 % of the run)\n");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void videos_of_a_batch_are_counted(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	pipeline(&s, 0, "LTXPipeline", 9);
+	synthetic_begin(&s, 7 * SECOND, "LTXPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 36);
+	synthetic_attr(&s, "videos", 4);
+	synthetic_end(&s, 9 * SECOND);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 generations of 5 videos, 45 frames in 9.00 s");
+	assert_has(text, "per generation");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void what_has_no_frames_is_no_video(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	pipeline(&s, 0, "StableDiffusionXLPipeline", 0);
+	synthetic_begin(&s, 7 * SECOND, "StableDiffusionXLPipeline", STROBE_ROLE_GENERATION);
+	synthetic_step(&s, 7 * SECOND, 8 * SECOND, 0, 0);
+	synthetic_text(&s, "error", "ValueError");
+	synthetic_end(&s, 9 * SECOND);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "1 generation (and 1 failed), 1 step in 9.00 s");
+	assert_has(text, "1 of 2 generations failed: ValueError");
+	free(text);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
+		cmocka_unit_test(videos_of_a_batch_are_counted),
+		cmocka_unit_test(what_has_no_frames_is_no_video),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
