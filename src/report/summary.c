@@ -15,6 +15,7 @@
 #define NUMBERS 54 /* what stands right of the label */
 #define FINDINGS 3
 #define OUTSIDE 5 /* parts named outside the generations */
+#define RATE_LEAST 5e6 /* bytes a second: less would read 0.00 GB/s */
 #define OUTSIDE_LEAST_S 1e-6 /* less is what a stage at the same time as a generation leaves over */
 #define NAME_MOST 40 /* columns of a name in the title */
 
@@ -78,7 +79,7 @@ void sb_screen_outside(struct sb_screen *s)
 			continue;
 		sb_text_seconds(took, sizeof took, o->total_s);
 		sb_screen_say(s, "%s %s", o->what, took);
-		if (o->bytes > 0 && o->total_s > 0)
+		if (o->total_s > 0 && o->bytes / o->total_s >= RATE_LEAST)
 			sb_screen_say(s, " (%.2f GB/s)", o->bytes / o->total_s / 1e9);
 		if (o->bottleneck)
 			sb_screen_say(s, " (BOTTLENECK)");

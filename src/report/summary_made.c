@@ -142,7 +142,7 @@ static void price(struct sb_screen *s)
 		sb_screen_remark(s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? each : "");
 }
 
-/* "96 new tokens, 34.20 tokens/s; first token after 120 ms; 32 input frames" */
+/* "96 new tokens; first token after 120 ms, then 34.20 tokens/s; 32 input frames (16.00 frames/s)" */
 static void tokens(struct sb_screen *s, const struct sb_chat *c, bool alone)
 {
 	char first[32], rate[32];
@@ -152,13 +152,16 @@ static void tokens(struct sb_screen *s, const struct sb_chat *c, bool alone)
 		sb_screen_say(s, ": ");
 	}
 	sb_screen_say(s, "%.0f new token%s", c->new_tokens, c->new_tokens == 1 ? "" : "s");
-	if (!isnan(c->tokens_per_s))
-		sb_screen_say(s, ", %s tokens/s", digits(rate, sizeof rate, c->tokens_per_s));
 	sb_text_seconds(first, sizeof first, c->first_token_s);
 	if (!isnan(c->first_token_s))
 		sb_screen_remark(s, "first token after %s", first);
+	if (!isnan(c->tokens_per_s))
+		sb_screen_say(s, ", %s%s tokens/s", isnan(c->first_token_s) ? "" : "then ",
+			digits(rate, sizeof rate, c->tokens_per_s));
 	if (c->input_frames > 0)
 		sb_screen_remark(s, "%.0f input frame%s", c->input_frames, c->input_frames == 1 ? "" : "s");
+	if (c->input_frames > 0 && !isnan(c->input_frames_per_s))
+		sb_screen_say(s, " (%s frames/s)", digits(rate, sizeof rate, c->input_frames_per_s));
 	sb_screen_end(s, NULL);
 }
 

@@ -16,6 +16,7 @@
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
 #define INSIDE 2 /* columns that a stage inside a row's is indented */
 #define SAMPLES_LEAST 3 /* fewer may be chance */
+#define RATE_LEAST 5e7 /* bytes a second: less would read 0.0 GB/s */
 
 static enum strobe_role work_of(const struct sb_summary_row *row)
 {
@@ -140,7 +141,8 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 	row_numbers(s, row->total_s, wall_s, row->stage->digit_s);
 	row_gpu(s, row, wall_s);
 	sb_screen_say(s, " %6lld", (long long)row->count);
-	if (row->bytes > 0 && row->called_s > 0 && work_of(row) == STROBE_ROLE_OFFLOAD)
+	if (row->called_s > 0 && row->bytes / row->called_s >= RATE_LEAST &&
+		work_of(row) == STROBE_ROLE_OFFLOAD)
 		snprintf(rate, sizeof rate, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
 	if (sb_screen_fits(s, strlen(rate) + strlen(mark)))
 		sb_screen_say(s, "%s", rate);

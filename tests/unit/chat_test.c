@@ -67,8 +67,8 @@ static void the_first_screen_has_them_in_one_line(void **state)
 	call(&s, 0, 1);
 	m = synthetic_model(&s, 100 * SECOND);
 	assert_int_equal(sb_report_summary(m, NULL, &text), 0);
-	assert_non_null(strstr(sb_buf_text(&text),
-		"\n4 new tokens, 0.50 tokens/s; first token after 4.00 s; 8 input frames\n"));
+	assert_non_null(strstr(sb_buf_text(&text), "\n4 new tokens; first token after 4.00 s, then 0.50 "
+						   "tokens/s; 8 input frames (0.80 frames/s)\n"));
 	sb_buf_done(&text);
 	synthetic_done(&s);
 }

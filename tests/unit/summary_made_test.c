@@ -70,12 +70,36 @@ static void what_has_no_frames_is_no_video(void **state)
 	synthetic_done(&s);
 }
 
+static void weights_that_hardly_move_have_no_rate(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "load", STROBE_ROLE_LOAD);
+	synthetic_attr(&s, "bytes", 1000000);
+	synthetic_end(&s, SECOND);
+	synthetic_begin(&s, SECOND, "LTXPipeline", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_attr(&s, "bytes", 1000000);
+	synthetic_end(&s, 2 * SECOND);
+	synthetic_end(&s, 9 * SECOND);
+	synthetic_model(&s, 9 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "Outside: model load 1.00 s, ");
+	assert_has(text, "offload:vae");
+	assert_null(strstr(text, "GB/s"));
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
 		cmocka_unit_test(what_has_no_frames_is_no_video),
+		cmocka_unit_test(weights_that_hardly_move_have_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
