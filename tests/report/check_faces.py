@@ -188,7 +188,7 @@ def screen_title(m, exact):
 
 def screen_made(m, exact):
     summary = exact["summary"]
-    for pattern, key in ((r"(\d+) videos?", "generation_count"), (r"(\d+) unfinished", "unfinished_generation_count"), (r"(\d+) failed", "failed_generation_count"), (r"(\d+) frames?", "frames"),
+    for pattern, key in ((r"(\d+) (?:video|generation)s?", "generation_count"), (r"(\d+) unfinished", "unfinished_generation_count"), (r"(\d+) failed", "failed_generation_count"), (r"(\d+) frames?", "frames"),
                          (r"(\d+) steps?", "steps"), (r"(\d+) blocks?", "blocks")):
         found = re.search(pattern, m[1])
         if (int(found[1]) if found else 0) != max(0, summary.get(key, 0)):
@@ -205,10 +205,10 @@ def screen_speed(m, exact):
     summary, left = exact["summary"], m[0]
     forms = ((r"([\d.]+) frames/s end to end(?: \(target ([\d.]+): (?:reached|MISSED)\))?", "", {"": 1}, summary.get("fps")),
              (r"([\d.]+) frames/s in (?:steps|blocks|denoise)", "", {"": 1}, exact.get("diffusion_analysis", {}).get("fps")),
-             (r"([\d.]+) (\w+) per video", None, ENERGIES, summary.get("video_energy_wh")),
+             (r"([\d.]+) (\w+) per (?:video|generation)", None, ENERGIES, summary.get("video_energy_wh")),
              (r"GPU energy ([\d.]+) (\w+)", None, ENERGIES, summary.get("run_energy_wh")),
              (rf"first block after {TIME}", None, UNITS, summary.get("first_block_latency_s")))
-    spread = re.search(rf"p50 {TIME}, p95 {TIME} per video", left)
+    spread = re.search(rf"p50 {TIME}, p95 {TIME} per (?:video|generation)", left)
     if spread:
         wall = exact["generations"]["wall"]
         if not (is_time(spread[1], spread[2], wall["p50_s"]) and is_time(spread[3], spread[4], wall["p95_s"])):
@@ -261,7 +261,7 @@ def screen_outside(m, exact):
     summary = exact["summary"]
     line, _, at_once = m[1].partition("; ")
     parts = re.findall(rf"([^,]+?) {TIME}((?: \([^()]*\))*)(?:, |$)", line)
-    named = summary.get("outside", [])[:5]
+    named = [one for one in summary.get("outside", [])[:5] if one["total_s"] >= 1e-6]
     left_s = summary["outside_s"] + summary.get("outside_overlap_s", 0) - sum(o["total_s"] for o in named)
     for (name, number, unit, notes), exactly in zip(parts, named):
         rate = re.search(r"\(([\d.]+) GB/s\)", notes)
@@ -269,7 +269,7 @@ def screen_outside(m, exact):
             return False
         if ("(BOTTLENECK)" in notes) != exactly.get("bottleneck", False):
             return False
-        if bool(rate) != (exactly.get("moved_bytes", 0) > 0 and exactly["total_s"] > 0):
+        if bool(rate) != (exactly.get("moved_bytes", 0) >= 5e6 * exactly["total_s"]):  # less would read 0.00
             return False
         if rate and not near(rate[1], "", {"": 1}, exactly["moved_bytes"] / exactly["total_s"] / 1e9):
             return False
@@ -305,7 +305,7 @@ def screen_more(m, exact):
         return False
     if not m[2]:
         return not verdict.get("leave_alone")
-    names, below, percent = re.match(r"(.*?) \((< )?([\d.]+) %\)$", m[2]).groups()
+    names, below, percent = re.match(r"(.*?) \((< )?([\d.]+) % of the run\)$", m[2]).groups()
     if names.split(", ")[:3] != [row["name"] for row in verdict["leave_alone"]][:3]:
         return False
     return verdict["leave_alone_ratio"] < 0.0005 if below else near(percent, "", {"": 1}, 100 * verdict["leave_alone_ratio"])
@@ -333,9 +333,9 @@ def screen_foot(m, exact):
 
 SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"== strobe: .*?, {TIME} =+$", screen_title),
-    (rf"(\d+ (?:videos?|frames?|steps?|blocks?|unfinished)\b.*?) in {TIME}(?:, partly at the same time)?(?: {{6}}(.+))?$", screen_made),
-    (r"((?:bound: mixed|\S+-bound) \(.*\))$", screen_bound),
-    (r".*(?:frames/s|per video|first block|GPU energy|cost).*$", screen_speed),
+    (rf"(\d+ (?:videos?|generations?|frames?|steps?|blocks?|unfinished)\b.*?) in {TIME}(?:, partly at the same time)?(?: {{6}}(.+))?$", screen_made),
+    (r"((?:bound: mixed|bound: not known|\S+-bound) \(.*\))$", screen_bound),
+    (r".*(?:frames/s|per video|per generation|first block|GPU energy|cost).*$", screen_speed),
     (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),
     (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
     (rf" {{2,}}(\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:{MARK})?$", screen_row),
@@ -344,7 +344,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"Outside: (.*)$", screen_outside),
     (r"V?RAM peak .*$", screen_memory),
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
-    (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
+    (r"(?:(\d+) more in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"Next: (.*) \((no cause found; .*)\)$", screen_next),
     (r"Not recorded: (\w+)(?: \(.*\))?$", screen_missing),
     (r"  -> (.+)$", screen_how),
