@@ -118,6 +118,10 @@ test('the last of very many launches has its arrow, too', async (browser) => {
   assert.equal(await canvas.evaluate((c) => c.dataset.from), String(899 * MS));
   const drawn = Number(await canvas.evaluate((c) => c.dataset.arrows));
   assert.ok(drawn >= 6 && drawn <= 17, `${drawn} arrows`);
+  await page.fill('input.search', 'gemm');
+  await page.press('input.search', 'Enter');
+  await settled(page);
+  assert.match(plain(await page.locator('.selection header').innerText()), /0\.\d{4}00000 to 0\.\d{4}10000 s, 10\.0 µs/, 'the ends of what is short differ');
   await close();
 });
 

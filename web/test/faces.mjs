@@ -109,7 +109,7 @@ const OF_VIDEO = {
   'time per step': (g) => g.step_median_s,
   'GPU energy of this video': (g) => g.energy_wh,
 };
-const BOUNDS = { gpu: 'GPU', cpu_launch: 'CPU launch', unknown: 'not known' };
+const BOUNDS = { gpu: 'GPU', cpu: 'CPU', cpu_launch: 'CPU launch', unknown: 'not known' };
 
 function figuresOf(page, r) {
   return classed(draw(page.h(page.Figures, { report: r })), 'figure').map((f) => ['label', 'value', 'note'].map((k) => textOf(classed([f], k).at(-1))));

@@ -2,7 +2,7 @@
 import { assert, open, ready, settled, test, writePage } from './harness.mjs';
 import { fixture, small } from './fixture.mjs';
 
-const WIDTHS = [1920, 1440, 768, 390];
+const WIDTHS = [1920, 1440, 1280, 768, 390];
 const plain = (text) => text.replaceAll(/[\u00a0\u202f\u2009]/g, ' ');
 
 // What a canvas writes, and where it ends: [text, left, right] of each.

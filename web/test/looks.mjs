@@ -121,6 +121,26 @@ test('on a phone no word of a table is cut into letters, and a stage keeps its n
   await close();
 });
 
+test('on a phone the numbers beside a long name are in sight, and its mark stands below it on a small screen', async (browser) => {
+  const { report: r, timeline } = fixture();
+  const long = 'aten::_scaled_dot_product_cudnn_attention_forward';
+  Object.assign(r.stage_analysis.stages.find((s) => s.name === 'vae_decode'), { name: long, state: 'skipped', reason: 'not asked for' });
+  const path = writePage('phone-long', { report: r, timeline });
+  const phone = await open(browser, path, { viewport: { width: 390, height: 844 } });
+  await ready(phone.page);
+  for (const column of [1, 2]) {
+    const box = await phone.page.locator('#stages tbody tr', { hasText: long }).first().locator('td').nth(column).boundingBox();
+    assert.ok(box.x + box.width <= 390, `column ${column} ends at ${box.x + box.width}`);
+  }
+  const whole = await phone.page.locator('#stages .stage > span[dir]', { hasText: 'upscale' }).first().boundingBox();
+  assert.ok(whole.height < 30, `a short name is one line, not ${whole.height} px`);
+  await phone.close();
+  const { page, close } = await open(browser, path, { viewport: { width: 1280, height: 800 } });
+  await ready(page);
+  assert.deepEqual(await page.locator('.card.table .stage em').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), []);
+  await close();
+});
+
 test('a panel with nothing to show has no heading, and nothing is drawn twice', async (browser) => {
   const { report: r, timeline } = fixture({ residency: { moments: [{ at: 'end', stage: 'denoise', t_s: 40, total_bytes: 5, rest_bytes: 5, parts: [] }] } });
   r.iterations[0].role = 'step';

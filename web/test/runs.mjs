@@ -42,6 +42,14 @@ test('a moment is one line of the list, on a tablet too', async (browser) => {
   await close();
 });
 
+test('at 1280 px the list of runs ends inside the window', async (browser) => {
+  const full = { frames: 80, steps: 50, command: 'python wan.py --steps 50 --prompt "a cat surfing at sunset" --size 832x480', commit: 'c0ffee0123456789c0ffee0123456789c0ffee01' };
+  const runs = [3, 2].map((i) => run(i, { ...full, id: `wan-2026111${i}-100000-4242`, rank_count: 8, state: 'killed' }));
+  const { page, close } = await open(browser, writePage('runs-laptop', { report: { runs }, kind: 'runs' }), { wait: 'tbody tr', viewport: { width: 1280, height: 800 } });
+  assert.ok(await page.locator('.scroll').evaluate((e) => e.scrollWidth <= e.clientWidth));
+  await close();
+});
+
 test('on a phone a run says how long, how fast and how it ended, without a way sideways', async (browser) => {
   const command = `python wan.py ${'--prompt a_cat '.repeat(6)}`;
   const { page, close } = await open(browser, writePage('runs-phone', { report: { runs: [run(3, { frames: 82, command }), run(2, { state: 'killed', name: 'a_name_that_has_no_place_to_break_and_goes_on_for_sixty' })] }, kind: 'runs' }), { wait: 'tbody tr', viewport: { width: 390, height: 844 } });

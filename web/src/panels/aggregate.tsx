@@ -271,7 +271,8 @@ function Metrics({ d }: { d: AggregateReport }) {
 
 // Starts of the job, groups that are late as a whole, and how well the clocks agree.
 function jobBody(d: AggregateReport) {
-  const clocks = d.reports_summary.filter((r) => num(r.clock, 'offset_s') !== undefined || num(r.clock, 'uncertainty_s') !== undefined);
+  const apart = (r: AggregateRank) => num(r.clock, 'offset_s') || num(r.clock, 'uncertainty_s'); // on one host all have one clock
+  const clocks = d.reports_summary.some(apart) ? d.reports_summary.filter((r) => num(r.clock, 'offset_s') !== undefined) : [];
   const waits = [num(d, 'late_wait_s') !== undefined && `${seconds(num(d, 'late_wait_s'))} waiting for the last rank`, num(d, 'transfer_s') !== undefined && `${seconds(num(d, 'transfer_s'))} transferring`, num(d, 'hidden_s') !== undefined && `${seconds(num(d, 'hidden_s'))} hidden behind other work`].filter(Boolean);
   const uncertain = num(d, 'clock_uncertainty_s');
   const most = d.reports_summary.reduce((top, r) => Math.max(top, num(r, 'collective_total_count') ?? 0), 0);

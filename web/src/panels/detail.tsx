@@ -292,6 +292,9 @@ export function Detail(props: Props) {
   const s = useStore(selection);
   const [folded, setFolded] = useSwitch('nodetails');
   if (!s) return null;
+  const length = s.to - s.from;
+  const digits = length > 0 && length < 1e7 ? (length < 1e5 ? 9 : 6) : 3; // both ends of what is short differ
+  const [from, to] = [s.from, s.to].map((at) => (at / 1e9).toFixed(digits));
   return (
     <aside class="selection" aria-label="what is selected">
       <header>
@@ -299,7 +302,7 @@ export function Detail(props: Props) {
           {clip(s.label, 60)}
         </b>
         <span>
-          {(s.from / 1e9).toFixed(3)} to {(s.to / 1e9).toFixed(3)} s, {nanos(s.to - s.from)}
+          {from} to {to} s, {nanos(length)}
         </span>
         <span class="spring" />
         <button onClick={() => document.getElementById('range-statistics')?.scrollIntoView()}>

@@ -87,7 +87,7 @@ const timed = (rows: Fields[]) => rows.some((r) => typeof r.t_s === 'number');
 export function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
   const parts: ComponentChildren[] = [];
   for (const [key, v] of Object.entries(of ?? {})) {
-    if (skip.includes(key) || key === 'series') continue;
+    if (skip.includes(key) || key === 'series' || key === 'distribution') continue; // drawn
     if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={caption(key)} onPick={timed(v as Fields[]) ? (row) => jumpTo(caption(key), seconds_(row.t_s), seconds_(row.duration_s), key === 'items' ? 'block' : undefined) : undefined} />);
     else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v) && Object.keys(v).length) {
       parts.push(

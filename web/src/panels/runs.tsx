@@ -64,7 +64,7 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'fps', where: (r) => fps(r) !== undefined, head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
     { key: 'steps', where: (r) => r.steps !== undefined, head: 'steps', cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
     { key: 'command', where: (r) => r.command !== undefined, head: 'command', text: true, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
-    { key: 'commit', where: (r) => r.commit !== undefined, head: 'commit', text: true, help: 'of the git tree that it was started in', cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
+    { key: 'commit', where: (r) => r.commit !== undefined, head: 'commit', help: 'of the git tree that it was started in', cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
     { key: 'host', head: 'host', text: true },
     { key: 'pid', head: 'process', cell: (r) => String(num(r, 'pid') ?? '') },
     { key: 'bytes', head: 'size', unit: '_bytes' },
