@@ -123,6 +123,7 @@ int section_init(PyObject *module, struct state *st);
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- raised.c: the exception that ends a zone ---- */
+bool raised_is_error(PyObject *type); /* the ends of iterators are none */
 /* args: what __exit__ was called with, one at least. Never raises. */
 void raised_put(PyObject *const *args, Py_ssize_t nargs);
 
@@ -137,8 +138,8 @@ int loop_init(PyObject *module, struct state *st);
 PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs);
 extern struct loop *loops_open; /* NULL: there is no turn that the following have to look at. With the GIL */
 void loops_section_begins(void);
-void loops_section_ends(
-	PyObject *error); /* ends the turns inside it whose iterators are kept; error: class or NULL */
+/* error: its class, or NULL. An error ends the turns inside the section whose iterators are kept. */
+void loops_section_ends(PyObject *error);
 PyObject *loops_end(PyObject *module, PyObject *error);
 
 /* ---- span.c ---- */

@@ -1,7 +1,7 @@
 /* strobe.steps(), iterations() and blocks(): an iterator that makes each turn of
  * a for loop a zone. The zone is open while the loop's body runs; fetching the
- * next item is outside. It ends with the next item, the end, a break. A break ends it by letting go of the
- * iterator: of one that the program keeps, the turn ends with the section around it. */
+ * next item is outside. It ends with the next item, the end, a break. A break or an error ends it by letting go of the
+ * iterator: of one that the program or the error's trace keeps, an error ends the turn with the section around it. */
 #include "extension.h"
 
 #include <math.h>
@@ -174,9 +174,10 @@ void loops_section_ends(PyObject *error)
 {
 	struct loop *l;
 
-	end_kept(error);
+	if (error && raised_is_error(error))
+		end_kept(error);
 	l = open_here();
-	if (l)
+	if (l && l->sections_inside) /* none: a generator entered it in an earlier turn */
 		l->sections_inside--;
 }
 

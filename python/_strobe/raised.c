@@ -1,13 +1,18 @@
 /* The exception that ends a zone. */
 #include "extension.h"
 
-/* The zone says which exception ended it. The ends of iterators are no errors. */
+bool raised_is_error(PyObject *type)
+{
+	return type != PyExc_StopIteration && type != PyExc_StopAsyncIteration && type != PyExc_GeneratorExit;
+}
+
+/* The zone says which exception ended it. */
 static void put_error(PyObject *type)
 {
 	PyObject *name;
 	const char *text;
 
-	if (type == PyExc_StopIteration || type == PyExc_StopAsyncIteration || type == PyExc_GeneratorExit)
+	if (!raised_is_error(type))
 		return;
 	name = PyObject_GetAttrString(type, "__name__");
 	text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;

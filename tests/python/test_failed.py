@@ -151,6 +151,28 @@ def test_what_is_around_a_loop_whose_iterator_is_kept_has_the_error_too(program)
     assert [child.name for child in after.children] == ["iteration"] and all(zone.closed for zone in recording.zones)
 
 
+def test_a_generator_that_ends_does_not_end_the_turn_around_it(program):
+    done = program("""
+        import strobe
+        strobe.start("test")
+        def frames():
+            with strobe.section("decode"):
+                yield 1
+                yield 2
+        for video in strobe.iterations(range(3)):
+            reader = frames()  # the one of the turn before ends here
+            for step in strobe.steps(range(2)):
+                next(reader)
+            with strobe.section("export"):
+                pass
+        strobe.stop()
+        """)
+    recording, = done.recordings
+    turns = recording.named("iteration")
+    assert [[child.name for child in turn.children] for turn in turns] == [["denoise", "denoise", "export"]] * 3
+    assert not any("error" in zone.attrs for zone in recording.zones)
+
+
 def test_an_error_that_becomes_another_one_comes_from_where_that_was_raised(tmp_path):
     assert stages(tmp_path, """
     def make():
