@@ -258,12 +258,16 @@ static bool is_named_by_a_finding(const struct sb_model *model, const struct sb_
 	return false;
 }
 
-/* Two pipelines have stages of one name: each of them must be small. */
+/* Two pipelines have stages of one name: each of them must be small. Those that are not are the first by their total. */
 static bool is_small(const struct sb_model *model, const char *name)
 {
-	for (size_t i = 0; i < model->stages.stage_count; i++) {
-		const struct sb_stage *s = &model->stages.stages[i];
+	double least_s = SMALL_STAGE * fmin(judged_s(model), model->summary.wall_s);
 
+	for (size_t k = 0; k < model->stages.stage_count; k++) {
+		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
+
+		if (s->total_s < least_s)
+			break;
 		if (strcmp(s->name, name) == 0 && is_main_stage(model, s) &&
 			share_of(model, s) >= SMALL_STAGE)
 			return false;

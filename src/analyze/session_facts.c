@@ -5,10 +5,12 @@
 #include "base/map.h"
 #include "base/room.h"
 #include "format/run_keys.h"
+#include "format/started.h"
 #include "run/neighbours.h"
 #include "run/unrecorded.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,23 @@ static const char *clock_of(struct sb_run *run, struct sb_model *m, const struct
 	return *h->host ? sb_model_text(m, text) : NULL;
 }
 
+/* Of FOLDER/rank_<N>, a rank of a run of several: `strobe run` has written them beside the ranks' recordings. */
+static void take_launched(const struct sb_run *run, struct sb_model *m)
+{
+	struct sb_session_panel *s = &m->session;
+	const char *name = run->path ? strrchr(run->path, '/') : NULL;
+	struct sb_started started;
+	char path[PATH_MAX];
+
+	if (s->command || s->commit || !name || strncmp(name, "/rank_", 6) != 0 ||
+		snprintf(path, sizeof path, "%.*s/run.strobe", (int)(name - run->path), run->path) >=
+			(int)sizeof path ||
+		!sb_started_read(path, SB_INFILE_LISTED, &started))
+		return;
+	s->command = *started.command ? sb_model_text(m, started.command) : NULL;
+	s->commit = *started.commit ? sb_model_text(m, started.commit) : NULL;
+}
+
 static void fill_session(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_session_panel *s = &m->session;
@@ -128,6 +147,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->run = sb_model_text(m, run->path);
 	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
 	s->commit = sb_model_text(m, text_meta(run, SB_RUN_COMMIT));
+	take_launched(run, m);
 	s->outcome = sb_model_text(m, text_meta(run, SB_RUN_OUTCOME));
 	s->left_behind = sb_model_text(m, text_meta(run, SB_RUN_LEFT_BEHIND));
 	s->cpu_s = number_meta(run, SB_RUN_CPU_S);

@@ -42,6 +42,15 @@ def test_the_first_screen_is_about_the_ranks_and_points_to_aggregate(strobe):
     assert (run / "aggregated_report.json").exists() and f"{run.name}/aggregated_report.html" in done.stderr
 
 
+def test_a_job_below_a_launcher_is_known_by_the_command_that_started_it(strobe):
+    for argument in "a", "b":
+        assert strobe.run("--", "sh", "-c", LAUNCHER.format(PROGRAM), "launcher", argument).returncode == 0
+    rank = json.loads(strobe("report", "last/rank_1", "--format", "json").stdout)
+    assert rank["session_info"]["command"].endswith(" launcher b")
+    changed, = [line for line in strobe("diff", "last~1", "last").stdout.splitlines() if "command:" in line]
+    assert " launcher a -> " in changed and changed.endswith(" launcher b")
+
+
 def test_a_launcher_whose_ranks_record_nothing_says_how_they_would(strobe):
     launcher = strobe.folder / "mpirun"
     launcher.write_text("#!/bin/sh\nfor r in 0 1; do OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 \"$@\" & done; wait\n")
