@@ -479,7 +479,7 @@ int main(int argc, char **argv)
 	strobe_stop();
 	remove_run();
 	ten_million(n);
-	past_budget(n);
 	every_core(n);
+	past_budget(n);
 	return 0;
 }

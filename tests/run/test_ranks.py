@@ -49,6 +49,8 @@ def test_a_job_below_a_launcher_is_known_by_the_command_that_started_it(strobe):
     assert rank["session_info"]["command"].endswith(" launcher b")
     changed, = [line for line in strobe("diff", "last~1", "last").stdout.splitlines() if "command:" in line]
     assert " launcher a -> " in changed and changed.endswith(" launcher b")
+    assert strobe("share", "last/rank_1", "-o", "rank.html").returncode == 0
+    assert "command" not in json.loads(strobe("report", "rank.html", "--format", "json").stdout)["session_info"]
 
 
 def test_a_launcher_whose_ranks_record_nothing_says_how_they_would(strobe):
