@@ -259,7 +259,8 @@ static void warm_line(struct sb_screen *s)
 	sb_text_seconds(median, sizeof median, d->warm_step.p50);
 	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
 	sb_text_seconds(first, sizeof first, d->first_step_s);
-	sb_screen_say(s, "    warm step %s  p95 %s; first %s%s", median, p95, first,
+	sb_screen_say(s, "    warm step %s  p95 %s; first%s %s%s", median, p95,
+		s->model->generations.count > 1 ? " ones" : "", first,
 		d->first_step_s > d->warm_step.p50 * 1.2 ? " (warm-up)" : "");
 	if (d->cached_steps > 0)
 		sb_screen_say(

@@ -339,7 +339,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),
     (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
     (rf" {{2,}}(\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:{MARK})?$", screen_row),
-    (rf"    warm step {TIME}  p95 {TIME}; first {TIME}(?: \(warm-up\))?$", screen_warm),
+    (rf"    warm step {TIME}  p95 {TIME}; first(?: ones)? {TIME}(?: \(warm-up\))?$", screen_warm),
     (r"No stage was recorded.*\.$", None),
     (r"Outside: (.*)$", screen_outside),
     (r"V?RAM peak .*$", screen_memory),

@@ -37,6 +37,27 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 	close_model(&o);
 }
 
+/* Two bytes in 2 us: a rate says nothing, and would read 0.0. */
+static void a_few_bytes_have_no_rate(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 2000);
+	put_gpu(&m, "Memcpy DtoH",
+		(struct sb_builder_gpu){ .kind = SB_GPU_COPY_D2H,
+			.start_ns = 100,
+			.duration_ns = 2000,
+			.launch_ns = 50,
+			.launch_tid = 1000,
+			.bytes = 2,
+			.flags = SB_GPU_PINNED });
+	o = end_made(&m, 3000);
+	panel_holds(&o, "         2 B in 2.00 us\n");
+	panel_holds(&o, "  2 B\n");
+	close_model(&o);
+}
+
 /* Our own traces record them as of another kind, imports as D2D. */
 static void copies_from_gpu_to_gpu_are_p2p_however_recorded(void **state)
 {
@@ -158,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
+		cmocka_unit_test(a_few_bytes_have_no_rate),
 		cmocka_unit_test(copies_from_gpu_to_gpu_are_p2p_however_recorded),
 		cmocka_unit_test(memsets_have_a_row_of_their_own),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),

@@ -383,6 +383,23 @@ static void gpu_time_of_some_calls_is_marked(void **state)
 	close_model(&o);
 }
 
+/* Two kinds of a family, each shorter than another family: together they are the longest. */
+static void families_are_listed_by_what_their_kinds_take_together(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 100000000);
+	put_gpu(&m, "sm90_xmma_gemm_bf16bf16_bf16f32", (struct sb_builder_gpu)KERNEL(10, 3000000, 1000000));
+	put_gpu(&m, "transpose_kernel", (struct sb_builder_gpu)KERNEL(20, 2000000, 5000000));
+	put_gpu(&m, "at::native::CatArrayBatchedCopy", (struct sb_builder_gpu)KERNEL(30, 2000000, 8000000));
+	o = end_made(&m, 1000000000);
+	assert_int_equal(o.model->gpu.family_count, 3);
+	panel_holds(&o, "count\n  copy and layout ");
+	panel_holds(&o, "A, 7.00 ms of kernels: copy and layout 57 %, GEMM 43 %\n");
+	close_model(&o);
+}
+
 static void a_run_without_gpu_records_has_no_panel(void **state)
 {
 	struct made m = begin_made();
@@ -408,6 +425,7 @@ int main(void)
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(gpu_time_of_some_calls_is_marked),
 		cmocka_unit_test(a_kernel_without_a_telling_name_goes_by_its_launch_shape),
+		cmocka_unit_test(families_are_listed_by_what_their_kinds_take_together),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_panel),
 	};
 

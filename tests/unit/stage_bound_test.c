@@ -71,7 +71,8 @@ static void kernels_that_fill_the_time_need_counters(void **state)
 	o.s.model->pm_samples.present = true; /* of other times of the run */
 	traced(&o, 0.285, 0.285, 9000, "GEMM");
 	assert_null(strstr(o.stage->work.bound_why, "--gpu-counters"));
-	assert_non_null(strstr(o.stage->work.bound_why, "not sampled in it"));
+	assert_non_null(
+		strstr(o.stage->work.bound_why, "no sample of the counters lies wholly inside a call"));
 	synthetic_done(&o.s);
 }
 
@@ -148,6 +149,25 @@ static void readings_too_far_apart_are_said_with_the_option(void **state)
 	synthetic_done(&s);
 }
 
+/* Readings a second long lie in the slow first step alone: what bounds the others, they do not tell. */
+static void readings_of_the_longest_call_alone_do_not_tell(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->counters.source = sb_counter_source_names[SB_COUNTED_GPM];
+	o.stage->counters.bound_s[SB_BOUND_LAUNCH] = 0.16;
+	o.stage->counters.covered_ratio = 0.16;
+	o.stage->gpu_call_count = 0;
+	o.stage->gpu_span_s = 0.9;
+	o.stage->gpu_span_count = 10;
+	assert_string_equal(traced(&o, 0, 0, 0, "GEMM"), "");
+	assert_non_null(strstr(o.stage->work.bound_why, "cover 16 % of its time alone"));
+	o.stage->counters.covered_ratio = 0.3;
+	assert_string_equal(traced(&o, 0, 0, 0, "GEMM"), "launch");
+	synthetic_done(&o.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +177,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),
 		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),
 		cmocka_unit_test(readings_too_far_apart_are_said_with_the_option),
+		cmocka_unit_test(readings_of_the_longest_call_alone_do_not_tell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

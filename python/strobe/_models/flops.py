@@ -251,7 +251,7 @@ def _count(shape, until, instead):
         if instead.give_way():
             return _count(shape, until, instead)
         words = why_not(error)
-        return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline: " + words, precision)
+        return _record(shape, None, words if module is not None else words + "; the model itself was gone when the session ended", precision)
     _record(shape, flops, None, precision)
     computed.tell(shape.component)
 

@@ -62,7 +62,7 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	w->floor_s = w->flops / (w->peak_tflops * 1e12);
 	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > least_covered(s))
 		w->bytes = s->counters.percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
-	w->intensity = w->bytes > 0 ? w->flops / w->bytes : NAN;
+	w->intensity = w->bytes > 0 && !w->uncounted_count ? w->flops / w->bytes : NAN;
 }
 
 /* The largest bound in small letters; "tensor and DRAM" is for people. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READINGS_LEAST \
+	0.25 /* of a stage's time: readings a second long see the longest calls alone, the first ones */
 #define BOUND_LEAST 0.3 /* a second bound is named from this share on */
 #define RATE_NEAR_PEAK 0.5
 #define BUSY_MOST \
@@ -23,12 +25,21 @@ static int by_share(const void *a, const void *b)
 	return x->ratio < y->ratio ? 1 : x->ratio > y->ratio ? -1 : strcmp(x->bound, y->bound);
 }
 
+/* Samples are short enough to lie in calls of every length; readings are not. */
+static bool readings_cover_little(const struct sb_stage *s)
+{
+	return s->counters.source == sb_counter_source_names[SB_COUNTED_GPM] &&
+	       s->counters.covered_ratio < READINGS_LEAST;
+}
+
 /* "tensor", or "tensor and DRAM" where neither is alone. */
 static bool by_counters(struct sb_model *model, struct sb_stage *s)
 {
 	struct sb_stage_work *w = &s->work;
 	double whole_s = 0;
 
+	if (readings_cover_little(s))
+		return false;
 	for (int i = 0; i < SB_BOUNDS; i++)
 		whole_s += s->counters.bound_s[i];
 	if (!(whole_s > 0))
@@ -116,6 +127,9 @@ static double interval_s(const struct sb_model *model)
 	return NAN;
 }
 
+#define SAMPLES_TELL \
+	"--gpu-counters=steps:3 samples every 0.5 ms, --gpu-trace=steps:3 shows the gaps between kernels"
+
 static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 {
 	double readings_s = interval_s(model), traced = traced_s(model, s);
@@ -124,14 +138,17 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 		return sb_model_printf(model, "kernels and copies ran for %.0f %% of its traced time; %s",
 			fmin(s->gpu_busy_s / traced, 1) * 100,
 			model->pm_samples.present
-				? "the counters were not sampled in it"
+				? "no sample of the counters lies wholly inside a call"
 				: "which part of the GPU they used, --gpu-counters=steps:3 tells");
+	if (readings_cover_little(s))
+		return sb_model_printf(model,
+			"readings of the counters (one every %.3g s) cover %.0f %% of its time alone, its "
+			"longest calls; " SAMPLES_TELL,
+			readings_s, s->counters.covered_ratio * 100);
 	if (readings_s > 0)
 		return sb_model_printf(model,
-			"no reading of the counters (one every %.3g s) lies wholly inside a call; "
-			"--gpu-counters=steps:3 samples every 0.5 ms, --gpu-trace=steps:3 shows the gaps "
-			"between "
-			"kernels",
+			"no reading of the counters (one every %.3g s) lies wholly inside a "
+			"call; " SAMPLES_TELL,
 			readings_s);
 	return "this recording has no counters of the GPU's parts; --gpu-counters=steps:3 samples them, "
 	       "--gpu-trace=steps:3 shows the gaps between kernels";

@@ -3,6 +3,7 @@
 #include "report/place.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
@@ -11,7 +12,8 @@
 #define WAIT_WIDTH 21u
 #define DEVICES_SHOWN 16
 #define TRACES_SHOWN 4u
-#define FAMILIES_SHOWN 12u
+#define FAMILIES_MOST 96u /* by name; ten of them are shown */
+#define RATE_LEAST 0.05 /* GB/s: a smaller rate would read 0.0, and is that of a few bytes */
 #define STAGES_SHOWN 8u
 #define STAGE_LEAST 0.05 /* of the kernels' time: smaller stages are left to the JSON */
 #define STAGE_FAMILIES_SHOWN 5u
@@ -57,7 +59,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 
 			sb_text_bytes(bytes, sizeof bytes, rows[i].bytes);
 			sb_buf_printf(out, "  %8s", bytes);
-			if (with_rates && rows[i].total_s > 0)
+			if (with_rates && rows[i].bytes / 1e9 >= RATE_LEAST * rows[i].total_s)
 				sb_buf_printf(out, " %7.1f GB/s", rows[i].bytes / rows[i].total_s / 1e9);
 		}
 		sb_buf_putc(out, '\n');
@@ -76,7 +78,7 @@ static void copies_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 		sb_text_seconds(total, sizeof total, c->total_s);
 		sb_buf_printf(out, "  copies %-5s %-8s %8lld  %10s in %s", c->direction,
 			c->memory ? c->memory : "", (long long)c->count, bytes, total);
-		if (!isnan(c->gb_per_s))
+		if (c->gb_per_s >= RATE_LEAST)
 			sb_buf_printf(out, ", %.1f GB/s", c->gb_per_s);
 		sb_buf_putc(out, '\n');
 	}
@@ -216,31 +218,40 @@ static void share_name(const struct sb_kernel_share *k, char *out, size_t size)
 		k->precision ? " " : "", k->precision ? k->precision : "");
 }
 
+static int row_by_total(const void *a, const void *b)
+{
+	double x = ((const struct sb_gpu_row *)a)->total_s, y = ((const struct sb_gpu_row *)b)->total_s;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Adds a share to the row of this name; true if it is a new one. */
+static bool add_share(struct sb_gpu_row *rows, size_t n, const char *name, const struct sb_kernel_share *k)
+{
+	size_t at = 0;
+
+	while (at < n && strcmp(rows[at].name, name))
+		at++;
+	if (at == n)
+		rows[at] = (struct sb_gpu_row){ .name = name, .bytes = NAN };
+	rows[at].count += k->count;
+	rows[at].total_s += k->total_s;
+	rows[at].ratio += k->ratio;
+	return at == n;
+}
+
 static void families_text(
 	const struct sb_gpu_panel *g, const struct sb_text_options *options, struct sb_buf *out)
 {
-	struct sb_gpu_row rows[FAMILIES_SHOWN];
-	char names[FAMILIES_SHOWN][80];
+	struct sb_gpu_row rows[FAMILIES_MOST];
+	char names[FAMILIES_MOST][80];
 	size_t n = 0;
 
-	for (size_t i = 0; i < g->family_count; i++) {
-		const struct sb_kernel_share *k = &g->families[i];
-		char name[80];
-		size_t at = 0;
-
-		share_name(k, name, sizeof name);
-		while (at < n && strcmp(names[at], name))
-			at++;
-		if (at == FAMILIES_SHOWN)
-			continue;
-		if (at == n) {
-			snprintf(names[n++], sizeof names[0], "%s", name);
-			rows[at] = (struct sb_gpu_row){ .name = names[at], .bytes = NAN };
-		}
-		rows[at].count += k->count;
-		rows[at].total_s += k->total_s;
-		rows[at].ratio += k->ratio;
+	for (size_t i = 0; i < g->family_count && n < FAMILIES_MOST; i++) {
+		share_name(&g->families[i], names[n], sizeof names[n]);
+		n += add_share(rows, n, names[n], &g->families[i]);
 	}
+	qsort(rows, n, sizeof *rows, row_by_total);
 	rows_text(out, options, "Kernels by family", "count", rows, n);
 }
 
@@ -248,28 +259,22 @@ static void families_text(
 static void stage_families_text(
 	const struct sb_stage *s, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const char *named[STAGE_FAMILIES_SHOWN];
+	struct sb_gpu_row rows[FAMILIES_MOST];
 	char total[24], part[80];
 	size_t n = 0, column;
 
+	for (size_t i = 0; i < s->kernel_share_count && n < FAMILIES_MOST; i++)
+		n += add_share(rows, n, s->kernels[i].family, &s->kernels[i]);
+	qsort(rows, n, sizeof *rows, row_by_total);
 	sb_text_seconds(total, sizeof total, s->kernel_s);
 	sb_buf_puts(out, "    ");
 	column = 4 + sb_text_name(out, s->name, 30);
 	snprintf(part, sizeof part, ", %s of kernels:", total);
 	sb_buf_puts(out, part);
 	column += strlen(part);
-	for (size_t i = 0; i < s->kernel_share_count && n < STAGE_FAMILIES_SHOWN; i++) {
-		const char *family = s->kernels[i].family;
-		double part_s = sb_kernel_shares_of_s(s->kernels, s->kernel_share_count, family);
-		size_t at = 0;
-
-		while (at < n && strcmp(named[at], family))
-			at++;
-		if (at < n)
-			continue;
-		named[n++] = family;
-		snprintf(part, sizeof part, "%s %.0f %%", family, part_s / s->kernel_s * 100);
-		sb_buf_puts(out, n > 1 ? "," : "");
+	for (size_t i = 0; i < n && i < STAGE_FAMILIES_SHOWN; i++) {
+		snprintf(part, sizeof part, "%s %.0f %%", rows[i].name, rows[i].total_s / s->kernel_s * 100);
+		sb_buf_puts(out, i ? "," : "");
 		column += strlen(part) + 2;
 		if (column >= (size_t)sb_text_columns(options)) {
 			sb_buf_puts(out, "\n     ");

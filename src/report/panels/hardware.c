@@ -7,7 +7,10 @@
 
 #define STAGES_SHOWN 10u
 #define NAME_COLUMNS 20u
+#define NAME_COLUMNS_MOST 32u /* "attention memory-efficient fp32" */
+#define AFTER_NAME 68 /* columns of the other numbers and what bounds a stage */
 #define COVERED_LEAST 0.05 /* of a stage's time: less says little of it */
+#define READ_LEAST 0.25 /* the same of readings a second long, which see the longest calls alone */
 
 static void percent(struct sb_buf *out, double value)
 {
@@ -17,14 +20,23 @@ static void percent(struct sb_buf *out, double value)
 		sb_buf_printf(out, " %6.1f %%", value);
 }
 
-static void counters_row(
-	struct sb_buf *out, const char *name, const struct sb_gpu_counters *c, const char *bound)
+static size_t name_columns(const struct sb_text_options *options)
 {
-	size_t used;
+	int room = sb_text_columns(options) - AFTER_NAME;
+
+	return room < (int)NAME_COLUMNS        ? NAME_COLUMNS
+	       : room > (int)NAME_COLUMNS_MOST ? NAME_COLUMNS_MOST
+					       : (size_t)room;
+}
+
+static void counters_row(struct sb_buf *out, const struct sb_text_options *options, const char *name,
+	const struct sb_gpu_counters *c, const char *bound)
+{
+	size_t width = name_columns(options), used;
 
 	sb_buf_puts(out, "    ");
-	used = sb_text_name(out, name, NAME_COLUMNS);
-	sb_buf_printf(out, "%*s", (int)(NAME_COLUMNS - used), "");
+	used = sb_text_name(out, name, width);
+	sb_buf_printf(out, "%*s", (int)(width - used), "");
 	percent(out, c->percent[SB_COUNTER_SM]);
 	percent(out, c->percent[SB_COUNTER_TENSOR]);
 	percent(out, c->percent[SB_COUNTER_FP32]);
@@ -33,33 +45,40 @@ static void counters_row(
 	sb_buf_printf(out, "%s%s\n", bound ? "  " : "", bound ? bound : "");
 }
 
-static void counters_text(const struct sb_model *model, struct sb_buf *out)
+static double least_covered(const struct sb_gpu_counters *c)
+{
+	return c->source == sb_counter_source_names[SB_COUNTED_GPM] ? READ_LEAST : COVERED_LEAST;
+}
+
+static void counters_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &model->stages;
 	size_t shown = 0;
 
-	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)NAME_COLUMNS, "", "SMs", "tensor",
-		"FP32", "DRAM", "covered");
-	counters_row(out, "the whole run", &model->gpu_counters, NULL);
+	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)name_columns(options), "", "SMs",
+		"tensor", "FP32", "DRAM", "covered");
+	counters_row(out, options, "the whole run", &model->gpu_counters, NULL);
 	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 
-		if (!(stage->counters.covered_ratio >= COVERED_LEAST))
+		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
 			continue;
-		counters_row(out, stage->name, &stage->counters, stage->work.bound);
+		counters_row(out, options, stage->name, &stage->counters, stage->work.bound);
 		shown++;
 	}
 }
 
 /* ---- sampled counters ---- */
 
-static void family_row(const struct sb_pm_family *f, struct sb_buf *out)
+static void family_row(
+	const struct sb_pm_family *f, const struct sb_text_options *options, struct sb_buf *out)
 {
 	char name[64];
 
 	snprintf(name, sizeof name, "%s%s%s%s%s", f->family, f->kind ? " " : "", f->kind ? f->kind : "",
 		f->precision ? " " : "", f->precision ? f->precision : "");
-	counters_row(out, name, &f->counters, NULL);
+	counters_row(out, options, name, &f->counters, NULL);
 }
 
 static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
@@ -75,7 +94,8 @@ static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
 			p->clocks ? ", as they do when they are not sampled" : "");
 }
 
-static void sampled_text(const struct sb_model *model, struct sb_buf *out)
+static void sampled_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_pm_samples_panel *p = &model->pm_samples;
 	char at[24], sampled[24], interval[24];
@@ -92,9 +112,9 @@ static void sampled_text(const struct sb_model *model, struct sb_buf *out)
 	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s))
 		sb_buf_printf(out, "    PCIe: %.2f GB/s read, %.2f GB/s written\n",
 			p->pcie_read_bytes_per_s / 1e9, p->pcie_write_bytes_per_s / 1e9);
-	counters_row(out, "while sampled", &p->counters, NULL);
+	counters_row(out, options, "while sampled", &p->counters, NULL);
 	for (size_t i = 0; i < p->family_count; i++)
-		family_row(&p->families[i], out);
+		family_row(&p->families[i], options, out);
 }
 
 /* ---- operations ---- */
@@ -118,49 +138,61 @@ static const char *basis_words(const struct sb_stage_work *w)
 						  : "";
 }
 
-/* "denoise: 12.4 TFLOP, 405 TFLOP/s, 41 % of this GPU's bf16 rate; its floor is 1.9 s; bound by tensor" */
-static void work_line(const struct sb_stage *s, struct sb_buf *out)
+/* "denoise: 12.4 TFLOP, 405 TFLOP/s, 41 % of the bf16 rate; floor 1.9 s; 8.1 TB of DRAM, 315 FLOP per byte; bound by tensor" */
+static void work_line(
+	const struct sb_stage *s, bool why_known, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_stage_work *w = &s->work;
-	char floor[24];
+	struct sb_buf line = { 0 };
+	char text[24];
 
-	sb_buf_puts(out, "    ");
-	sb_text_name(out, s->name, NAME_COLUMNS);
+	sb_text_name(&line, s->name, NAME_COLUMNS);
 	if (isnan(w->flops))
-		sb_buf_printf(out, ": operations n/a (%s)", w->why);
+		sb_buf_puts(&line, ": operations n/a");
 	else
-		put_flops(out, ": ", w->flops, "");
+		put_flops(&line, ": ", w->flops, "");
 	if (!isnan(w->tflops))
-		put_flops(out, ", ", w->tflops * 1e12, "/s");
+		put_flops(&line, ", ", w->tflops * 1e12, "/s");
 	if (!isnan(w->mfu_ratio)) {
 		bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;
 
-		sb_text_seconds(floor, sizeof floor, w->floor_s);
-		sb_buf_printf(out, ", %s%.1f %% of the %s rate\n      floor %s", little ? "< " : "",
-			little ? 0.1 : w->mfu_ratio * 100, w->precision, floor);
+		sb_text_seconds(text, sizeof text, w->floor_s);
+		sb_buf_printf(&line, ", %s%.1f %% of the %s rate; floor %s", little ? "< " : "",
+			little ? 0.1 : w->mfu_ratio * 100, w->precision, text);
+	}
+	if (!isnan(w->intensity)) {
+		sb_text_bytes(text, sizeof text, w->bytes);
+		sb_buf_printf(&line, "; %s to and from DRAM, %.4g FLOP per byte", text, w->intensity);
 	}
 	if (w->bound)
-		sb_buf_printf(out, ", bound by %s%s", w->bound, basis_words(w));
-	if (!isnan(w->flops) && w->uncounted_count)
-		sb_buf_printf(
-			out, "\n      without %lld model calls (%s)", (long long)w->uncounted_count, w->why);
-	sb_buf_putc(out, '\n');
+		sb_buf_printf(&line, "; bound by %s%s", w->bound, basis_words(w));
+	sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
+	if (w->uncounted_count) {
+		sb_buf_clear(&line);
+		sb_buf_printf(&line, "without %lld model call%s: %s", (long long)w->uncounted_count,
+			w->uncounted_count > 1 ? "s" : "", why_known ? "as above" : w->why);
+		sb_text_wrap(out, sb_buf_text(&line), 6, sb_text_columns(options));
+	}
+	sb_buf_done(&line);
 }
 
-static void work_text(const struct sb_model *model, struct sb_buf *out)
+static void work_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &model->stages;
 	const struct sb_roofline_panel *r = &model->roofline;
+	const char *why = NULL; /* the last that was said */
 	size_t shown = 0;
 
 	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
+		const struct sb_stage_work *w = &stage->work;
 
-		if (isnan(stage->work.flops) && !stage->work.why)
+		if (isnan(w->flops) && !w->why)
 			continue;
 		if (!shown++)
 			sb_buf_puts(out, "  Operations of model calls\n");
-		work_line(stage, out);
+		work_line(stage, why && w->why && !strcmp(why, w->why), options, out);
+		why = w->why ? w->why : why;
 	}
 	if (shown && r->source)
 		sb_buf_printf(out, "    peak rates: %s\n", r->source);
@@ -226,10 +258,13 @@ static void hardware_text(
 		return;
 	sb_text_heading(out, options, "Hardware");
 	if (model->gpu_counters.source)
-		counters_text(model, out);
+		counters_text(model, options, out);
 	if (model->pm_samples.present)
-		sampled_text(model, out);
-	work_text(model, out);
+		sampled_text(model, options, out);
+	if (model->gpu_counters.source || model->pm_samples.present)
+		sb_buf_puts(out, "  (covered: the part of the run, the stage or the family's time that has "
+				 "readings)\n");
+	work_text(model, options, out);
 	traced_bounds_text(model, out);
 	unbound_text(model, options, out);
 }

@@ -125,7 +125,8 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 	if (!isnan(d->first_step_s) && d->warm_step.count) {
 		sb_text_seconds(took, sizeof took, d->first_step_s);
 		sb_text_seconds(peers, sizeof peers, d->warm_step.p50);
-		sb_buf_printf(out, "  first step %s%s; warm steps %s\n", took,
+		sb_buf_printf(out, "  %s %s%s; warm steps %s\n",
+			model->generations.count > 1 ? "first steps, median" : "first step", took,
 			d->first_step_s > d->warm_step.p50 * 1.2 ? " (warm-up)" : "", peers);
 	}
 	if (d->steps_per_chain > 0) {

@@ -1,0 +1,59 @@
+/* The table of peak rates: which GPU a name means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/gpu/peak_rates.h"
+
+#include <math.h>
+
+static void close_to(double value, double expected)
+{
+	if (!(fabs(value - expected) < 1e-6))
+		fail_msg("%.9g is not %.9g", value, expected);
+}
+
+static void peak_rates_are_found_by_whole_words(void **state)
+{
+	(void)state;
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA L4"), "bf16"), 121);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA L40S"), "bf16"), 362);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 80GB HBM3"), "fp16"), 989.5);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 PCIe"), "fp8"), 1513);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4090"), "bf16"), 165.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "tf32"), 156);
+	close_to(sb_peak_rate(sb_peak_rates_find("AMD Instinct MI300X OAM"), "bf16"), 1307.4);
+	assert_true(isnan(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "fp8")));
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GB200"), "bf16"), 2500);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GB300"), "fp4"), 15000);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4060"), "bf16"), 30.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Ti"), "bf16"), 80.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Ti SUPER"), "bf16"), 88.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4090 D"), "fp32"), 73.5);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 5090"), "bf16"), 209.5);
+	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Laptop GPU"));
+	assert_null(sb_peak_rates_find("NVIDIA H100 80GB HBM3 MIG 1g.10gb"));
+	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 5090 D"));
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 NVL"), "bf16"), 835);
+	assert_null(
+		sb_peak_rates_find("NVIDIA H200 NVL")); /* not an H200 of a board, whose rates are higher */
+	assert_null(sb_peak_rates_find("NVIDIA RTX 4000 SFF Ada Generation"));
+	assert_null(sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Server Edition"));
+	assert_null(sb_peak_rates_find("NVIDIA A800 40GB Active"));
+	assert_null(sb_peak_rates_find("NVIDIA GH200 144G HBM3e"));
+	close_to(sb_peak_rates_find("NVIDIA A100 80GB PCIe")->gb_per_s, 1935);
+	close_to(sb_peak_rates_find("NVIDIA A100-SXM4-80GB")->gb_per_s, 2039);
+	close_to(sb_peak_rates_find("NVIDIA B200")->gb_per_s, 7700);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A800-SXM4-80GB"), "fp64"), 19.5);
+	assert_null(sb_peak_rates_find("Fake GPU 9000"));
+	assert_null(sb_peak_rates_find(NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(peak_rates_are_found_by_whole_words) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
