@@ -87,8 +87,8 @@ static const struct sb_field device_rows[] = {
 	SB_FIELD(sb_device, counters, "counters", SB_KNOWN,
 		"what its parts did, each row since the one before; absent: not counted"),
 	SB_FIELD(sb_device, sampled, "sampled", SB_KNOWN,
-		"the same sampled every half millisecond, with --gpu-counters; a row without values ends a "
-		"gap"),
+		"the same sampled every half millisecond, with --gpu-counters; a row may be the mean of "
+		"several; one without values ends a gap"),
 };
 static SB_FIELDS(device, sb_device, "GpuDevice", "A GPU as sampled.");
 

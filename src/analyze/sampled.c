@@ -8,11 +8,13 @@
 
 #define ROW_LIMIT_LEAST 16u
 #define BIN_ROWS 4u /* merged into two: each column's minimum and maximum */
+#define INTERVAL_LEAST_S 1e-12 /* the first sample has none before it */
 
 int sb_sampled_init(struct sb_sampled *s, const char *const *columns, size_t column_count, size_t row_limit)
 {
 	memset(s, 0, sizeof *s);
 	s->row_limit = row_limit < ROW_LIMIT_LEAST ? ROW_LIMIT_LEAST : row_limit - row_limit % BIN_ROWS;
+	s->bin_limit = 1;
 	s->columns = calloc(column_count + 1, sizeof *s->columns);
 	if (!s->columns)
 		return sb_fail(STROBE_ENOMEM, "no memory for samples");
@@ -57,20 +59,20 @@ static int grow(struct sb_sampled *s)
 	return 0;
 }
 
-/* The bin's minimum and maximum, in the order they occurred. */
-static void bin_extremes(const double *values, size_t count, double *out_first, double *out_second)
+/* The minimum and maximum of four rows, in the order they occurred. */
+static void row_extremes(const double *values, double *out_first, double *out_second)
 {
-	size_t low = count, high = count;
+	size_t low = BIN_ROWS, high = BIN_ROWS;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < BIN_ROWS; i++) {
 		if (isnan(values[i]))
 			continue;
-		if (low == count || values[i] < values[low])
+		if (low == BIN_ROWS || values[i] < values[low])
 			low = i;
-		if (high == count || values[i] >= values[high])
+		if (high == BIN_ROWS || values[i] >= values[high])
 			high = i;
 	}
-	if (low == count) {
+	if (low == BIN_ROWS) {
 		*out_first = *out_second = NAN;
 		return;
 	}
@@ -78,8 +80,7 @@ static void bin_extremes(const double *values, size_t count, double *out_first, 
 	*out_second = values[low < high ? high : low];
 }
 
-/* Halves the rows. */
-static void merge_rows(struct sb_sampled *s)
+static void merge_extremes(struct sb_sampled *s)
 {
 	size_t out = 0;
 
@@ -90,7 +91,7 @@ static void merge_rows(struct sb_sampled *s)
 			double *v = s->columns[c].values;
 			double first, second;
 
-			bin_extremes(v + i, BIN_ROWS, &first, &second);
+			row_extremes(v + i, &first, &second);
 			v[out] = first;
 			v[out + 1] = second;
 		}
@@ -98,6 +99,147 @@ static void merge_rows(struct sb_sampled *s)
 		s->t_s[out + 1] = last_t_s;
 	}
 	s->row_count = out;
+	s->bin_limit = s->bin_limit == 1 ? BIN_ROWS : s->bin_limit * 2;
+}
+
+static bool is_gap(const struct sb_sampled *s, size_t row)
+{
+	for (size_t c = 0; c < s->column_count; c++)
+		if (!isnan(s->columns[c].values[row]))
+			return false;
+	return true;
+}
+
+static double weighted(double a, double a_s, double b, double b_s)
+{
+	return isnan(a) ? b : isnan(b) ? a : (a * a_s + b * b_s) / (a_s + b_s);
+}
+
+static void merge_means(struct sb_sampled *s)
+{
+	size_t out = 0;
+
+	for (size_t i = 0, next; i < s->row_count; i = next, out++) {
+		double before_s = out ? s->t_s[out - 1] : s->t_s[i] - INTERVAL_LEAST_S;
+		bool pair = i + 1 < s->row_count && !is_gap(s, i) && !is_gap(s, i + 1);
+
+		next = pair ? i + 2 : i + 1;
+		for (size_t c = 0; c < s->column_count; c++) {
+			double *v = s->columns[c].values;
+
+			v[out] = pair ? weighted(v[i], s->t_s[i] - before_s, v[i + 1],
+						s->t_s[i + 1] - s->t_s[i])
+				      : v[i];
+		}
+		s->t_s[out] = s->t_s[next - 1];
+	}
+	s->row_count = out;
+	s->bin_limit *= 2;
+	if (out > s->row_limit / 4 * 3) /* mostly gaps */
+		s->row_limit *= 2;
+}
+
+static int add_row(struct sb_sampled *s, double t_s, const double *values)
+{
+	if (s->row_count == s->row_capacity) {
+		int err = grow(s);
+
+		if (err)
+			return err;
+	}
+	s->t_s[s->row_count] = t_s;
+	for (size_t i = 0; i < s->column_count; i++)
+		s->columns[i].values[s->row_count] = values[i];
+	s->row_count++;
+	return 0;
+}
+
+static void begin_bin(struct sb_sampled *s, const double *values, double interval_s)
+{
+	for (size_t i = 0; i < s->column_count; i++) {
+		struct sb_sampled_column *c = &s->columns[i];
+		bool known = !isnan(values[i]);
+
+		c->bin.low = c->bin.high = values[i];
+		c->bin.sum = known ? values[i] * interval_s : 0;
+		c->bin.known_s = known ? interval_s : 0;
+		c->bin.high_first = false;
+	}
+	s->bin_count = 1;
+}
+
+static void widen_bin(struct sb_sampled_column *c, double value, double interval_s)
+{
+	if (isnan(value))
+		return;
+	if (!(value >= c->bin.low)) {
+		c->bin.high_first = !isnan(c->bin.low);
+		c->bin.low = value;
+	}
+	if (!(value < c->bin.high)) {
+		c->bin.high_first = false;
+		c->bin.high = value;
+	}
+	c->bin.sum += value * interval_s;
+	c->bin.known_s += interval_s;
+}
+
+/* The rows of the newest bin, as they are with one more sample. */
+static int add_to_bin(struct sb_sampled *s, double t_s, const double *values, double interval_s)
+{
+	bool means = s->merge == SB_SAMPLED_MEANS;
+
+	if (!means && s->bin_count == 1) {
+		int err = add_row(s, t_s, values);
+
+		if (err)
+			return err;
+	}
+	s->bin_count++;
+	s->t_s[s->row_count - 1] = t_s;
+	for (size_t i = 0; i < s->column_count; i++) {
+		struct sb_sampled_column *c = &s->columns[i];
+		double *last = &c->values[s->row_count - 1];
+
+		widen_bin(c, values[i], interval_s);
+		if (means) {
+			*last = c->bin.known_s > 0 ? c->bin.sum / c->bin.known_s : NAN;
+			continue;
+		}
+		last[-1] = c->bin.high_first ? c->bin.high : c->bin.low;
+		last[0] = c->bin.high_first ? c->bin.low : c->bin.high;
+	}
+	return 0;
+}
+
+static bool unknown(const struct sb_sampled *s, const double *values)
+{
+	for (size_t i = 0; i < s->column_count; i++)
+		if (!isnan(values[i]))
+			return false;
+	return true;
+}
+
+static int place(struct sb_sampled *s, double t_s, const double *values)
+{
+	bool gap = s->merge == SB_SAMPLED_MEANS && unknown(s, values);
+	double interval_s = s->sample_count ? fmax(t_s - s->last_t_s, INTERVAL_LEAST_S) : INTERVAL_LEAST_S;
+	int err;
+
+	if (!gap && s->bin_count && s->bin_count < s->bin_limit)
+		return add_to_bin(s, t_s, values, interval_s);
+	if (s->row_count >= s->row_limit) {
+		if (s->merge == SB_SAMPLED_MEANS)
+			merge_means(s);
+		else
+			merge_extremes(s);
+	}
+	err = add_row(s, t_s, values);
+	if (!err)
+		begin_bin(s, values, interval_s);
+	if (gap)
+		s->bin_count = 0;
+	return err;
 }
 
 static void count_value(struct sb_sampled_column *c, double t_s, double value)
@@ -127,26 +269,17 @@ static void count_value(struct sb_sampled_column *c, double t_s, double value)
 
 int sb_sampled_add(struct sb_sampled *s, double t_s, const double *values)
 {
+	int err;
+
 	if (s->sample_count && t_s < s->last_t_s)
 		return 0;
-	if (s->row_count == s->row_capacity) {
-		if (s->row_capacity == s->row_limit) {
-			merge_rows(s);
-		} else {
-			int err = grow(s);
-
-			if (err)
-				return err;
-		}
-	}
+	err = place(s, t_s, values);
+	if (err)
+		return err;
 	s->last_t_s = t_s;
 	s->sample_count++;
-	s->t_s[s->row_count] = t_s;
-	for (size_t i = 0; i < s->column_count; i++) {
-		s->columns[i].values[s->row_count] = values[i];
+	for (size_t i = 0; i < s->column_count; i++)
 		count_value(&s->columns[i], t_s, values[i]);
-	}
-	s->row_count++;
 	return 0;
 }
 

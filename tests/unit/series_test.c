@@ -42,6 +42,76 @@ static void merged_rows_keep_every_extreme(void **state)
 	sb_sampled_done(&s);
 }
 
+/* The oldest rows were merged at every turn: of a long run the beginning had hardly any. */
+static void merged_rows_are_as_dense_at_the_beginning_as_at_the_end(void **state)
+{
+	static const char *const columns[] = { "a_w" };
+
+	for (int merge = SB_SAMPLED_EXTREMES; merge <= SB_SAMPLED_MEANS; merge++) {
+		struct sb_sampled s;
+		size_t early = 0;
+
+		assert_int_equal(sb_sampled_init(&s, columns, 1, 100), 0);
+		s.merge = (enum sb_sampled_merge)merge;
+		for (int i = 0; i < 1600; i++) {
+			double value = i % 7;
+
+			assert_int_equal(sb_sampled_add(&s, i, &value), 0);
+		}
+		assert_true(s.row_count <= 100);
+		while (s.t_s[early] < 800)
+			early++;
+		assert_in_range(early, s.row_count / 2 - 2, s.row_count / 2 + 2);
+		assert_near(s.t_s[s.row_count - 1], 1599, 0);
+		sb_sampled_done(&s);
+	}
+}
+
+static void merged_means_stay_means_and_gaps_stay_gaps(void **state)
+{
+	static const char *const columns[] = { "tensor_percent" };
+	struct sb_sampled s;
+	size_t gaps = 0;
+
+	assert_int_equal(sb_sampled_init(&s, columns, 1, 16), 0);
+	s.merge = SB_SAMPLED_MEANS;
+	for (int i = 0; i <= 256; i++) { /* 0, 90, 0, 90...; nothing is known of 128 to 192 */
+		double value = i == 0 || i == 128 ? NAN : i % 2 ? 0 : 90;
+
+		assert_int_equal(sb_sampled_add(&s, i < 128 ? i : i + 64, &value), 0);
+	}
+	assert_true(s.row_count <= 16);
+	for (size_t i = 0; i < s.row_count; i++) {
+		if (isnan(s.columns[0].values[i])) {
+			assert_near(s.t_s[i], gaps++ ? 192 : 0, 0);
+			continue;
+		}
+		assert_near(s.columns[0].values[i], 45, 6);
+	}
+	assert_int_equal(gaps, 2);
+	assert_near(s.columns[0].max, 90, 0);
+	sb_sampled_done(&s);
+}
+
+static void more_gaps_than_rows_are_all_kept(void **state)
+{
+	static const char *const columns[] = { "tensor_percent" };
+	struct sb_sampled s;
+	size_t gaps = 0;
+
+	assert_int_equal(sb_sampled_init(&s, columns, 1, 16), 0);
+	s.merge = SB_SAMPLED_MEANS;
+	for (int i = 0; i < 200; i++) {
+		double value = i % 2 ? 50 : NAN;
+
+		assert_int_equal(sb_sampled_add(&s, i, &value), 0);
+	}
+	for (size_t i = 0; i < s.row_count; i++)
+		gaps += isnan(s.columns[0].values[i]);
+	assert_int_equal(gaps, 100);
+	sb_sampled_done(&s);
+}
+
 static void unknown_values_are_no_zeros(void **state)
 {
 	static const char *const columns[] = { "a_w", "never_c" };
@@ -167,6 +237,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merged_rows_keep_every_extreme),
+		cmocka_unit_test(merged_rows_are_as_dense_at_the_beginning_as_at_the_end),
+		cmocka_unit_test(merged_means_stay_means_and_gaps_stay_gaps),
+		cmocka_unit_test(more_gaps_than_rows_are_all_kept),
 		cmocka_unit_test(unknown_values_are_no_zeros),
 		cmocka_unit_test(rows_that_go_back_in_time_are_left_out),
 		cmocka_unit_test(means_are_weighted_by_time_not_by_samples),

@@ -1095,7 +1095,7 @@ export type GpuDevice = {
   throttle_reasons?: string[]; // what held it back
   series?: Series; // its samples
   counters?: Series; // what its parts did, each row since the one before; absent: not counted
-  sampled?: Series; // the same sampled every half millisecond, with --gpu-counters; a row without values ends a gap
+  sampled?: Series; // the same sampled every half millisecond, with --gpu-counters; a row may be the mean of several; one without values ends a gap
 };
 
 // What the CPU and process monitors sampled.

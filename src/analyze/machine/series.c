@@ -33,6 +33,12 @@ static bool same_columns(const struct sb_run_schema *a, const struct sb_run_sche
 	return true;
 }
 
+/* Each row of a counter is a mean since the row before. */
+static bool holds_means(const char *source)
+{
+	return !strcmp(source, "gpu_pm") || !strcmp(source, "gpu_counters");
+}
+
 static struct source *source_of(struct samples *s, const struct sb_run_schema *schema)
 {
 	struct source *all = s->sources.items, *made;
@@ -48,6 +54,8 @@ static struct source *source_of(struct samples *s, const struct sb_run_schema *s
 	}
 	made->schema = schema;
 	s->err = sb_sampled_init(&made->sampled, schema->columns, schema->column_count, s->points);
+	if (holds_means(schema->source))
+		made->sampled.merge = SB_SAMPLED_MEANS;
 	return s->err ? NULL : made;
 }
 
