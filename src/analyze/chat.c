@@ -49,19 +49,22 @@ static struct sb_chat chat_of(const struct sb_model *m, size_t index)
 	const struct sb_stage *s = &m->stages.stages[index], *prefill = inside(m, (int64_t)index, "prefill"),
 			      *decode = inside(m, (int64_t)index, "decode"),
 			      *vision = inside(m, (int64_t)index, "vision_encoder");
-	const struct sb_stage_attr *first = attr_of(s, "time_to_first_token_s");
+	const struct sb_stage_attr *first = attr_of(s, "time_to_first_token_s"),
+				   *after = attr_of(s, "time_after_first_token_s");
 	struct sb_chat c = { .stage = s->name, .count = s->count, .new_tokens = sum_of(s, "new_tokens") };
 
 	c.first_token_s = first ? first->sum / (double)first->count : NAN;
 	c.first_token_max_s = first ? first->max : NAN;
-	c.tokens_per_s = ratio(sum_of(decode, "tokens"), s->total_s - (first ? first->sum : 0));
+	/* a call that fails before its first token is in neither; of older recordings it is in the stage's time */
+	c.tokens_per_s = ratio(
+		sum_of(decode, "tokens"), after ? after->sum : s->total_s - (first ? first->sum : 0));
 	c.prompt_tokens = sum_of(prefill, "tokens");
 	c.prefill_s = prefill ? prefill->total_s : NAN;
 	c.prefill_tokens_per_s = ratio(c.prompt_tokens, c.prefill_s);
 	c.decode_s = decode ? decode->total_s : NAN;
 	c.vision_s = vision ? vision->total_s : NAN;
 	c.input_frames = sum_of(s, "input_frames");
-	c.input_frames_per_s = ratio(c.input_frames, s->total_s);
+	c.input_frames_per_s = ratio(c.input_frames, first && after ? first->sum + after->sum : s->total_s);
 	return c;
 }
 

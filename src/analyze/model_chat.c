@@ -10,7 +10,8 @@ static const struct sb_field sb_chat_fields_rows[] = {
 		"from the begin of a call to its first token; on a GPU, to when the loop goes on with it"),
 	SB_FIELD(sb_chat, first_token_max_s, "first_token_max_s", SB_KNOWN, "the longest of them"),
 	SB_FIELD(sb_chat, tokens_per_s, "tokens_per_s", SB_KNOWN,
-		"tokens a second after the first token, over all sequences of a batch"),
+		"tokens a second after the first token, over all sequences of a batch; calls that fail "
+		"before it are left out"),
 	SB_FIELD(sb_chat, prompt_tokens, "prompt_token_count", SB_KNOWN,
 		"tokens of the prompts, frames included"),
 	SB_FIELD(sb_chat, prefill_s, "prefill_s", SB_KNOWN, "time of the forwards that read the prompt"),
@@ -20,6 +21,6 @@ static const struct sb_field sb_chat_fields_rows[] = {
 	SB_FIELD(sb_chat, vision_s, "vision_s", SB_KNOWN, "time of the vision encoder"),
 	SB_FIELD(sb_chat, input_frames, "input_frame_count", SB_KNOWN, "frames it was given"),
 	SB_FIELD(sb_chat, input_frames_per_s, "input_frames_per_s", SB_KNOWN,
-		"input frames a second, over the time of the calls"),
+		"input frames a second, over the time of the calls that came to a first token"),
 };
 SB_FIELDS(sb_chat_fields, sb_chat, "Chat", "A model that writes tokens.");

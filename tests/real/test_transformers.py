@@ -1,4 +1,6 @@
 """Video models of transformers, real ones with small random weights: preprocess, vision encoder, prefill, decode."""
+import sys
+
 import pytest
 
 from conftest import GENERATION, both_ways, inside, of_role
@@ -60,6 +62,46 @@ def test_tokens_and_the_time_to_the_first(chat):
 def test_input_frames(chat):
     counted, generation = chat
     assert generation.attrs.get("input_frames") == counted.get("frames")
+
+
+FAILING = """
+import torch
+from transformers import LogitsProcessorList, T5Config, T5ForConditionalGeneration
+torch.set_num_threads(1)
+config = T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4, decoder_start_token_id=0, eos_token_id=1, pad_token_id=0)
+model = T5ForConditionalGeneration(config).eval()
+
+
+def chat(**options):
+    try:
+        model.generate(torch.tensor([[5, 6, 7, 1]]), max_new_tokens=6, min_new_tokens=6, do_sample=False, **options)
+    except ZeroDivisionError:
+        pass
+
+
+def fails(after):
+    def process(ids, scores):
+        return scores if ids.shape[1] <= after else scores / (1 // 0)
+    return LogitsProcessorList([process])
+
+
+chat()
+chat(logits_processor=fails(0))  # its first token is never there
+chat(logits_processor=fails(3))
+"""
+
+
+def test_a_chat_that_fails_counts_as_far_as_it_came(run, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    done = run(sys.executable, "failing.py")
+    whole, at_once, later = of_role(done.recording.zones, GENERATION)
+    assert whole.attrs["new_tokens"] == 6 and not {"new_tokens", "tokens_per_s"} & {*at_once.attrs, *later.attrs}
+    times = {"time_to_first_token_s", "time_after_first_token_s"}
+    assert times <= set(whole.attrs) and times <= set(later.attrs) and not times & set(at_once.attrs)
+    assert [len(named(one, "decode")) for one in (whole, at_once, later)] == [5, 0, 3]
+    row, = done.report()["chat"]
+    after_s = sum(one.attrs["time_after_first_token_s"] for one in (whole, later))
+    assert row["call_count"] == 3 and row["new_token_count"] == 6 and row["tokens_per_s"] == pytest.approx(8 / after_s)
 
 
 def test_the_report_tells_prefill_and_decode_apart(found):

@@ -24,6 +24,7 @@ static void call(struct synthetic *s, uint64_t begin_s, int64_t batch)
 	}
 	synthetic_attr(s, "new_tokens", 4 * batch);
 	synthetic_attr(s, "time_to_first_token_s", 4);
+	synthetic_attr(s, "time_after_first_token_s", 6);
 	synthetic_attr(s, "input_frames", 8 * batch);
 	synthetic_end(s, (begin_s + 10) * SECOND);
 }
@@ -53,6 +54,25 @@ static void prefill_and_decode_are_told_apart(void **state)
 	assert_near(c->vision_s, 2, 1e-6);
 	assert_near(c->input_frames, 32, 0);
 	assert_near(c->input_frames_per_s, 1.6, 1e-6);
+	synthetic_done(&s);
+}
+
+/* It takes 30 s and fails: no token, no time to one, and its frames were not read. */
+static void a_call_that_fails_before_its_first_token_slows_nothing(void **state)
+{
+	struct synthetic s;
+	struct sb_chat *c;
+
+	(void)state;
+	synthetic_open(&s);
+	call(&s, 0, 1);
+	synthetic_begin(&s, 20 * SECOND, "Tiny.generate", STROBE_ROLE_GENERATION);
+	synthetic_end(&s, 50 * SECOND);
+	call(&s, 60, 1);
+	c = &synthetic_model(&s, 100 * SECOND)->chat.all[0];
+	assert_int_equal(c->count, 3);
+	assert_near(c->tokens_per_s, 6 / 12.0, 1e-9);
+	assert_near(c->input_frames_per_s, 16 / 20.0, 1e-9);
 	synthetic_done(&s);
 }
 
@@ -90,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_screen_has_them_in_one_line),
 		cmocka_unit_test(prefill_and_decode_are_told_apart),
+		cmocka_unit_test(a_call_that_fails_before_its_first_token_slows_nothing),
 		cmocka_unit_test(a_run_without_tokens_has_no_row),
 	};
 

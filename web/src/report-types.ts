@@ -1448,14 +1448,14 @@ export type Chat = {
   new_token_count: number; // tokens it wrote, all sequences of all calls
   first_token_mean_s?: number; // from the begin of a call to its first token; on a GPU, to when the loop goes on with it
   first_token_max_s?: number; // the longest of them
-  tokens_per_s?: number; // tokens a second after the first token, over all sequences of a batch
+  tokens_per_s?: number; // tokens a second after the first token, over all sequences of a batch; calls that fail before it are left out
   prompt_token_count?: number; // tokens of the prompts, frames included
   prefill_s?: number; // time of the forwards that read the prompt
   prefill_tokens_per_s?: number; // prompt tokens a second in these forwards
   decode_s?: number; // time of the forwards after the first token
   vision_s?: number; // time of the vision encoder
   input_frame_count?: number; // frames it was given
-  input_frames_per_s?: number; // input frames a second, over the time of the calls
+  input_frames_per_s?: number; // input frames a second, over the time of the calls that came to a first token
 };
 
 // Something that is computed and never seen.

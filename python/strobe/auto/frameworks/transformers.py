@@ -17,8 +17,9 @@ class Generate(Activity):
     """One call of generate(). Its model's forwards are prefill until the first token is there, then decode.
     Times are the CPU's: the first token is there when the loop goes on with it."""
 
-    def __init__(self, model, prompt):
+    def __init__(self, model, prompt, frames):
         self.model = model
+        self.frames = frames
         self.batch = prompt[0] if prompt else None
         self.started_s = time.monotonic()
         self.first_token_s = None  # since the start
@@ -35,15 +36,19 @@ class Generate(Activity):
         self.phase = phases.BETWEEN  # what follows: each token is a step
         if self.in_prefill or not self.prefills:
             self.prefills += 1
-            with stage("prefill", tokens=guard(_tokens_of, args, kwargs)):
-                return call(module, *args, **kwargs)
+            with stage("prefill"):
+                result = call(module, *args, **kwargs)
+                native.attrs(tokens=guard(_tokens_of, args, kwargs))  # afterwards: one that fails has none
+                return result
         self.has_first_token()
         self.decodes += 1
         if self.outermost:
             native.step_passes()
         guard(self.see_cache, args, kwargs)
-        with stage("decode", tokens=self.batch):
-            return call(module, *args, **kwargs)
+        with stage("decode"):
+            result = call(module, *args, **kwargs)
+            native.attrs(tokens=self.batch)
+            return result
 
     def see_cache(self, args, kwargs):
         shape = _input(args, kwargs)
@@ -63,10 +68,18 @@ class Generate(Activity):
             _told.add(type(self.model))
             native.event("transformers.uncached", component=type(self.model).__name__, decode_count=self.uncached,
                          token_count=self.uncached_tokens // self.uncached)
-        decode_s = time.monotonic() - self.started_s - (self.first_token_s or 0)
         native.counter_add("tokens", batch * length)
-        native.attrs(new_tokens=batch * length, batch=batch, time_to_first_token_s=self.first_token_s,
-                     tokens_per_s=batch * self.decodes / decode_s if self.decodes and decode_s else None)
+        decode_s = self.times()
+        native.attrs(new_tokens=batch * length, batch=batch, tokens_per_s=batch * self.decodes / decode_s if self.decodes and decode_s else None)
+
+    def times(self):
+        """Says the times to the first token and after it, and what had to be read for it; the second one. A call that fails before
+        has neither, and no part in any rate."""
+        if self.first_token_s is None:
+            return None
+        decode_s = time.monotonic() - self.started_s - self.first_token_s
+        native.attrs(time_to_first_token_s=self.first_token_s, time_after_first_token_s=decode_s, input_frames=self.frames)
+        return decode_s
 
 
 def _prompt_of(args, kwargs):
@@ -128,12 +141,13 @@ def _generating(original):
         guard(_know, self)
         prompt = guard(_prompt_of, args, kwargs) or ()
         frames = guard(_input_frames, kwargs)
-        with vocabulary.generation(type(self).__name__ + ".generate", input_frames=frames), doing(Generate(self, prompt)) as call:
+        with vocabulary.generation(type(self).__name__ + ".generate"), doing(Generate(self, prompt, frames)) as call:
             guard(call.open_phase, phases.BEFORE)
             try:
                 result = original(self, *args, **kwargs)
             except BaseException as error:
                 guard(call.close_phase, error)
+                guard(call.times)
                 raise
             guard(call.close_phase)
             guard(call.facts, result, prompt)
