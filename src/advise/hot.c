@@ -5,6 +5,7 @@
 #include "advise/locks.h"
 #include "base/role.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* The first row that fits decides. */
@@ -82,6 +83,34 @@ static bool names_a_device(const char *text)
 	return has(text, "device") && (has(text, ".to(") || has(text, "tensor("));
 }
 
+/* How many of its calls turn a plain value into a number: "float(sigmas[i])", not "int(count(frames))". */
+static int conversions(const char *text)
+{
+	static const char *const names[] = { "float(", "int(", "bool(" };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (const char *at = strstr(text, names[i]); at; at = strstr(at + 1, names[i])) {
+			const char *value = at + strlen(names[i]);
+			bool word = at > text &&
+				    (isalnum((unsigned char)at[-1]) || at[-1] == '_' || at[-1] == '.');
+
+			count += !word && value[strcspn(value, "()")] == ')';
+		}
+	return count;
+}
+
+/* Of a number or a tensor of the host's that takes no time: a line that does nothing else, and takes long, waits for a
+ * GPU. */
+static bool only_converts(const char *text)
+{
+	int calls = 0;
+
+	for (const char *at = text; at && *at; at++)
+		calls += *at == '(';
+	return calls && calls == conversions(text);
+}
+
 enum sb_doing sb_hot_doing(const struct sb_line *line)
 {
 	if (line->stage && sb_role_work(line->stage, 0) == STROBE_ROLE_DATA)
@@ -91,6 +120,8 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 			return words[i].doing;
 	if (names_a_device(line->text))
 		return SB_DOES_COPY;
+	if (!line->inner && only_converts(line->text))
+		return SB_DOES_WAIT_GPU;
 	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 

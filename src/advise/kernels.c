@@ -9,7 +9,7 @@
 /* ---- what a stage's kernels cost ------------------------------------------- */
 
 struct kernels {
-	double all_s, math_s, efficient_s, slow_conv_s, fp32_s, fp64_s, half_s, cast_s, transpose_s,
+	double all_s, math_s, efficient_s, slow_conv_s, fp32_s, tf32_s, fp64_s, half_s, cast_s, transpose_s,
 		elementwise_s, conv_s, gemm_s;
 	double reduction_s, dequantise_s;
 };
@@ -37,6 +37,7 @@ static void add(struct kernels *k, const struct sb_kernel_share *s)
 	k->efficient_s += attention && is(s->kind, "memory-efficient") ? s->total_s : 0;
 	k->slow_conv_s += conv && is(s->kind, "without cuDNN") ? s->total_s : 0;
 	k->fp32_s += product && is(s->precision, "fp32") ? s->total_s : 0;
+	k->tf32_s += product && is(s->precision, "tf32") ? s->total_s : 0;
 	k->fp64_s += product && is(s->precision, "fp64") ? s->total_s : 0;
 	k->half_s += (product || attention) && is_half(s->precision) ? s->total_s : 0;
 	k->cast_s += is(s->family, "copy and layout") && is(s->kind, "copy and cast") ? s->total_s : 0;
@@ -267,6 +268,14 @@ static double single_precision(const struct sb_model *model, const struct kernel
 		       : 0;
 }
 
+/* Weights of 32 bits whose products run on the tensor cores as TF32: at half the rate of 16 bits. */
+static double half_rate(const struct sb_model *model, const struct kernels *k)
+{
+	return k->tf32_s > 0.2 * k->all_s && run_is_half(model) && !(single_precision(model, k) > 0)
+		       ? 0.5 * k->tf32_s
+		       : 0;
+}
+
 /* Weights that are cast for every call: products in 16 bits beside many casts. */
 static double cast_every_call(const struct sb_model *model, const struct kernels *k)
 {
@@ -314,6 +323,18 @@ void sb_rule_precision_mismatch(struct sb_advisor *a)
 				  s.stage->name)
 			: "",
 		SB_LIKELY);
+	s = worst(a->model, half_rate);
+	f = find_shown(a, &s,
+		s.stage ? sb_say(a, "'%s' computes in fp32 (as TF32) beside a 16-bit model", s.stage->name)
+			: "",
+		s.stage ? sb_say(a,
+				  "the weights of '%s' are float32: its products run as TF32, at half the "
+				  "tensor cores' 16-bit rate",
+				  s.stage->name)
+			: "",
+		SB_LIKELY);
+	if (f && is(f->priority, "high"))
+		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM); /* some VAEs need it */
 	s = worst(a->model, cast_every_call);
 	f = find_shown(a, &s, s.stage ? sb_say(a, "'%s' casts tensors in every call", s.stage->name) : "",
 		s.stage ? sb_say(a,

@@ -91,13 +91,13 @@ static double reads_cost_s(const struct sb_model *model, const struct sb_weigh_s
 
 /* A wait that keeps the GIL hides from the sampler: its samples fall on the lines after it. The trace
  * knows how long each value was waited for, and the few samples that did hit it tell the line. */
-static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, const struct sb_weigh_step *step)
+static bool find_reads(struct sb_advisor *a, const struct sb_hot *hot, const struct sb_weigh_step *step)
 {
 	double gain_s = reads_cost_s(a->model, step), percent = sb_weigh_percent(a->model, gain_s);
 	struct sb_advice *f;
 
 	if (!(percent > a->limit))
-		return;
+		return false;
 	f = sb_advisor_find(a, percent, gain_s,
 		sb_say(a, "each step reads %.0f values back from the GPU and waits for them",
 			step->read_count),
@@ -111,6 +111,7 @@ static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, const str
 		SB_GAIN_BOUNDED, hot->line ? SB_LIKELY : SB_POSSIBLE);
 	sb_hot_place(f, hot);
 	sb_weigh_priority(a, f);
+	return true;
 }
 
 #define GAPS_SHARE \
@@ -123,14 +124,14 @@ static bool synchronizes(const struct sb_line *l)
 
 /* The driver's utilisation does not see the gaps that a synchronize() in every step leaves: a GPU that runs dry a thousand times a
  * second is "100 % busy". The line is a cause all the same; what it costs, a trace tells. */
-static void find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
+static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 {
 	double percent = sb_weigh_percent(a->model, hot->step_s);
 	struct sb_advice *f;
 
-	if (sb_weigh_traced(a->model) || !synchronizes(hot->line) || !is_sampled_enough(a->model, hot) ||
-		!(percent > a->limit))
-		return;
+	if (sb_weigh_traced(a->model) || !hot->line || !synchronizes(hot->line) ||
+		!is_sampled_enough(a->model, hot) || !(percent > a->limit))
+		return false;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a,
 			"a line inside the steps waits until the GPU has run dry: %.0f %% of the generations",
@@ -144,6 +145,37 @@ static void find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 	if (f)
 		f->rank_s = GAPS_SHARE * hot->step_s;
 	sb_weigh_priority(a, f);
+	return true;
+}
+
+static bool waits_between_steps(const struct sb_model *model, const struct sb_line *l)
+{
+	return counts(l) && !(l->step_s > 0) && l->among_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU &&
+	       sb_weigh_has_gpu(model) && !moves_weights(l);
+}
+
+#define REGULAR 1.5 /* times the median pause: a few long ones wait for what was launched there */
+
+/* The most that waits in every pause take. Where the pauses are no stages, the line must have been seen over half of the
+ * generations' time. */
+static double regular_pauses_s(const struct sb_model *model, const struct sb_hot *hot)
+{
+	const struct sb_stage *s = sb_model_stage(model, "between_steps");
+
+	if (s)
+		return (double)sb_stage_calls(s) * REGULAR * s->time.p50;
+	return hot->to_s - hot->from_s > sb_weigh_work_s(model) / 2 ? INFINITY : 0;
+}
+
+/* A wait in every pause keeps the CPU from launching the next step while the GPU works. */
+static void find_waits_between(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, waits_between_steps);
+	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
+
+	find_hot(a, &hot, fmin(fmin(hot.among_s, regular_pauses_s(a->model, &hot)), idle_s), SB_LIKELY,
+		sb_say(a, "a line between the steps waits for the GPU: %.0f %% of the generations",
+			sb_weigh_percent(a->model, hot.among_s)));
 }
 
 void sb_rule_hidden_sync(struct sb_advisor *a)
@@ -152,16 +184,19 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 	double idle_s = sb_weigh_idle_s(a->model);
 	double sampled_s = hot.sample_count >= SAMPLES_LEAST ? fmin(hot.step_s, idle_s) : 0;
 	struct sb_weigh_step step;
+	bool found;
 
-	if (sb_weigh_step(a->model, &step) && reads_cost_s(a->model, &step) > sampled_s) {
-		find_reads(a, &hot, &step);
-		return;
-	}
-	if (!find_hot(a, &hot, sampled_s, SB_LIKELY,
-		    sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
-			    sb_weigh_percent(a->model, hot.step_s))) &&
-		hot.line)
-		find_synchronize(a, &hot);
+	if (sb_weigh_step(a->model, &step) && reads_cost_s(a->model, &step) > sampled_s)
+		found = find_reads(a, &hot, &step);
+	else
+		found = find_hot(a, &hot, sampled_s, SB_LIKELY,
+				sb_say(a,
+					"a line inside the steps waits for the GPU: %.0f %% of the "
+					"generations",
+					sb_weigh_percent(a->model, hot.step_s))) ||
+			find_synchronize(a, &hot);
+	if (!found)
+		find_waits_between(a);
 }
 
 static bool empties_the_cache(const struct sb_model *model, const struct sb_line *l)

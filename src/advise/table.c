@@ -252,7 +252,8 @@ static const struct sb_rule rules[] = {
 	/* ---- lines of the program ---- */
 	{ { "hidden_sync", "cause", HIGH, HOURS, false, "hidden_sync_percent", "percent", 5,
 		  "sampled Python stacks and a GPU",
-		  "a line inside the steps waits for the GPU (.item(), synchronize(), if tensor.any()) and "
+		  "a line inside or between the steps waits for the GPU (.item(), synchronize(), if "
+		  "tensor.any()) and "
 		  "that costs "
 		  "more than this share of the generations",
 		  "Keep the value on the GPU, look at it once after the loop, or take the check out: while "

@@ -92,6 +92,44 @@ static void say_another_kind(struct sb_advisor *a, struct sb_advice *f)
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
+/* Steps like any other, with a pause after them that a watch caught. */
+static void find_pauses(struct sb_advisor *a)
+{
+	const struct sb_slow_moments_panel *caught = &a->model->slow_moments;
+	const struct sb_slow_moment *longest = NULL;
+	double excess_s = 0, cost_s;
+	struct sb_advice *f;
+	int count = 0;
+
+	for (size_t i = 0; i < caught->count; i++) {
+		const struct sb_slow_moment *m = &caught->all[i];
+
+		if (!m->judged_by || strcmp(m->judged_by, "pause") || !(m->duration_s > m->peer_s))
+			continue;
+		excess_s += m->duration_s - m->peer_s;
+		count++;
+		longest = !longest || m->duration_s > longest->duration_s ? m : longest;
+	}
+	cost_s = fmin(excess_s, generations_excess_s(a));
+	if (!longest || cost_s < NO_COST * a->model->summary.generation_s)
+		return;
+	f = sb_advisor_find(a, count, cost_s,
+		sb_say(a, "%d pause%s between steps %s much longer than the others", count,
+			count == 1 ? "" : "s", count == 1 ? "is" : "are"),
+		sb_say(a,
+			"a step with the pause after it took %s at %.2f s, usually %s; together %s too long",
+			sb_say_seconds(a, longest->duration_s), longest->t_s,
+			sb_say_seconds(a, longest->peer_s), sb_say_seconds(a, excess_s)));
+	if (!f)
+		return;
+	f->where.from_s = longest->t_s;
+	f->where.to_s = longest->t_s + longest->duration_s;
+	if (cost_s < FEW_SLOW * a->model->summary.generation_s || count == 1)
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	if (longest->words)
+		say_moment(a, f, longest);
+}
+
 void sb_rule_slow_steps(struct sb_advisor *a)
 {
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
@@ -101,8 +139,10 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 	struct sb_advice *f;
 
 	if (!d->slow_step_count || (a->model->generations.count > SB_WARM_LEAST &&
-					   cost_s < NO_COST * a->model->summary.generation_s))
+					   cost_s < NO_COST * a->model->summary.generation_s)) {
+		find_pauses(a);
 		return;
+	}
 	f = sb_advisor_find(a, (double)d->slow_step_total, cost_s,
 		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
 			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",

@@ -26,7 +26,8 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 	SB_FIELD(sb_slow_moment, what, "what", SB_ALWAYS,
 		"\"step\", \"generation\", \"out_of_memory\", \"asked\""),
 	SB_FIELD(sb_slow_moment, judged_by, "judged_by", SB_KNOWN,
-		"\"clock\": its time, \"gpu\": the time of what it launched"),
+		"\"clock\": its time, \"gpu\": the time of what it launched, \"pause\": that after it, up to "
+		"the next step"),
 	SB_FIELD(sb_slow_moment, why, "why", SB_KNOWN, "why it was caught, where it was asked for"),
 	SB_FIELD(sb_slow_moment, step, "step_index", SB_KNOWN, "the pipeline's own number"),
 	SB_FIELD(sb_slow_moment, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),

@@ -11,7 +11,7 @@
 struct sb_slow_moments_panel {
 	struct sb_slow_moment {
 		const char *what; /* "step", "generation", "out_of_memory", "asked" */
-		const char *judged_by; /* "clock", "gpu"; NULL: not for being slow */
+		const char *judged_by; /* "clock", "gpu", "pause"; NULL: not for being slow */
 		const char *why; /* of one that was asked for; NULL: nothing was said */
 		int64_t step; /* the pipeline's own number; -1: none */
 		double t_s, duration_s;

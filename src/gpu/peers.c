@@ -45,6 +45,25 @@ uint64_t sb_peers_add(struct sb_peers *p, uint64_t key, uint64_t ticks)
 	return before;
 }
 
+uint64_t sb_peers_second(const struct sb_peers *p, uint64_t key)
+{
+	for (uint32_t i = 0; i < SB_PEERS_KINDS; i++) {
+		const struct sb_peers_kind *k = &p->kinds[i];
+		uint64_t first = 0, second = 0;
+
+		if (!k->seen || k->key != key || k->count < SB_PEERS_RARE)
+			continue;
+		for (uint32_t t = 0; t < k->count; t++) {
+			uint64_t ticks = k->ticks[t];
+
+			second = ticks > first ? first : ticks > second ? ticks : second;
+			first = ticks > first ? ticks : first;
+		}
+		return second;
+	}
+	return UINT64_MAX;
+}
+
 bool sb_peers_slow(uint64_t ticks, uint64_t median_ticks, double ratio, uint64_t hz)
 {
 	return median_ticks && (double)ticks > (double)median_ticks * ratio &&

@@ -15,21 +15,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RECENT 64u
+#define RECENT 128u
 #define PATIENCE_S 2u /* for GPU records of a step */
 #define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
+#define IN_PAUSE 0xc2b2ae3d27d4eb4fu /* and those of the pauses after steps others than of the steps */
 #define HOW "see docs/gpu.md, 'The slow moment'"
 
 struct recent {
 	struct sb_watch_news it;
-	uint64_t median; /* of its peers by the clock */
+	uint64_t median; /* of its peers by the clock; of a pause: with the step before it */
+	uint64_t usual; /* of a pause: the longest but one of its peers */
 	bool slow, judged;
 	bool suspect; /* slow by the clock: its GPU records have the last word */
 };
 
 static struct sb_trace_spec spec;
 static struct sb_peers peers;
-static struct recent recent[RECENT]; /* steps and generations that ended */
+static struct recent recent[RECENT]; /* steps, pauses after them and generations that ended */
 static uint64_t recent_total;
 static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
 static struct sb_kept_moments kept; /* launches whose records are written, also those that come late */
@@ -98,8 +100,9 @@ static const struct recent *normal_before(const struct sb_watch_news *n)
 	for (uint64_t i = 0; i < recent_count(); i++) {
 		const struct recent *r = recent_at(i);
 
-		if (!r->slow && !r->it.first && r->it.role == n->role && r->it.tid == n->tid &&
-			(r->it.key == n->key || !n->key) && r->it.end_ticks <= n->begin_ticks)
+		if (!r->slow && !r->it.first && r->it.kind == n->kind && r->it.role == n->role &&
+			r->it.tid == n->tid && (r->it.key == n->key || !n->key) &&
+			r->it.end_ticks <= n->begin_ticks)
 			return r;
 	}
 	return NULL;
@@ -111,7 +114,7 @@ static uint64_t begin_before(const struct sb_watch_news *n)
 	for (uint64_t i = 0; n->role == STROBE_ROLE_STEP && i < recent_count(); i++) {
 		const struct recent *r = recent_at(i);
 
-		if (r->it.role == STROBE_ROLE_STEP && r->it.tid == n->tid &&
+		if (r->it.role == STROBE_ROLE_STEP && r->it.kind == SB_WATCH_ENDED && r->it.tid == n->tid &&
 			r->it.end_ticks <= n->begin_ticks)
 			return r->it.begin_ticks;
 	}
@@ -177,7 +180,45 @@ static void take_end(const struct sb_watch_news *n, bool tracing)
 		running.end_ticks = n->end_ticks;
 	if (slow && !later)
 		keep(n, word_of(n->role), "clock", median, tracing);
-	recent[recent_total++ % RECENT] = (struct recent){ *n, median, slow, !later, slow && later };
+	recent[recent_total++ % RECENT] = (struct recent){ *n, median, 0, slow, !later, slow && later };
+}
+
+/* Longer than all pauses but one, by so much that the step with it is slow: what a program does after every tenth
+ * step is no news. usual UINT64_MAX: not known. */
+static bool is_rare(uint64_t pause, uint64_t usual, uint64_t step_median)
+{
+	double more = usual < pause ? (double)(pause - usual) : 0;
+
+	return step_median && (double)pause > (double)usual * spec.slow_ratio &&
+	       more > (double)step_median * (spec.slow_ratio - 1) && more > (double)sb_clock_hz() / 1000;
+}
+
+/* The step before it has been heard of: its median is that of its peers. */
+static uint64_t step_median(const struct sb_watch_news *n)
+{
+	for (uint64_t i = 0; i < recent_count(); i++) {
+		const struct recent *r = recent_at(i);
+
+		if (r->it.kind == SB_WATCH_ENDED && r->it.tid == n->tid &&
+			r->it.begin_ticks == n->begin_ticks)
+			return r->median;
+	}
+	return 0;
+}
+
+static void take_pause(const struct sb_watch_news *n, bool tracing)
+{
+	uint64_t key = n->key ^ IN_PAUSE, pause = n->end_ticks - n->pause_ticks, of_step = step_median(n);
+	struct recent r = { .it = *n, .usual = sb_peers_second(&peers, key), .judged = !tracing };
+	bool slow;
+
+	r.median = of_step + sb_peers_add(&peers, key, pause);
+	slow = !n->first && is_rare(pause, r.usual, of_step);
+	r.slow = slow;
+	r.suspect = slow && tracing;
+	if (slow && !tracing)
+		keep(n, "step", "pause", r.median, false);
+	recent[recent_total++ % RECENT] = r;
 }
 
 /* At an error, or because the user asked: the step that runs, else the last one. */
@@ -196,11 +237,14 @@ static void take_news(bool tracing)
 	struct sb_watch_news n;
 
 	while (sb_watch_hear(&n)) {
-		n.first |= n.kind == SB_WATCH_ENDED && sb_setup_meets(n.begin_ticks, n.end_ticks);
+		n.first |= (n.kind == SB_WATCH_ENDED || n.kind == SB_WATCH_PAUSED) &&
+			   sb_setup_meets(n.begin_ticks, n.end_ticks);
 		if (n.kind == SB_WATCH_ASKED) {
 			take_asked(n, tracing);
 		} else if (n.kind == SB_WATCH_ENDED) {
 			take_end(&n, tracing);
+		} else if (n.kind == SB_WATCH_PAUSED) {
+			take_pause(&n, tracing);
 		} else if (n.role == STROBE_ROLE_STEP) {
 			running = n;
 			sb_held_mark(n.begin_ticks);
@@ -229,17 +273,32 @@ static void judge(struct recent *r)
 		keep(&r->it, "step", by_clock ? "clock" : "gpu", by_clock ? r->median : median, true);
 }
 
-/* Those of which the records have come: what the step after it launched is back, or nothing comes at all. */
+/* What the program launched in a pause may run long after it, and a pause may only wait for the steps before. */
+static void judge_pause(struct recent *r)
+{
+	uint64_t from = r->it.pause_ticks, to = r->it.end_ticks, key = r->it.key ^ IN_PAUSE ^ ON_GPU;
+	uint64_t work = sb_held_work_ticks(from, to), usual = sb_peers_second(&peers, key);
+	bool own = r->suspect && to - from - sb_held_backlog_ticks(from, to) >= (to - from - r->usual) / 2;
+
+	sb_peers_add(&peers, key, work);
+	r->judged = true;
+	r->slow = own || (!r->it.first && is_rare(work, usual, r->median));
+	if (r->slow)
+		keep(&r->it, "step", "pause", r->median, true);
+}
+
+/* Those of which the records have come: what a step after it launched is back, or nothing comes at all. */
 static void judge_recent(bool last)
 {
 	uint64_t now = sb_clock_ticks();
 
 	for (uint64_t i = recent_count(); i-- > 0;) {
 		struct recent *r = &recent[(recent_total - 1 - i) % RECENT];
-		bool come = i && sb_held_newest() > recent_at(0)->it.begin_ticks;
+		uint64_t latest = recent_at(0)->it.begin_ticks;
+		bool come = latest >= r->it.end_ticks && sb_held_newest() > latest;
 
 		if (!r->judged && (last || come || now > r->it.end_ticks + PATIENCE_S * sb_clock_hz()))
-			judge(r);
+			r->it.kind == SB_WATCH_PAUSED ? judge_pause(r) : judge(r);
 	}
 }
 

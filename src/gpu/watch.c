@@ -20,6 +20,7 @@ struct open_zone {
 	uint32_t nested; /* of the same role inside it: part of it */
 	uint64_t begin_ticks, key;
 	uint64_t size; /* of a generation: its steps have peers in those of this size alone */
+	uint64_t end_ticks; /* of a step: the pause after it lasts; 0: it runs, or something else came */
 };
 
 struct open_zones {
@@ -52,6 +53,21 @@ static uint64_t step_key(const struct open_zones *h)
 	return mixed(h->generation.open ? h->generation.size : 0, SB_NAME_ROLE, STROBE_ROLE_STEP);
 }
 
+/* A step begins in the same generation, and nothing that has a role ran since the last one. */
+static void end_pause(struct open_zones *h)
+{
+	struct sb_watch_news n = { .kind = SB_WATCH_PAUSED,
+		.role = STROBE_ROLE_STEP,
+		.tid = h->tid,
+		.first = h->step.first,
+		.begin_ticks = h->step.begin_ticks,
+		.end_ticks = sb_clock_ticks(),
+		.pause_ticks = h->step.end_ticks,
+		.key = h->step.key };
+
+	sb_ring_push(&news, &n);
+}
+
 static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role role)
 {
 	struct sb_watch_news n = { .kind = SB_WATCH_BEGUN, .role = role, .tid = h->tid };
@@ -62,6 +78,8 @@ static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role ro
 	}
 	if (role == STROBE_ROLE_GENERATION)
 		h->step_count = 0;
+	if (role == STROBE_ROLE_STEP && z->end_ticks)
+		end_pause(h);
 	*z = (struct open_zone){ .open = true,
 		.first = role == STROBE_ROLE_STEP && !h->step_count++,
 		.begin_ticks = sb_clock_ticks(),
@@ -89,6 +107,8 @@ static void fact(uint32_t name, int64_t value)
 		begin(h, &h->step, STROBE_ROLE_STEP);
 	} else if (name == SB_NAME_ROLE && value == STROBE_ROLE_GENERATION) {
 		begin(h, &h->generation, STROBE_ROLE_GENERATION);
+	} else if (name == SB_NAME_ROLE && !h->step.open) {
+		h->step.end_ticks = 0;
 	} else if (h->step.open && (name == SB_NAME_BLOCK_SIZE || name == SB_NAME_CACHED) && value) {
 		h->step.key = mixed(h->step.key, name, value);
 	} else if (!h->step.open && h->generation.open && is_of_generation(name)) {
@@ -114,10 +134,12 @@ static void end(enum strobe_role role)
 	}
 	z->open = false;
 	if (role == STROBE_ROLE_GENERATION)
-		h->step.open = false;
+		h->step = (struct open_zone){ 0 };
 	n.first = z->first;
 	n.begin_ticks = z->begin_ticks;
 	n.end_ticks = sb_clock_ticks();
+	if (role == STROBE_ROLE_STEP && h->generation.open)
+		z->end_ticks = n.end_ticks;
 	n.key = z->key;
 	sb_ring_push(&news, &n);
 }

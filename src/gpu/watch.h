@@ -8,14 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sb_watch_kind { SB_WATCH_BEGUN, SB_WATCH_ENDED, SB_WATCH_ASKED };
+enum sb_watch_kind { SB_WATCH_BEGUN, SB_WATCH_ENDED, SB_WATCH_PAUSED, SB_WATCH_ASKED };
 
 struct sb_watch_news {
 	enum sb_watch_kind kind;
 	enum strobe_role role; /* a step or a generation */
 	uint32_t tid;
 	bool first; /* of its generation: a warm-up */
-	uint64_t begin_ticks, end_ticks;
+	uint64_t begin_ticks, end_ticks; /* of a pause: from the begin of the step before it */
+	uint64_t pause_ticks; /* where a pause between two steps began */
 	uint64_t key; /* peers have the same: role, size, whether a cache served it */
 	char why[48]; /* of what was asked for */
 };

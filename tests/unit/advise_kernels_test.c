@@ -63,6 +63,37 @@ static void what_float64_costs_depends_on_the_gpu(void **state)
 	assert_true(rtx > unknown);
 }
 
+/* Five videos of a second: steps of 500 ms in 16 bits, a decode of 400 ms whose convolutions run as `kernel`. */
+static const struct sb_advice *decode_with(struct synthetic *s, const char *kernel)
+{
+	open_on(s, "NVIDIA H200");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_step(s, i * SECOND, i * SECOND + 500 * MS, 0, 0);
+		synthetic_stage(s, i * SECOND + 550 * MS, i * SECOND + 950 * MS, "vae_decode", 0);
+		synthetic_end(s, (i + 1) * SECOND);
+	}
+	synthetic_kernel(s, "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", SECOND + MS, 400 * MS);
+	synthetic_kernel(s, kernel, SECOND + 560 * MS, 300 * MS);
+	synthetic_gpu_trace(s, SECOND, 2 * SECOND);
+	return finding(synthetic_model(s, VIDEOS * SECOND), "precision_mismatch");
+}
+
+static void float32_that_runs_as_tf32_is_told_at_half_its_time_and_never_high(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = decode_with(
+		&s, "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw");
+
+	assert_non_null(f);
+	assert_non_null(strstr(f->issue, "'vae_decode' computes in fp32 (as TF32)"));
+	assert_string_equal(f->priority, "medium");
+	assert_near(f->saves_s, 4 * 0.15, 0.2);
+	synthetic_done(&s);
+	assert_null(decode_with(&s, "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc"));
+	synthetic_done(&s);
+}
+
 /* Twenty tiles a video, a call of 10 ms each after the first video's of 20; the GPU works `busy_ns` of each. The first
  * video's decode is traced. */
 static const struct sb_advice *tiles(struct synthetic *s, uint64_t busy_ns)
@@ -178,6 +209,7 @@ static void guidance_saves_the_time_of_the_gpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(float32_that_runs_as_tf32_is_told_at_half_its_time_and_never_high),
 		cmocka_unit_test(what_float64_costs_depends_on_the_gpu),
 		cmocka_unit_test(tiles_save_the_time_in_which_the_gpu_waits_for_the_next),
 		cmocka_unit_test(tiles_that_keep_the_gpu_busy_are_not_too_small),

@@ -294,6 +294,38 @@ static void slow_steps_that_are_many_are_another_kind_of_step(void **state)
 	synthetic_done(&s);
 }
 
+/* Four videos of eight steps; a callback took 300 ms after one of them, and a watch caught it. */
+static void a_pause_that_was_caught_is_told_though_no_step_is_slow(void **state)
+{
+	uint64_t at = 0, caught = 0;
+	const struct sb_advice *f;
+	struct synthetic s;
+	char text[200];
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 32; i++) {
+		if (i % 8 == 0)
+			synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_step(&s, at, at + 10 * MS, (int64_t)(i % 8), 0);
+		caught = i == 20 ? at : caught;
+		at += (i == 20 ? 310 : 11) * MS;
+		if (i % 8 == 7)
+			synthetic_end(&s, at);
+	}
+	snprintf(text, sizeof text, "step pause %llu %llu 0 0 %llu ",
+		(unsigned long long)sb_builder_ticks_at(s.b, caught),
+		(unsigned long long)sb_builder_ticks_at(s.b, caught + 310 * MS),
+		(unsigned long long)(sb_builder_ticks_at(s.b, 11 * MS) - sb_builder_ticks_at(s.b, 0)));
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_SLOW_MOMENT, text);
+	f = finding(synthetic_model(&s, at), "slow_steps");
+	assert_int_equal(s.model->diffusion.slow_step_total, 0);
+	assert_non_null(f);
+	assert_string_equal(f->issue, "1 pause between steps is much longer than the others");
+	assert_near(f->saves_s, 0.299, 0.001);
+	assert_near(f->where.from_s, (double)caught / 1e9, 0.001);
+	synthetic_done(&s);
+}
+
 /* One slow step of sixteen, caught, with a stage in it that no other step has. */
 static void a_slow_step_that_was_caught_says_what_took_longer_in_it(void **state)
 {
@@ -374,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
 		cmocka_unit_test(slow_steps_that_are_many_are_another_kind_of_step),
+		cmocka_unit_test(a_pause_that_was_caught_is_told_though_no_step_is_slow),
 		cmocka_unit_test(a_slow_step_that_was_caught_says_what_took_longer_in_it),
 		cmocka_unit_test(a_stage_beside_a_larger_one_is_not_where_to_start),
 		cmocka_unit_test(the_largest_stage_is_where_to_start),

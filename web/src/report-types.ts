@@ -830,7 +830,7 @@ export type HostMemory = {
 // A slow moment that was caught, beside a normal one.
 export type SlowMoment = {
   what: string; // "step", "generation", "out_of_memory", "asked"
-  judged_by?: string; // "clock": its time, "gpu": the time of what it launched
+  judged_by?: string; // "clock": its time, "gpu": the time of what it launched, "pause": that after it, up to the next step
   why?: string; // why it was caught, where it was asked for
   step_index?: number; // the pipeline's own number
   t_s: number; // when it began

@@ -365,6 +365,7 @@ static const char *words_of(struct sb_model *model, const struct sb_slow_moment 
 {
 	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
 	const struct sb_slow_part *kernel = first_part(s, KERNEL), *stage = first_part(s, STAGE);
+	const struct sb_slow_part *function = first_part(s, FUNCTION);
 
 	if (isnan(s->normal_s))
 		return NULL;
@@ -376,9 +377,12 @@ static const char *words_of(struct sb_model *model, const struct sb_slow_moment 
 		return sb_model_printf(model, "the GPU waited %s longer%s%.160s",
 			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
 			stage ? stage->name : "");
-	if (stage)
+	if (stage && !(function && function->more_s > stage->more_s))
 		return sb_model_printf(model, "%.160s took %s longer%s", stage->name,
 			plus(model, stage->more_s), counts_of(model, stage, " calls"));
+	if (function)
+		return sb_model_printf(
+			model, "%.160s took %s longer", function->name, plus(model, function->more_s));
 	return NULL;
 }
 

@@ -27,6 +27,8 @@ static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
 		sb_buf_printf(out, ", step_index %lld", (long long)s->step);
 	sb_buf_printf(out, ": at %.2f s, ", s->t_s);
 	put_seconds(out, s->duration_s);
+	if (s->judged_by && !strcmp(s->judged_by, "pause"))
+		sb_buf_puts(out, " with the pause after it");
 	if (!isnan(s->normal_s)) {
 		sb_buf_puts(out, "; a normal one ");
 		put_seconds(out, s->normal_s);
