@@ -19,8 +19,11 @@ struct open_zone {
 	bool first;
 	uint32_t nested; /* of the same role inside it: part of it */
 	uint64_t begin_ticks, key;
-	uint64_t size; /* of a generation: its steps have peers in those of this size alone */
-	uint64_t end_ticks; /* of a step: the pause after it lasts; 0: it runs, or something else came */
+	union {
+		uint64_t size; /* of a generation: its steps have peers in those of this size alone */
+		uint64_t
+			end_ticks; /* of a step: the pause after it lasts; 0: it runs, or something else came */
+	};
 };
 
 struct open_zones {

@@ -7,106 +7,7 @@
 
 #include <cmocka.h>
 
-#include "fake/written.h"
-#include "format/run_keys.h"
-#include "gpu/held.h"
-#include "gpu/peers.h"
-#include "gpu/setup.h"
-#include "gpu/slow.h"
-#include "gpu/watch.h"
-#include "record/clock.h"
-#include "record/watcher.h"
-
-static uint64_t clock_ticks = 1000000;
-static char moments[2048]; /* each and a ';' */
-static int moment_count, span_count, setup_count;
-static int64_t span_begin, span_end; /* of the last one */
-
-static uint64_t clock_now(void)
-{
-	return clock_ticks;
-}
-
-static uint64_t ms(uint64_t count)
-{
-	return count * sb_clock_hz() / 1000;
-}
-
-static void pass(uint64_t milliseconds)
-{
-	clock_ticks += ms(milliseconds);
-}
-
-void __wrap_sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value)
-{
-	size_t n = strlen(moments);
-
-	assert_int_equal(scope, SB_META_RUN);
-	setup_count += !strcmp(key, SB_RUN_GPU_SETUP);
-	if (strcmp(key, SB_RUN_SLOW_MOMENT))
-		return;
-	snprintf(moments + n, sizeof moments - n, "%s;", value);
-	moment_count++;
-}
-
-void __wrap_sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value)
-{
-	(void)scope;
-	span_count += !strcmp(key, SB_RUN_GPU_TRACE_KEPT);
-	if (!strcmp(key, SB_RUN_GPU_TRACE_BEGIN))
-		span_begin = value;
-	else if (!strcmp(key, SB_RUN_GPU_TRACE_END))
-		span_end = value;
-}
-
-static void start(uint32_t most)
-{
-	struct sb_trace_spec spec = { .bound = SB_TRACE_SLOW, .slow_ratio = 1.5, .moments = most };
-
-	assert_true(sb_slow_start(&spec));
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	sb_clock_init();
-	sb_clock_kind = SB_CLOCK_MONOTONIC;
-	sb_clock_source = clock_now;
-	clock_ticks += 10 * sb_clock_hz();
-	moments[0] = 0;
-	moment_count = span_count = setup_count = 0;
-	written_reset();
-	start(3);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_slow_stop(true);
-	return 0;
-}
-
-static void kernel(uint32_t name, uint64_t milliseconds)
-{
-	struct sb_held r = { .when = clock_ticks,
-		.aux = name | (uint64_t)SB_GPU_KERNEL << 20,
-		.payload = { clock_ticks, ms(milliseconds) },
-		.words = 4 };
-
-	sb_held_put(&r);
-}
-
-static void step(uint64_t milliseconds, uint32_t name, uint64_t gpu_milliseconds)
-{
-	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
-	pass(1);
-	if (gpu_milliseconds)
-		kernel(name, gpu_milliseconds);
-	pass(milliseconds - 1);
-	sb_watcher_end(STROBE_ROLE_STEP);
-	pass(1);
-}
+#include "slow_watch.h"
 
 static void steps(int count, uint64_t milliseconds)
 {
@@ -430,128 +331,6 @@ static void a_step_inside_a_step_is_part_of_it(void **state)
 	assert_int_equal(moment_count, 0);
 }
 
-/* Videos of 16 steps; after(i) does what a callback does after the i-th step of all. */
-static void videos(int count, void (*after)(int), bool tracing)
-{
-	for (int i = 0; i < count * 16; i++) {
-		if (i % 16 == 0)
-			sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
-		step(10, 1, tracing ? 5 : 0);
-		after(i);
-		if (i % 16 == 15)
-			sb_watcher_end(STROBE_ROLE_GENERATION);
-		sb_slow_look(tracing);
-	}
-}
-
-static void waits_twice(int i)
-{
-	if (i == 28 || i == 52)
-		pass(100);
-}
-
-static void launches_once(int i)
-{
-	if (i != 28)
-		return;
-	kernel(200, 100);
-	pass(1);
-}
-
-static void waits_after_every_fourth(int i)
-{
-	if (i % 4 == 3)
-		pass(50);
-}
-
-static void decodes_once(int i)
-{
-	if (i != 28)
-		return;
-	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_VAE_DECODE);
-	pass(100);
-	sb_watcher_end(STROBE_ROLE_VAE_DECODE);
-}
-
-/* For what steps launched that were judged long ago. */
-static void waits_for_the_gpu_once(int i)
-{
-	struct sb_held r = { .aux = 200 | (uint64_t)SB_GPU_KERNEL << 20, .words = 4 };
-
-	if (i != 28)
-		return;
-	for (uint32_t k = 0; k < 25; k++) {
-		r.when = clock_ticks - ms(6) - ms(11) * (k + 3);
-		r.payload[0] = clock_ticks + ms(4) * k;
-		r.payload[1] = ms(4);
-		sb_held_put(&r);
-	}
-	pass(100);
-}
-
-static void a_long_pause_between_steps_is_caught_with_its_step(void **state)
-{
-	(void)state;
-	videos(4, waits_twice, false);
-	assert_int_equal(moment_count, 2);
-	assert_memory_equal(moments, "step pause ", 11);
-}
-
-static void with_kernels_such_a_pause_is_judged_when_they_have_come(void **state)
-{
-	(void)state;
-	videos(4, waits_twice, true);
-	assert_int_equal(moment_count, 2);
-	assert_memory_equal(moments, "step pause ", 11);
-}
-
-static void what_is_launched_in_a_pause_is_judged_by_its_own_time(void **state)
-{
-	(void)state;
-	videos(4, launches_once, true);
-	assert_int_equal(moment_count, 1);
-	assert_memory_equal(moments, "step pause ", 11);
-	assert_int_equal(written_name(&written[written_count - 1]), 200);
-}
-
-static void a_pause_that_comes_again_and_again_is_not_slow(void **state)
-{
-	(void)state;
-	videos(4, waits_after_every_fourth, false);
-	videos(4, waits_after_every_fourth, true);
-	assert_int_equal(moment_count, 0);
-}
-
-static void a_stage_with_a_role_between_steps_is_no_pause(void **state)
-{
-	(void)state;
-	videos(4, decodes_once, false);
-	assert_int_equal(moment_count, 0);
-}
-
-static void a_pause_that_waits_for_earlier_steps_is_not_slow(void **state)
-{
-	(void)state;
-	videos(4, waits_for_the_gpu_once, true);
-	assert_int_equal(moment_count, 0);
-}
-
-static void the_longest_but_one_is_told_of_eight_or_more(void **state)
-{
-	static struct sb_peers p;
-
-	(void)state;
-	memset(&p, 0, sizeof p);
-	for (uint64_t i = 1; i < SB_PEERS_RARE; i++)
-		sb_peers_add(&p, 7, i);
-	assert_true(sb_peers_second(&p, 7) == UINT64_MAX);
-	sb_peers_add(&p, 7, 100);
-	assert_int_equal(sb_peers_second(&p, 7), SB_PEERS_RARE - 1);
-	sb_peers_add(&p, 7, 100);
-	assert_int_equal(sb_peers_second(&p, 7), 100);
-	assert_true(sb_peers_second(&p, 8) == UINT64_MAX);
-}
-
 static void medians_are_of_the_last_ones_of_each_kind(void **state)
 {
 	static struct sb_peers p;
@@ -573,8 +352,6 @@ static void medians_are_of_the_last_ones_of_each_kind(void **state)
 	assert_false(sb_peers_slow(1600, 1000, 1.5, 1000000)); /* less than a millisecond more */
 	assert_false(sb_peers_slow(16000, 0, 1.5, 1000000));
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
@@ -598,13 +375,6 @@ int main(void)
 		TEST(what_runs_is_kept_when_memory_runs_out_or_when_asked),
 		TEST(a_program_without_steps_can_ask),
 		TEST(a_step_inside_a_step_is_part_of_it),
-		TEST(a_long_pause_between_steps_is_caught_with_its_step),
-		TEST(with_kernels_such_a_pause_is_judged_when_they_have_come),
-		TEST(what_is_launched_in_a_pause_is_judged_by_its_own_time),
-		TEST(a_pause_that_comes_again_and_again_is_not_slow),
-		TEST(a_stage_with_a_role_between_steps_is_no_pause),
-		TEST(a_pause_that_waits_for_earlier_steps_is_not_slow),
-		TEST(the_longest_but_one_is_told_of_eight_or_more),
 		TEST(medians_are_of_the_last_ones_of_each_kind),
 	};
 

@@ -1,0 +1,105 @@
+/* Lines between the steps that wait for the GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "advise/hot.h"
+#include "synthetic.h"
+
+enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
+
+/* Four steps a second with a pause after each, `long_ms` after the second of the third video; half of the GPU's samples
+ * say it idles. The main thread waits in the pauses, which are stages where the framework is known. */
+static struct sb_model *with_pauses(struct synthetic *s, uint64_t pause_ms, uint64_t long_ms, bool stages)
+{
+	uint32_t inner, own, gpu;
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	uint64_t at = 0;
+
+	synthetic_open(s);
+	inner = sb_builder_name(s->b, "cuda.synchronize", NULL);
+	own = sb_builder_name(s->b, "pipe.run", NULL);
+	sb_builder_code_file(s->b, inner, "/x/site-packages/torch/cuda/__init__.py");
+	sb_builder_code_file(s->b, own, "/srv/pipe.py");
+	gpu = synthetic_gpu(s, 0);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, at, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++) {
+			uint64_t pause = (i == 2 && k == 1 ? long_ms : pause_ms) * MS;
+
+			synthetic_step(s, at, at + 150 * MS, (int64_t)k, 0);
+			at += 150 * MS;
+			for (uint64_t t = 40 * MS; k + 1 < STEPS && t < pause; t += 50 * MS)
+				sb_builder_stack_sample(s->b, at + t, &sample, (uint32_t[]){ inner, own },
+					(uint32_t[]){ 900, 41 }, 2);
+			if (stages && k + 1 < STEPS)
+				synthetic_stage(s, at, at + pause, "between_steps", 0);
+			at += pause;
+			synthetic_gpu_sample(s, gpu, at, 1000, k % 2 ? 100 : 0, 300);
+		}
+		synthetic_end(s, at);
+	}
+	return synthetic_model(s, at);
+}
+
+static void a_wait_in_every_pause_between_steps_is_a_hidden_sync(void **state)
+{
+	struct synthetic s;
+
+	for (int stages = 0; stages < 2; stages++) {
+		const struct sb_advice *f = finding(with_pauses(&s, 60, 60, stages), "hidden_sync");
+
+		assert_non_null(f);
+		assert_non_null(strstr(f->issue, "a line between the steps waits for the GPU"));
+		assert_int_equal(f->where.line, 41);
+		synthetic_done(&s);
+	}
+}
+
+/* The program launched something there, once: it is not what the steps wait for. */
+static void a_wait_in_one_long_pause_is_none(void **state)
+{
+	struct synthetic s;
+
+	for (int stages = 0; stages < 2; stages++) {
+		struct sb_model *m = with_pauses(&s, 1, 600, stages);
+
+		assert_int_equal(m->lines.count, 1); /* it was seen */
+		assert_null(finding(m, "hidden_sync"));
+		assert_null(finding(m, "python_between_steps"));
+		synthetic_done(&s);
+	}
+}
+
+static void a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu(void **state)
+{
+	static const char *const waits[] = { "\"sigma\": float(self.scheduler.sigmas[i]),",
+		"if bool(flag):", "n = int(x) + int(y[0])" };
+	static const char *const computes[] = { "n = int(count(frames))", "x = float(a) + mean(b)",
+		"point(x)", "x.float()", "to_int(x)", "x = a[i]" };
+	struct sb_line line = { .function = "pipe.run", .file = "/srv/pipe.py", .line = 41 };
+
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+		line.text = waits[i];
+		if (sb_hot_doing(&line) != SB_DOES_WAIT_GPU)
+			fail_msg("%s", waits[i]);
+	}
+	for (size_t i = 0; i < sizeof computes / sizeof *computes; i++) {
+		line.text = computes[i];
+		if (sb_hot_doing(&line) != SB_DOES_COMPUTE)
+			fail_msg("%s", computes[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_in_every_pause_between_steps_is_a_hidden_sync),
+		cmocka_unit_test(a_wait_in_one_long_pause_is_none),
+		cmocka_unit_test(a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
