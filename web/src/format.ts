@@ -122,6 +122,7 @@ const UNITS: [string, (v: number) => string, number?][] = [
   ['memory_mean_bytes', memory],
   ['memory_bytes', memory],
   ['_total_bytes', memory],
+  ['rss_bytes', memory],
   ['_bytes', bytes],
   ['_count', count],
   ['_mhz', (v) => `${grouped(v)}${NBSP}MHz`],
@@ -182,11 +183,11 @@ export function columnShow(key: string, values: (number | string | undefined)[])
   const [, format, factor = 1] = UNITS.find(([end]) => `_${key}`.endsWith(end)) ?? [];
   const units = format && SCALES.get(format);
   const sizes = values.flatMap((v) => (typeof v === 'number' && v && Number.isFinite(v) ? [Math.abs(v * factor)] : [])).sort((a, b) => a - b);
-  if (!format || !units || !sizes.length) return (v) => keyed(key, v);
+  if (!format || !units || !sizes.length) return (v) => keyed(`_${key}`, v);
   const names = new Set([sizes[0], sizes[sizes.length - 1]].map((v) => format(v).split(NBSP)[1]));
   if (names.size === 1) {
     const zero = `0${NBSP}${[...names][0]}`;
-    return (v, digit) => (v === 0 ? zero : digit && format === seconds ? printed(v, digit) : keyed(key, v));
+    return (v, digit) => (v === 0 ? zero : digit && format === seconds ? printed(v, digit) : keyed(`_${key}`, v));
   }
   const middle = sizes[(sizes.length - 1) >> 1];
   let at = Math.max(0, units.findLastIndex(([size]) => sizes[sizes.length - 1] >= size * 0.9995));

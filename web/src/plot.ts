@@ -25,6 +25,7 @@ const STROKES = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
 const Y_SPACE = 24; // px between labels
 const FAINT = '22'; // alpha
 const FULL = '';
+const REACH = '44'; // alpha of what lies between the lowest and the highest
 const DRAG = 3; // px: less is a click
 
 const stroke = (i: number) => getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
@@ -187,11 +188,12 @@ export class Plot {
     }
   }
 
-  // Of many values in one pixel the lowest and the highest are drawn; a value without neighbours is a dot.
+  // Of many values in one pixel the mean is drawn, and paler how far they reach; a value without neighbours is a dot.
   private line(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, colour: string, ground: number | null, alpha: string): void {
     const { x } = this.o;
     const path = new Path2D();
     const area = new Path2D();
+    const reach = new Path2D();
     pen.strokeStyle = pen.fillStyle = colour;
     pen.lineWidth = 1.25;
     let i = begin;
@@ -207,14 +209,17 @@ export class Plot {
         const px = this.pxOf(x[i]);
         let low = line[i]!;
         let high = low;
+        let sum = low;
+        const first = i;
         while (i + 1 < end && there(line[i + 1]) && this.pxOf(x[i + 1]) < px + 0.7) {
           low = Math.min(low, line[++i]!);
           high = Math.max(high, line[i]!);
+          sum += line[i]!;
         }
-        for (const v of high > low ? [low, high, line[i]!] : [low]) {
-          path.lineTo(px, yOf(v));
-          area.lineTo(px, yOf(v));
-        }
+        const y = yOf(sum / (i + 1 - first));
+        path.lineTo(px, y);
+        area.lineTo(px, y);
+        if (high > low) reach.rect(px - 0.5, yOf(high), 1, yOf(low) - yOf(high));
       }
       area.lineTo(this.pxOf(x[i - 1]), ground ?? 0);
       if (i === start + 1 && !there(line[start - 1]) && !there(line[i])) {
@@ -223,6 +228,8 @@ export class Plot {
         pen.fill();
       }
     }
+    pen.fillStyle = colour + REACH;
+    pen.fill(reach);
     pen.stroke(path);
     if (ground === null) return;
     pen.fillStyle = colour + alpha;

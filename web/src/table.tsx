@@ -172,7 +172,7 @@ function compare(a: number | string | undefined, b: number | string | undefined)
 
 // Rows of plain fields: columns are the keys that occur, in their order.
 export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, onPick }: { rows: T[]; caption: string; skip?: string[]; most?: number; onPick?: (row: T) => void }) {
-  const same = (k: string) => (k === 'device_index' || k === 'pid') && rows.every((r) => r[k] === rows[0][k]); // one GPU, one process: not worth a column
+  const same = (k: string) => k === 'family_index' || (k === 'device_index' || k === 'pid') && rows.every((r) => r[k] === rows[0][k]); // one GPU, one process: not worth a column
   const keys: string[] = [];
   for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k]) && !same(k)) keys.push(k);
   const columns = keys.slice(0, 14).map((key): Column<T> => ({

@@ -49,6 +49,14 @@ test('kernel families are a bar per stage, precisions of one family together', a
   await close();
 });
 
+test('stages at one place of the roofline are named together', async (browser) => {
+  const r = report();
+  r.stage_analysis.stages.splice(1, 0, { ...r.stage_analysis.stages[0], name: 'transformer', parent: 'denoise' });
+  const { page, close } = await open(browser, writePage('roofline-same', { report: r, timeline: timeline() }));
+  assert.ok((await page.locator('svg.roofline text').allTextContents()).includes('denoise, transformer'));
+  await close();
+});
+
 test('the roofline has the ceilings of the GPU and each stage below them', async (browser) => {
   const { page, close } = await open(browser, writePage('roofline', { report: report(), timeline: timeline() }));
   const points = await page.locator('svg.roofline circle').evaluateAll((all) => all.map((c) => ({ title: c.textContent, x: +c.getAttribute('cx'), y: +c.getAttribute('cy') })));
@@ -161,5 +169,18 @@ test('the panels about the hardware do not widen a small screen', async (browser
   const { page, close } = await open(browser, writePage('hardware-small', { report: report(), timeline: timeline() }), { viewport: { width: 390, height: 844 } });
   const before = await page.evaluate(() => { const all = document.documentElement.scrollWidth; document.getElementById('hardware').remove(); return [all, document.documentElement.scrollWidth]; });
   assert.equal(before[0], before[1]);
+  await close();
+});
+
+test("the table of families has no numbers of strobe's own, and memory in use is in the unit of its parts", async (browser) => {
+  const r = report();
+  r.gpu_trace.families = families(['GEMM', 0.6, 'cuBLAS'], ['attention', 0.4]);
+  r.residency = { moments: [{ at: 'peak', stage: 'vae_decode', device_index: 0, t_s: 0.8, total_bytes: 24798.8 * 2 ** 20, rest_bytes: 0, parts: [{ component: 'weights', bytes: 8833 * 2 ** 20 }] }] };
+  r.session_info.peak_rss_bytes = 2586.9 * 2 ** 20;
+  const { page, close } = await open(browser, writePage('units', { report: r, timeline: timeline() }));
+  const heads = await page.locator('#kernels table', { hasText: 'precision' }).or(page.locator('#kernels table', { hasText: 'family' })).locator('th').allInnerTexts();
+  assert.ok(heads.includes('family') && !heads.some((h) => h.includes('index')), heads.join());
+  assert.match((await bodyRows(page, '#held', 'At the peak'))[0], /vae_decode GPU 0 24\.2 GB weights 8\.6 GB/);
+  assert.match(plain(await page.locator('#system').innerText()), /peak RSS 2\.5 GB/);
   await close();
 });

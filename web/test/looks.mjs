@@ -74,6 +74,25 @@ test('a chart of a time that was not sampled says so, and this run has its colou
   await close();
 });
 
+test('of many values in a pixel a chart draws the mean, and paler how far they reach', async (browser) => {
+  const r = report();
+  const t = Array.from({ length: 40_000 }, (_, i) => i * 1e-5);
+  r.gpu_metrics = { devices: [{ index: 0, series: { t_s: [] }, sampled: { t_s: t, sm_active_percent: t.map(() => 95), tensor_active_percent: t.map((_, i) => (i % 2 ? 80 : 0)) } }] };
+  const { page, close } = await open(browser, writePage('dense', { report: r, timeline: traced() }));
+  await ready(page);
+  const chart = page.locator('#metrics figure[aria-label^="GPU sampled"] canvas').first();
+  await chart.scrollIntoViewIfNeeded();
+  await settled(page);
+  const column = await chart.evaluate((c) => {
+    const { data } = c.getContext('2d').getImageData(Math.round(c.width * 0.43), 18, 1, c.height - 18);
+    return Array.from({ length: data.length / 4 }, (_, i) => data[i * 4 + 3]);
+  });
+  const solid = column.filter((a) => a > 200).length;
+  const pale = column.filter((a) => a > 40 && a < 120).length;
+  assert.ok(solid >= 2 && solid <= 10 && pale > 15, column.join());
+  await close();
+});
+
 test("stacks of a memory's lines are folded, files have their last two parts", async (browser) => {
   const stack = Array.from({ length: 9 }, (_, i) => `module_${i}.py:${i} forward`).join(' < ');
   const { report: r, timeline } = fixture();
@@ -95,7 +114,7 @@ test("a video's energy is in joules, and what is of the run says so once", async
   const { page, close } = await open(browser, writePage('figures', { report: report(), timeline: traced() }));
   await ready(page);
   const figures = spaced(await page.locator('.figures').innerText());
-  assert.match(figures, /GPU energy of this video 21\.6 J 0\.006 Wh/);
+  assert.match(figures, /GPU energy of this generation 21\.6 J 0\.006 Wh/);
   assert.match(figures, /VRAM peak of this run 778/);
   await close();
 });

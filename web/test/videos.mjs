@@ -8,7 +8,7 @@ const LENGTHS = [500, 300, 200, 260, 240]; // the first one is cold; of the warm
 const names = ['load_model', 'a cat', 'denoise', 'vae_decode', 'prefetch'];
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 
-function videos(lengths = LENGTHS, startup_s = 1.1) {
+function videos(lengths = LENGTHS, startup_s = 1.1, change = () => {}) {
   const rows = [[{ start: 0, end: 1000 * MS, name: 0 }], []];
   const items = [];
   const series = { t_s: [], duration_s: [] };
@@ -43,6 +43,7 @@ function videos(lengths = LENGTHS, startup_s = 1.1) {
     diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
     recommendations: [], recording: { zones: 90, dropped_count: 0 },
   };
+  change(report);
   return writePage('videos', { report, timeline });
 }
 
@@ -63,6 +64,16 @@ test('a run of several videos opens on the median warm one', async (browser) => 
   assert.equal(await page.locator('.videos [aria-pressed=true]').innerText(), '5 median');
   assert.deepEqual(seen.problems, []);
   await close();
+});
+
+test('generations without frames are not called videos, and those of several videos say how many', async (browser) => {
+  const images = await open(browser, videos(LENGTHS, 1.1, (r) => r.generations.items.forEach((g) => delete g.frames)));
+  assert.match(await images.page.locator('.videos').innerText(), /before generation 1[\s\S]*5 generations[\s\S]*about generation 5, a cat/);
+  for (const words of await images.page.locator('.figures, .videos, .card.table').allInnerTexts()) assert.doesNotMatch(words, /video/);
+  await images.close();
+  const batches = await open(browser, videos(LENGTHS, 1.1, (r) => Object.assign(r.summary, { frames: 160, video_count: 10 })));
+  assert.match(await batches.page.locator('.videos').innerText(), /5 generations, 10 videos/);
+  await batches.close();
 });
 
 test('choosing a video changes everything, and the address keeps it', async (browser) => {
@@ -205,12 +216,12 @@ test('a video of which no kernel was traced says which one has kernels, and lead
   const report = { ...small().report, generations: { count: 4, whole_run: false, median_index: 2, items } };
   const { page, seen, close } = await open(browser, writePage('untraced', { report, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video', 'gemm'], lanes, kernels: [[1, 'GEMM', '', '']], traced: [[0, 60 * MS], [300 * MS, 300.5 * MS]] }) }));
   await ready(page);
-  assert.match(await page.locator('.videos > p').innerText(), /video 3[\s\S]*No kernel was traced in it; video 1 has kernels/);
+  assert.match(await page.locator('.videos > p').innerText(), /generation 3[\s\S]*No kernel was traced in it; generation 1 has kernels/);
   await page.locator('.videos .strip button').nth(3).click(); // half a millisecond at its begin
-  assert.match(await page.locator('.videos > p').innerText(), /video 4[\s\S]*Hardly a kernel was traced in it; video 1 has kernels/);
+  assert.match(await page.locator('.videos > p').innerText(), /generation 4[\s\S]*Hardly a kernel was traced in it; generation 1 has kernels/);
   await page.locator('.videos > p button').click();
   assert.doesNotMatch(await page.locator('.videos > p').innerText(), /kernel/);
-  assert.equal(await page.locator('.videos .strip button[aria-pressed=true]').getAttribute('aria-label').then((w) => w.slice(0, 7)), 'video 1');
+  assert.equal(await page.locator('.videos .strip button[aria-pressed=true]').getAttribute('aria-label').then((w) => w.slice(0, 12)), 'generation 1');
   assert.deepEqual(seen.problems, []);
   await close();
 });
@@ -243,6 +254,6 @@ test('a video that failed says why, in the head too', async (browser) => {
   assert.equal(await page.locator('header .run-state').innerText(), `1 failed: ${failure}`);
   const last = page.locator('.videos .strip button').nth(1);
   assert.equal(await last.innerText(), '2 failed');
-  assert.equal(plain(await last.getAttribute('title')), `video 2: video, 90.0 ms, failed: ${failure}`);
+  assert.equal(plain(await last.getAttribute('title')), `generation 2: video, 90.0 ms, failed: ${failure}`);
   await close();
 });

@@ -309,7 +309,8 @@ static int64_t faster_than(const double *walls_s, size_t count, double wall_s)
 	return count ? (int64_t)low : -1;
 }
 
-/* The first one pays for compiling and caches: it is the median only where no other is whole. */
+/* The first one pays for compiling and caches: it is the median only where no other is whole. Of two in the
+ * middle the longer one: with a slow first one it is the median of all, too. */
 static int64_t median_of_warm(const struct sb_generations_panel *panel, double *room_s)
 {
 	size_t count = 0;
@@ -321,7 +322,7 @@ static int64_t median_of_warm(const struct sb_generations_panel *panel, double *
 		return panel->count ? 0 : -1;
 	sb_stats_sort(room_s, count);
 	for (size_t i = 1; i < panel->count; i++)
-		if (!panel->all[i].state && panel->all[i].wall_s == room_s[(count - 1) / 2])
+		if (!panel->all[i].state && panel->all[i].wall_s == room_s[count / 2])
 			return (int64_t)i;
 	return 0;
 }

@@ -10,7 +10,8 @@ import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, covering, describe, entryAt, launchOf, nameOf, parents, pick, rangeOf, rowOf, type Entry } from '../timeline/entry';
 import { busyWords } from '../timeline/canvas';
 import { children, launched, launchedFamilies, peers, statistics, waitsIn, type Shortened } from '../timeline/statistics';
-import { title } from '../words';
+import { unitName } from '../video';
+import { kernelName, title } from '../words';
 import { kernelCounters } from './kernel_counters';
 import { GapFunctions, GPU_IDLE, IdleFunctions } from './unattributed';
 
@@ -76,7 +77,7 @@ function PeersBlock({ data, e }: { data: Timeline; e: Entry }) {
   );
 }
 
-function SumsBlock({ head, data, found, of }: { head: string; data: Timeline; found: Shortened; of: number }) {
+function SumsBlock({ head, data, found, of = found.total }: { head: string; data: Timeline; found: Shortened; of?: number }) {
   if (!found.sums.length) return null;
   const time = columnShow('_ns', found.sums.map((s) => s.total));
   return (
@@ -86,7 +87,7 @@ function SumsBlock({ head, data, found, of }: { head: string; data: Timeline; fo
           {found.sums.map((s) => (
             <tr key={s.name}>
               <td class="text">
-                <Jump data={data} to={s.longest}>{clip(s.name, 36)}</Jump>
+                <Jump data={data} to={s.longest}>{kernelName(s.name, 36)}</Jump>
               </td>
               <td>{count(s.count)} ×</td>
               <td>{time(s.total)}</td>
@@ -115,12 +116,12 @@ function original(data: Timeline, e: Entry): Entry {
   return e;
 }
 
-const KINDS: Record<string, string> = { family: 'kernel', wait: 'wait for the GPU', generation: 'video', block: 'block of frames', step: 'step', iteration: 'iteration', thread: 'zone', track: 'span', span: 'GPU span', rank: 'time of a rank' };
+const KINDS: Record<string, string> = { family: 'kernel', wait: 'wait for the GPU', block: 'block of frames', step: 'step', iteration: 'iteration', thread: 'zone', track: 'span', span: 'GPU span', rank: 'time of a rank' };
 
 function kindOf(data: Timeline, e: Entry): string {
   const { kind } = data.lanes[e.lane];
   if (kind === 'stream') return e.row === 0 ? 'kernel' : 'copy or fill';
-  return KINDS[kind] ?? 'zone';
+  return kind === 'generation' ? unitName() : (KINDS[kind] ?? 'zone');
 }
 
 // Why a step is slow, where the report says so.
@@ -167,8 +168,8 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
         </Block>
       )}
       {!merged && <SumsBlock head="Holds" data={data} found={children(data, own)} of={range.to - range.from} />}
-      {!merged && <SumsBlock head="Launched, by family" data={data} found={launchedFamilies(data, own)} of={range.to - range.from} />}
-      {!merged && <SumsBlock head="Launched" data={data} found={launched(data, own)} of={range.to - range.from} />}
+      {!merged && <SumsBlock head="Launched, by family" data={data} found={launchedFamilies(data, own)} />}
+      {!merged && <SumsBlock head="Launched" data={data} found={launched(data, own)} />}
     </>
   );
 }

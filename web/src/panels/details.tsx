@@ -62,7 +62,7 @@ export function stepsBody(r: Report): ComponentChildren {
     <>
       {d && <FieldList fields={d} />}
       {(d?.rates ?? []).length > 0 && <FieldTable rows={d!.rates!} caption="Throughput: what is counted, over which time" />}
-      {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where a video's time goes" />}
+      {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where the time of generations goes" />}
       <OverTime what="step" series={steps.values} bins={d?.distribution} times={steps.times} />
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
       {(d?.slow_steps ?? []).length > 0 && (

@@ -81,14 +81,15 @@ function shared(all: Ceiling[]): Ceiling[] {
   return out;
 }
 
-// Of names that would lie on each other the later one is left out; its point keeps its title.
-function legible(at: { x: number; y: number }[], wide: number): boolean[] {
-  const kept: { x: number; y: number }[] = [];
-  return at.map((p) => {
-    const free = kept.every((k) => Math.abs(k.y - p.y) >= 11 || Math.abs(k.x - p.x) >= wide);
-    if (free) kept.push(p);
-    return free;
-  });
+// Of names that would lie on each other the first one stays; it has those of later points at its own place, too.
+function legible(at: { x: number; y: number; name: string }[], wide: number): string[] {
+  const kept: { x: number; y: number; name: string }[] = [];
+  for (const p of at) {
+    const near = kept.find((k) => k.name && Math.abs(k.y - p.y) < 11 && Math.abs(k.x - p.x) < wide);
+    if (near && Math.hypot(near.x - p.x, near.y - p.y) < 4) near.name += `, ${p.name}`;
+    kept.push({ ...p, name: near ? '' : p.name });
+  }
+  return kept.map((k) => k.name);
 }
 
 type Scale = (v: number) => number;
@@ -130,8 +131,8 @@ function Roofline({ report }: { report: Report }) {
   const low = Math.min(...ys, ...peaks) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
   const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (width - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
-  const named = legible(points.map((_, i) => ({ x: x(xs[i]), y: y(ys[i]) })), 110);
-  const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s) })), 1);
+  const named = legible(points.map((s, i) => ({ x: x(xs[i]), y: y(ys[i]), name: clip(s.name, 20) })), 110);
+  const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s), name: c.precision })), 1);
   return (
     <div class="sub">
       <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
@@ -145,19 +146,19 @@ function Roofline({ report }: { report: Report }) {
             <title>{`${c.precision}: ${c.peak_tflop_per_s} TFLOP/s at most`}</title>
             {called[j] && (
               <text x={width - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">
-                {c.precision}
+                {called[j]}
               </text>
             )}
           </g>
         ))}
-        {points.map((s, i) => (
+        {points.map((s, i) => ({ s, i })).reverse().map(({ s, i }) => (
           <g key={i}>
             <circle cx={x(xs[i])} cy={y(ys[i])} r="5" fill={solid(s.name)} stroke="none">
               <title>{`${s.name}: ${ys[i].toPrecision(3)} TFLOP/s at ${xs[i].toPrecision(3)} FLOP per byte`}</title>
             </circle>
             {named[i] && (
               <text x={x(xs[i]) + (x(xs[i]) > width - 150 ? -8 : 8)} y={y(ys[i]) + 4} text-anchor={x(xs[i]) > width - 150 ? 'end' : 'start'} fill="currentColor" stroke="none">
-                {clip(s.name, 20)}
+                {clip(named[i], 60)}
               </text>
             )}
           </g>

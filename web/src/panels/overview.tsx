@@ -5,7 +5,7 @@ import { clip, energy, grouped, memory, percent, plain, seconds } from '../forma
 import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart, type UnattributedGap } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useSettled, useStore, view, whole, type Range } from '../state';
 import { partsOf } from '../timeline/statistics';
-import { chosenVideo, rangeOfVideo, videosOf } from '../video';
+import { chosenVideo, rangeOfVideo, unitName, videosOf } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
 import { goTo } from '../place';
 import { KeyFigures, type Figure } from './figures';
@@ -123,12 +123,12 @@ const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: f.label.e
 // What one video has of its own; the rest is of the run, and says so.
 function videoFigures(r: Report, g: Generation): (Figure | null)[] {
   return [
-    { label: 'time of this video', value: seconds(g.wall_s), note: g.state ? (g.state === 'open' ? 'not ended' : g.state) : g.faster_count === undefined ? undefined : `${g.faster_count} of ${r.generations?.wall?.count} were faster` },
-    g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: g.frames === undefined ? 'of this video' : `${grouped(g.frames)} frames of this video` },
+    { label: `time of this ${unitName()}`, value: seconds(g.wall_s), note: g.state ? (g.state === 'open' ? 'not ended' : g.state) : g.faster_count === undefined ? undefined : `${g.faster_count} of ${r.generations?.wall?.count} were faster` },
+    g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: `${g.frames === undefined ? '' : `${grouped(g.frames)} frames `}of this ${unitName()}` },
     g.step_median_s === undefined ? ofRun(stepFigure(r)) : { label: 'time per step', value: seconds(g.step_median_s), note: `median of ${g.steps}; longest ${seconds(g.step_max_s)}` },
     ofRun(memoryFigure(r)),
     ofRun(boundFigure(r)),
-    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', ...energyFigure(g.energy_wh) },
+    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: `GPU energy of this ${unitName()}`, ...energyFigure(g.energy_wh) },
   ];
 }
 
@@ -149,9 +149,10 @@ function timeFigure(r: Report): Figure | null {
   if (r.session_info?.no_times) return null;
   const time = r.generations?.whole_run ? undefined : r.generations?.wall; // of the finished ones
   const wall = num(r.summary, 'wall_s') ?? r.stage_analysis?.wall_s;
-  if (!time?.count) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis?.unattributed_ratio === undefined ? undefined : `${percent(r.stage_analysis.unattributed_ratio)} unattributed` };
+  const nothing = r.stage_analysis?.parts?.find((p) => p.kind === 'unattributed')?.wall_ratio ?? r.stage_analysis?.unattributed_ratio; // as the bar has it
+  if (!time?.count) return { label: 'wall time', value: seconds(wall), note: nothing === undefined ? undefined : `${percent(nothing)} unattributed` };
   return {
-    label: time.count > 1 ? 'time per video, median' : 'time per video',
+    label: `time per ${unitName()}${time.count > 1 ? ', median' : ''}`,
     value: seconds(time.p50_s),
     note: time.count > 1 ? `p95 ${seconds(time.p95_s)} of ${time.count}; run ${seconds(wall)}` : `of ${seconds(wall)} run`,
   };
@@ -228,7 +229,7 @@ const energyFigure = (wh: number) => ({ value: energy(wh), note: wh < 0.0995 ? `
 function costFigure(r: Report): Figure | null {
   const s = r.summary;
   const each = num(s, 'video_energy_wh') ?? num(s, 'video_gpu_cost'); // of a video that was finished, else of the run
-  const per = each === undefined ? '' : ' per video';
+  const per = each === undefined ? '' : ` per ${unitName()}`;
   const wh = num(s, each === undefined ? 'run_energy_wh' : 'video_energy_wh');
   const cost = num(s, each === undefined ? 'run_gpu_cost' : 'video_gpu_cost');
   const hour = r.system?.settings?.gpu_cost_per_hour;

@@ -4,7 +4,7 @@ import { solid } from '../colour';
 import { clip, count, nanos, sameStage, printed, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
 import { dark, generation, select, selection, useKept, useStore, useSwitch, type Range, type Selection } from '../state';
-import { videoRange } from '../video';
+import { unitName, videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
@@ -142,13 +142,13 @@ function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null):
   if (!range || !t) return [];
   const s = stageTimes(t, stages, range);
   const inside = (row: StageRow) => rowTime(s, stages, row);
-  const words = chosen ? 'in selection' : 'in this video';
+  const words = chosen ? 'in selection' : `in this ${unitName()}`;
   const head = s.exact ? words : `≈ ${words}`;
   const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
   const column = { key: 'in_s', head, help, value: inside };
   if (chosen || !video) return [column];
   const share = (row: StageRow) => (inside(row) === undefined ? undefined : (inside(row)! * 1e9) / (range.to - range.from));
-  return [column, { key: 'in_ratio', head: 'of it', help: 'of the wall time of this video', value: share }];
+  return [column, { key: 'in_ratio', head: 'of it', help: `of the wall time of this ${unitName()}`, value: share }];
 }
 
 // Of calls that were too frequent, captured or without a context, the GPU time is not known.

@@ -7,7 +7,7 @@ import { dark, generation, select, show, useStore, useSwitch } from '../state';
 import type { Timeline } from '../timeline/data';
 import { partsOf, tracedShare } from '../timeline/statistics';
 import { LITTLE } from '../timeline/traced';
-import { rangeOfVideo, videosOf } from '../video';
+import { rangeOfVideo, unitName, videosOf } from '../video';
 import { labelOf, lookOf } from './overview';
 
 const SHOWN = 400;
@@ -53,20 +53,22 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
     select(null);
     generation.set(i);
   };
+  const unit = unitName();
+  const made = report.summary?.video_count;
   return (
-    <section class="videos" aria-label="videos of this run">
-      <button class="startup" title="from the start to the first video" onClick={() => { pick(null); openStartup(true); show({ from: 0, to: begin * 1e9 }); }}>
-        before video 1
+    <section class="videos" aria-label={`${unit}s of this run`}>
+      <button class="startup" title={`from the start to the first ${unit}`} onClick={() => { pick(null); openStartup(true); show({ from: 0, to: begin * 1e9 }); }}>
+        before {unit} 1
         <b>{seconds(begin)}</b>
       </button>
       <button class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>
         whole run
-        <b>{count(all.length)} videos</b>
+        <b>{count(all.length)} {unit}s{made ? `, ${count(made)} videos` : ''}</b>
       </button>
       <Picture words="videos">
-      <div class="strip" ref={strip} role="group" aria-label="choose a video">
+      <div class="strip" ref={strip} role="group" aria-label={`choose a ${unit}`}>
         {all.slice(0, SHOWN).map((g, i) => {
-          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${g.state ? `, ${g.state}${g.failure ? `: ${g.failure}` : ''}` : i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
+          const words = `${unit} ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${g.state ? `, ${g.state}${g.failure ? `: ${g.failure}` : ''}` : i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
           return (
             <button key={i} aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
               <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
@@ -82,11 +84,11 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
       </Picture>
       {chosen !== null && all[chosen] && (
         <p class="quiet" dir="auto">
-          Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.{' '}
+          Everything below is about {unit} {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.{' '}
           {seen !== undefined && (
             <>
               {tracedShare(timeline!, rangeOfVideo(all[chosen])) ? 'Hardly a' : 'No'} kernel was traced in it;{' '}
-              <button class="link" onClick={() => pick(seen)}>video {seen + 1} has kernels</button>.
+              <button class="link" onClick={() => pick(seen)}>{unit} {seen + 1} has kernels</button>.
             </>
           )}
         </p>

@@ -58,7 +58,7 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
   out.push(['lane', lane.name + (lane.rows.length > 1 && !['stream', 'family', 'wait', 'rank'].includes(lane.kind) ? `, depth ${e.row}` : '')]);
   if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
   out.push(...workFacts(t, e));
-  for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
+  for (const [k, v] of Object.entries(attributesOf(t, e))) if (k !== 'flops_shape') out.push([title(k), keyed(k, v)]); // strobe's own
   return out;
 }
 
