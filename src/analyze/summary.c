@@ -69,8 +69,12 @@ static void take_others(struct sb_model *model)
 
 	s->unfinished_count = model->generations.unfinished_count;
 	s->failed_count = model->generations.failed_count;
-	if (!model->generations.whole_run && model->generations.video_count > made(model))
-		s->video_count = model->generations.video_count;
+	if (!model->generations.whole_run) {
+		s->image_count = model->generations.image_count;
+		if (model->generations.video_count > made(model) ||
+			(s->image_count > 0 && model->diffusion.frames > 0))
+			s->video_count = model->generations.video_count;
+	}
 	for (size_t i = 0; i < model->generations.listed && !s->failure; i++)
 		s->failure = model->generations.all[i].failure;
 }

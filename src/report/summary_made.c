@@ -34,10 +34,30 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
 }
 
-/* What was made: frames make a video; a picture, latents or an answer in words is none, and a batch is several. */
+/* What was made: frames make a video; latents or an answer in words are none, and a batch is several. */
 static const char *noun_of(const struct sb_model *model)
 {
-	return model->summary.frames > 0 && !model->summary.video_count ? "video" : "generation";
+	const struct sb_summary_panel *sum = &model->summary;
+
+	if (sum->video_count)
+		return "generation";
+	if (sum->image_count && sum->image_count == sum->generation_count)
+		return "image";
+	return sum->frames > 0 ? "video" : "generation";
+}
+
+/* " of 5 videos", " of 1 video and 4 images": where one each would not say it. */
+static void made_by_these(struct sb_screen *s)
+{
+	const struct sb_summary_panel *sum = &s->model->summary;
+	bool images = sum->image_count > 0 && strcmp(noun_of(s->model), "image") != 0;
+
+	if (sum->video_count > 0)
+		sb_screen_say(
+			s, " of %lld video%s", (long long)sum->video_count, sum->video_count == 1 ? "" : "s");
+	if (images)
+		sb_screen_say(s, "%s %lld image%s", sum->video_count > 0 ? " and" : " of",
+			(long long)sum->image_count, sum->image_count == 1 ? "" : "s");
 }
 
 /* "1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer" */
@@ -63,8 +83,7 @@ void sb_screen_made(struct sb_screen *s)
 
 	if (sum->generation_count > 0)
 		count_of(s, sum->generation_count, noun_of(s->model));
-	if (sum->video_count > 0)
-		sb_screen_say(s, " of %lld videos", (long long)sum->video_count);
+	made_by_these(s);
 	if (sum->unfinished_count > 0)
 		sb_screen_say(
 			s, "%s%lld unfinished", s->line.size ? ", " : "", (long long)sum->unfinished_count);

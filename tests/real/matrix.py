@@ -18,7 +18,7 @@ ROWS = [
      "`scheduler_step`, `vae_encode`, `vae_decode` with latent frames and tiles, `postprocess`, output frames and size, `export` with "
      "frames; what the pipeline does beside these as `before_steps`, `between_steps` and `after_steps`",
      "blocks of modular pipelines other than text, steps and VAE"),
-    ("diffusers, images", ["diffusers"], ["test_diffusers"], "Flux, SDXL", "the same, without frames", ""),
+    ("diffusers, images", ["diffusers"], ["test_diffusers"], "Flux, SDXL", "the same, images instead of frames", ""),
     ("diffusers, offload and caches", ["diffusers", "accelerate", "peft"], ["test_variants"],
      "sequential and group offload, tiling, first-block cache, pyramid attention broadcast, FasterCache, TaylorSeer, LoRA, callbacks, `torch.compile`, two threads",
      "`offload:<part>` with bytes for sequential and group offload; steps that a cache served are marked `cached`",

@@ -73,7 +73,9 @@ def test_the_vae(case):
 def test_frames_are_counted_where_they_leave(case):
     _, counted, generation = case
     if len(counted["shape"]) == 4:  # images
-        assert "frames" not in generation.attrs
+        batch, height, width, _ = counted["shape"]
+        assert "frames" not in generation.attrs and generation.attrs["images"] == batch
+        assert (generation.attrs["height"], generation.attrs["width"]) == (height, width)
         return
     batch, frames, height, width, _ = counted["shape"]
     assert generation.attrs["frames"] == batch * frames and generation.attrs.get("videos", 1) == batch

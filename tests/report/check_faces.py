@@ -333,7 +333,7 @@ def screen_foot(m, exact):
 
 SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"== strobe: .*?, {TIME} =+$", screen_title),
-    (rf"(\d+ (?:videos?|generations?|frames?|steps?|blocks?|unfinished)\b.*?) in {TIME}(?:, partly at the same time)?(?: {{6}}(.+))?$", screen_made),
+    (rf"(\d+ (?:videos?|images?|generations?|frames?|steps?|blocks?|unfinished)\b.*?) in {TIME}(?:, partly at the same time)?(?: {{6}}(.+))?$", screen_made),
     (r"((?:bound: mixed|bound: not known|\S+-bound) \(.*\))$", screen_bound),
     (r".*(?:frames/s|per video|per generation|first block|GPU energy|cost).*$", screen_speed),
     (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),

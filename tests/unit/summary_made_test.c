@@ -51,6 +51,44 @@ static void videos_of_a_batch_are_counted(void **state)
 	synthetic_done(&s);
 }
 
+static void images(struct synthetic *s, uint64_t begin_s, int64_t count)
+{
+	synthetic_begin(s, begin_s * SECOND, "FluxPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(s, "images", count);
+	synthetic_end(s, (begin_s + 1) * SECOND);
+}
+
+static void images_are_counted_beside_videos(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	images(&s, 0, 1);
+	images(&s, 1, 1);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 images in 2.00 s");
+	assert_has(text, "per image");
+	free(text);
+	synthetic_done(&s);
+	synthetic_open(&s);
+	images(&s, 0, 4);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "1 generation of 4 images in 1.00 s");
+	free(text);
+	synthetic_done(&s);
+	synthetic_open(&s);
+	pipeline(&s, 0, "LTXPipeline", 9);
+	images(&s, 8, 4);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 generations of 1 video and 4 images, 9 frames in ");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void what_has_no_frames_is_no_video(void **state)
 {
 	struct synthetic s;
@@ -98,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
+		cmocka_unit_test(images_are_counted_beside_videos),
 		cmocka_unit_test(what_has_no_frames_is_no_video),
 		cmocka_unit_test(weights_that_hardly_move_have_no_rate),
 	};

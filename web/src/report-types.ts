@@ -341,7 +341,8 @@ export type Distribution = {
 export type Summary = {
   wall_s: number; // time of the run, or of the selected part
   generation_count: number; // videos or requests that began and ended, without an error
-  video_count?: number; // videos that these made, where some made several at once (attribute `videos`)
+  video_count?: number; // videos that these made, where some made several at once (attribute `videos`) or images
+  image_count?: number; // images that these made (attribute `images`)
   unfinished_generation_count?: number; // generations that did not end, or that the border of the selected part cuts
   failed_generation_count?: number; // those that an error ended
   failure?: string; // of the first that failed: the error, what it says, the program's line, the stage

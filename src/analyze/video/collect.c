@@ -129,6 +129,7 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->height = number_or(z, "height", -1);
 	n->latent_frames = made(z, "latent_frames");
 	n->videos = number_or(z, "videos", -1);
+	n->images = number_or(z, "images", -1);
 	n->decoded = -1;
 	n->padded = n->frames >= 0 && number_or(z, "padded_frames", -1) > n->frames;
 	n->name = v->run->names[z->name].text;

@@ -68,6 +68,7 @@ static void drop_nested(struct sb_vec *generations)
 		take_missing(&outer->height, all[i].height);
 		take_missing(&outer->latent_frames, all[i].latent_frames);
 		take_missing(&outer->videos, all[i].videos);
+		take_missing(&outer->images, all[i].images);
 	}
 	generations->count = kept;
 	qsort(all, kept, sizeof *all, by_begin);
@@ -84,7 +85,8 @@ static void take_whole_run(struct sb_video *v)
 	}
 	n->begin_ns = sb_video_any(v) ? v->warm_ns : v->run->from_ns;
 	n->end_ns = v->run->to_ns;
-	n->frames = n->asked_frames = n->width = n->height = n->latent_frames = n->videos = n->decoded = -1;
+	n->frames = n->asked_frames = n->width = n->height = n->latent_frames = n->decoded = -1;
+	n->videos = n->images = -1;
 	n->name = "run";
 	n->track = UINT32_MAX;
 }
@@ -370,7 +372,10 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 			count_other(panel, &all[i]);
 		if (!all[i].open && !all[i].cut && !all[i].no_video) {
 			walls_s[whole++] = wall_s;
-			panel->video_count += all[i].videos > 1 ? all[i].videos : 1;
+			if (all[i].images > 0 && all[i].frames <= 0)
+				panel->image_count += all[i].images;
+			else
+				panel->video_count += all[i].videos > 1 ? all[i].videos : 1;
 		}
 	}
 	if (sb_stats_of(walls_s, whole, &panel->time) != 0)

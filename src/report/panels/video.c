@@ -133,8 +133,10 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_printf(out, "  %lld steps, ", (long long)d->steps);
 		if (d->steps_per_chain_min > 0)
 			sb_buf_printf(out, "%lld to ", (long long)d->steps_per_chain_min);
-		sb_buf_printf(
-			out, "%lld per %s", (long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
+		sb_buf_printf(out, "%lld per %s", (long long)d->steps_per_chain,
+			d->blocks > 0                    ? "block"
+			: model->summary.image_count > 0 ? "generation"
+							 : "video");
 	}
 	if (d->steps_per_chain > 0 && !isnan(d->forwards_per_step))
 		sb_buf_printf(out, ", %.1f model calls per step", d->forwards_per_step);

@@ -272,12 +272,24 @@ def _frames_in(result, call):
     return getattr(result, "frames", None) if not found else found.get("frames", found.get("videos"))
 
 
+def _images_in(result, call):
+    """The images in what a pipeline returns that makes no video; None: it returns none."""
+    if isinstance(result, tuple):
+        return result[0] if result and not call.is_video else None
+    values = getattr(result, "values", None)
+    found = result if isinstance(result, dict) else values if isinstance(values, dict) else {}
+    return getattr(result, "images", None) if not found else found.get("images")
+
+
 def _output(result, call):
-    """Output frames, counted once, where they leave the pipeline. Latents are none."""
+    """Output frames or images, counted once, where they leave the pipeline. Latents are none."""
     if call.gives_latents:
         return
     frames = _frames_in(result, call)
     if frames is None:
+        count, height, width = frames_of(_images_in(result, call))
+        if count and height:
+            native.attrs(images=count, width=width, height=height)
         return
     count, height, width = frames_of(frames)
     if count:
