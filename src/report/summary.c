@@ -97,6 +97,39 @@ void sb_screen_outside(struct sb_screen *s)
 	sb_screen_end(s, NULL);
 }
 
+static double frames_of(const struct sb_stage *stage)
+{
+	for (size_t i = 0; i < stage->attr_count; i++)
+		if (!strcmp(stage->attrs[i].key, "frames") && !stage->attrs[i].text)
+			return stage->attrs[i].sum;
+	return 0;
+}
+
+/* "Beside: video_decode of 1920 frames in 3.20 s on 2 threads (600 frames/s)": what workers do for the generations has no row among
+ * their stages, and little time outside of them. */
+void sb_screen_beside(struct sb_screen *s)
+{
+	const struct sb_stages_panel *p = &s->model->stages;
+	char took[32];
+
+	for (size_t i = 0; i < p->stage_count && !s->model->generations.whole_run; i++) {
+		const struct sb_stage *stage = &p->stages[i];
+		double frames = stage->other_thread && !stage->depth ? frames_of(stage) : 0;
+
+		if (!(frames > 0) || !(stage->covered_s > 0))
+			continue;
+		sb_text_seconds(took, sizeof took, stage->covered_s);
+		sb_screen_say(s, "%s", s->line.size ? ", " : "Beside: ");
+		sb_text_name(&s->line, stage->name, NAME_MOST);
+		sb_screen_say(s, " of %.0f frame%s in %s on %lld thread%s (%.*f frames/s)", frames,
+			frames == 1 ? "" : "s", took, (long long)stage->thread_count,
+			stage->thread_count == 1 ? "" : "s", frames < 100 * stage->covered_s ? 2 : 0,
+			frames / stage->covered_s);
+	}
+	if (s->line.size)
+		sb_screen_end(s, NULL);
+}
+
 static void memory_of(struct sb_screen *s, const char *before, double bytes, const char *after)
 {
 	char text[32];
@@ -349,6 +382,7 @@ int sb_report_summary(
 		sb_screen_speed(&s);
 		err = sb_screen_table(&s);
 		sb_screen_outside(&s);
+		sb_screen_beside(&s);
 		sb_screen_memory(&s);
 	}
 	sb_screen_program(&s);

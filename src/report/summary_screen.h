@@ -33,6 +33,7 @@ void sb_screen_speed(struct sb_screen *s);
 /* summary.c: a line or two each, or nothing. What lies outside the generations; peaks of memory; what the processes
  * used. */
 void sb_screen_outside(struct sb_screen *s);
+void sb_screen_beside(struct sb_screen *s);
 void sb_screen_memory(struct sb_screen *s);
 void sb_screen_program(struct sb_screen *s);
 

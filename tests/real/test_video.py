@@ -1,5 +1,8 @@
 """Video in and out with the real libraries: decode and encode are stages with frames and their size. Each library has
 frames of its own size, which tells them apart."""
+import re
+import sys
+
 import pytest
 
 from conftest import both_ways
@@ -55,6 +58,39 @@ def test_data_loader_workers_decode_in_processes_of_their_own(found):
     others = [recording for recording in run.recordings if recording is not run.recording]
     assert sum(frames(recording, "video_decode", VIDEO_SIZES["pyav"]) for recording in others) == counted["data_loader"]["count"]
     assert len(run.recording.named("data_loading")) == counted["data_loader"]["batches"]
+
+
+CHAT = """
+import av, numpy, torch
+from torch.utils.data import DataLoader, Dataset
+from transformers import T5Config, T5ForConditionalGeneration
+
+
+class Clips(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        with av.open("clip.avi") as clip:
+            return torch.stack([torch.from_numpy(frame.to_ndarray(format="rgb24")) for frame in clip.decode(video=0)])
+
+
+if __name__ == "__main__":
+    with av.open("clip.avi", "w") as clip:
+        stream = clip.add_stream("mpeg4", rate=24, width=32, height=32, pix_fmt="yuv420p")
+        for i in range(10):
+            clip.mux(stream.encode(av.VideoFrame.from_ndarray(numpy.full((32, 32, 3), i * 20, dtype="uint8"), format="rgb24")))
+        clip.mux(stream.encode())
+    model = T5ForConditionalGeneration(T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4, decoder_start_token_id=0)).eval()
+    print(sum(len(clips.flatten(0, 1)) for clips in DataLoader(Clips(), num_workers=2) if model.generate(torch.tensor([[5]]), max_new_tokens=2) is not None))
+"""
+
+
+def test_what_workers_decode_for_generations_is_on_the_first_screen(run, tmp_path):
+    (tmp_path / "chat.py").write_text(CHAT)
+    done = run(sys.executable, "chat.py")
+    assert done.stdout.split()[-1] == "40"
+    assert re.search(r"^Beside: video_decode of 40 frames in .* on 2 threads \([\d.]+ frames/s\)$", done.stderr, re.M), done.stderr
 
 
 def test_what_was_written_is_found(found):

@@ -342,6 +342,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"    warm step {TIME}  p95 {TIME}; first(?: ones)? {TIME}(?: \(warm-up\))?$", screen_warm),
     (r"No stage was recorded.*\.$", None),
     (r"Outside: (.*)$", screen_outside),
+    (r"Beside: \S+ of \d+ frames? in .* on \d+ threads? \([\d.e+]+ frames/s\)$", None),
     (r"V?RAM peak .*$", screen_memory),
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
     (r"(?:(\d+) more in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),

@@ -89,6 +89,30 @@ static void images_are_counted_beside_videos(void **state)
 	synthetic_done(&s);
 }
 
+/* Two workers decode 60 frames in 2 s of the run while a video is made: outside of it is nothing left of that. */
+static void what_workers_decode_is_said_with_its_rate(void **state)
+{
+	struct synthetic s;
+	struct sb_stream_writer *main_thread;
+	char *text;
+
+	synthetic_open(&s);
+	pipeline(&s, 0, "LTXPipeline", 9);
+	main_thread = s.main;
+	for (uint32_t i = 0; i < 2; i++) {
+		s.main = sb_builder_thread(s.b, 2000 + i, "worker");
+		synthetic_begin(&s, (1 + i) * SECOND, "video_decode", 0);
+		synthetic_attr(&s, "frames", 30);
+		synthetic_end(&s, (2 + i) * SECOND);
+	}
+	s.main = main_thread;
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "\nBeside: video_decode of 60 frames in 2.00 s on 2 threads (30.00 frames/s)\n");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void what_has_no_frames_is_no_video(void **state)
 {
 	struct synthetic s;
@@ -137,6 +161,7 @@ int main(void)
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
 		cmocka_unit_test(images_are_counted_beside_videos),
+		cmocka_unit_test(what_workers_decode_is_said_with_its_rate),
 		cmocka_unit_test(what_has_no_frames_is_no_video),
 		cmocka_unit_test(weights_that_hardly_move_have_no_rate),
 	};

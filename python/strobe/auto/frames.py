@@ -1,4 +1,4 @@
-"""How many frames, and of which size, an array or a list of images holds."""
+"""How many frames, and of which size, an array or a list of images holds; where they are in what a pipeline returns."""
 from .wrapping import shape_of
 
 
@@ -40,3 +40,29 @@ def frames_of(frames):
         height, width = _size_of(frames[0][0]) if len(frames[0]) else (None, None)
         return sum(len(video) for video in frames), height, width
     return (len(frames), *_size_of(frames[0]))
+
+
+# ---- in what a pipeline of diffusers returns ----
+
+def _named(result, *names):
+    values = getattr(result, "values", None)  # a modular pipeline's whole state
+    found = result if isinstance(result, dict) else values if isinstance(values, dict) else {}
+    if not found:
+        return getattr(result, names[0], None)
+    return next((found[name] for name in names if name in found), None)
+
+
+def frames_in(result, is_video):
+    """None: it returns none."""
+    if isinstance(result, tuple):  # return_dict=False
+        return result[0] if result and (is_video or len(shape_of(result[0])) == 5) else None
+    if len(shape_of(result)) == 5:  # a modular pipeline that was asked for its videos
+        return result
+    return _named(result, "frames", "videos")
+
+
+def images_in(result, is_video):
+    """The images of one that makes no video; None: it returns none."""
+    if isinstance(result, tuple):
+        return result[0] if result and not is_video else None
+    return _named(result, "images")

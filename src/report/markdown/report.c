@@ -184,6 +184,7 @@ int sb_report_markdown(const struct sb_model *model, struct sb_buf *out)
 	err = sb_markdown_time(model, out);
 	sb_buf_putc(&rest, '\n');
 	points(model, sb_screen_outside, "", &rest);
+	points(model, sb_screen_beside, "", &rest);
 	sb_markdown_iterations(model, &rest);
 	sb_markdown_gpu(model, &rest);
 	sb_markdown_findings(model, &rest);

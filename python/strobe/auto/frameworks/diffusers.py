@@ -9,7 +9,7 @@ from ..._models import components
 from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
-from ..frames import frames_of, videos_of
+from ..frames import frames_in, frames_of, images_in, videos_of
 from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 from ..._share import Share
@@ -261,33 +261,13 @@ def _tell_asked(pipeline):
         asked.tell(getattr(pipeline, "components", None) or {})
 
 
-def _frames_in(result, call):
-    """The frames in whatever a pipeline returns; None: it returns none."""
-    if isinstance(result, tuple):  # return_dict=False
-        return result[0] if result and (call.is_video or len(shape_of(result[0])) == 5) else None
-    if len(shape_of(result)) == 5:  # a modular pipeline that was asked for its videos
-        return result
-    values = getattr(result, "values", None)  # a modular pipeline's whole state
-    found = result if isinstance(result, dict) else values if isinstance(values, dict) else {}
-    return getattr(result, "frames", None) if not found else found.get("frames", found.get("videos"))
-
-
-def _images_in(result, call):
-    """The images in what a pipeline returns that makes no video; None: it returns none."""
-    if isinstance(result, tuple):
-        return result[0] if result and not call.is_video else None
-    values = getattr(result, "values", None)
-    found = result if isinstance(result, dict) else values if isinstance(values, dict) else {}
-    return getattr(result, "images", None) if not found else found.get("images")
-
-
 def _output(result, call):
     """Output frames or images, counted once, where they leave the pipeline. Latents are none."""
     if call.gives_latents:
         return
-    frames = _frames_in(result, call)
+    frames = frames_in(result, call.is_video)
     if frames is None:
-        count, height, width = frames_of(_images_in(result, call))
+        count, height, width = frames_of(images_in(result, call.is_video))
         if count and height:
             native.attrs(images=count, width=width, height=height)
         return
