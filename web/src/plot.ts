@@ -27,6 +27,8 @@ const FAINT = '22'; // alpha
 const FULL = '';
 const REACH = '44'; // alpha of what lies between the lowest and the highest
 const DRAG = 3; // px: less is a click
+const COLUMN = 2; // px: values in it are drawn as one
+const PIECE = 32; // points drawn in one stroke: the time for one grows with their square
 
 const stroke = (i: number) => getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
 
@@ -55,6 +57,9 @@ export class Plot {
   private cross = document.createElement('div');
   private width = 0;
   private from: number | null = null; // px where a drag began
+  private left = 0;
+  private first = 0;
+  private scale = 0; // px of one x
 
   constructor(
     private host: HTMLElement,
@@ -90,8 +95,9 @@ export class Plot {
 
   // The line under the pointer, wherever the pointer is.
   point(x: number | null): void {
+    this.place();
     const px = x === null ? -1 : this.pxOf(x);
-    this.cross.hidden = px < this.o.left() || px > this.width;
+    this.cross.hidden = px < this.left || px > this.width;
     this.cross.style.transform = `translateX(${px}px)`;
   }
 
@@ -102,6 +108,7 @@ export class Plot {
 
   draw(dragTo?: number): void {
     const { o } = this;
+    this.place();
     const pen = this.canvas.getContext('2d')!;
     const ratio = devicePixelRatio || 1;
     const l = look();
@@ -110,7 +117,7 @@ export class Plot {
     pen.font = l.font;
     pen.fillStyle = l.band;
     const band = o.band?.();
-    const left = o.left();
+    const { left } = this;
     const foot = o.height - o.bottom;
     const fill = (a: number, b: number) => {
       const from = Math.max(a, left);
@@ -144,8 +151,7 @@ export class Plot {
   }
 
   private axes(pen: CanvasRenderingContext2D, high: number, faint: string, grid: string): void {
-    const { o } = this;
-    const left = o.left();
+    const { o, left } = this;
     const foot = o.height - o.bottom;
     const rough = (high * Y_SPACE) / Math.max(Y_SPACE, foot - o.top);
     const unit = o.unit?.(high) ?? 1;
@@ -191,10 +197,8 @@ export class Plot {
   // Of many values in one pixel the mean is drawn, and paler how far they reach; a value without neighbours is a dot.
   private line(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, colour: string, ground: number | null, alpha: string): void {
     const { x } = this.o;
-    const path = new Path2D();
     const area = new Path2D();
-    const reach = new Path2D();
-    pen.strokeStyle = pen.fillStyle = colour;
+    pen.strokeStyle = colour;
     pen.lineWidth = 1.25;
     let i = begin;
     while (i < end) {
@@ -203,7 +207,8 @@ export class Plot {
         continue;
       }
       const start = i;
-      path.moveTo(this.pxOf(x[i]), yOf(line[i]!));
+      let points = 0;
+      pen.beginPath();
       area.moveTo(this.pxOf(x[i]), ground ?? 0);
       for (; i < end && there(line[i]); i++) {
         const px = this.pxOf(x[i]);
@@ -211,26 +216,32 @@ export class Plot {
         let high = low;
         let sum = low;
         const first = i;
-        while (i + 1 < end && there(line[i + 1]) && this.pxOf(x[i + 1]) < px + 0.7) {
+        while (i + 1 < end && there(line[i + 1]) && this.pxOf(x[i + 1]) < px + COLUMN) {
           low = Math.min(low, line[++i]!);
           high = Math.max(high, line[i]!);
           sum += line[i]!;
         }
         const y = yOf(sum / (i + 1 - first));
-        path.lineTo(px, y);
-        area.lineTo(px, y);
-        if (high > low) reach.rect(px - 0.5, yOf(high), 1, yOf(low) - yOf(high));
+        if (ground !== null) area.lineTo(px, y);
+        pen.lineTo(px, y);
+        if (++points % PIECE === 0) {
+          pen.stroke();
+          pen.beginPath();
+          pen.moveTo(px, y);
+        }
+        pen.fillStyle = colour + REACH;
+        const top = Math.round(yOf(high)); // whole pixels: edges between them would take most of the time
+        if (high > low) pen.fillRect(Math.round(px), top, COLUMN, Math.round(yOf(low)) - top);
       }
+      pen.stroke();
       area.lineTo(this.pxOf(x[i - 1]), ground ?? 0);
       if (i === start + 1 && !there(line[start - 1]) && !there(line[i])) {
+        pen.fillStyle = colour;
         pen.beginPath();
         pen.arc(this.pxOf(x[start]), yOf(line[start]!), 2, 0, 7);
         pen.fill();
       }
     }
-    pen.fillStyle = colour + REACH;
-    pen.fill(reach);
-    pen.stroke(path);
     if (ground === null) return;
     pen.fillStyle = colour + alpha;
     pen.fill(area);
@@ -238,20 +249,21 @@ export class Plot {
 
   private xOf = (e: PointerEvent): number => e.clientX - this.canvas.getBoundingClientRect().left;
 
-  private pxOf(x: number): number {
+  // Where x lies: asked once for a drawing, not for each of its points.
+  private place(): void {
     const [first, last] = this.o.range();
-    const left = this.o.left();
-    return left + ((x - first) / (last - first)) * (this.width - left);
+    this.left = this.o.left();
+    this.first = first;
+    this.scale = (this.width - this.left) / (last - first);
   }
 
-  private valueAt(px: number): number {
-    const [first, last] = this.o.range();
-    const left = this.o.left();
-    return first + ((Math.max(left, px) - left) / (this.width - left)) * (last - first);
-  }
+  private pxOf = (x: number): number => this.left + (x - this.first) * this.scale;
+
+  private valueAt = (px: number): number => this.first + (Math.max(this.left, px) - this.left) / this.scale;
 
   private move(px: number): void {
-    this.o.moved?.(px < this.o.left() ? null : this.valueAt(px));
+    this.place();
+    this.o.moved?.(px < this.left ? null : this.valueAt(px));
     if (this.from !== null && this.o.dragged && Math.abs(px - this.from) > DRAG) this.draw(px);
   }
 
@@ -260,7 +272,7 @@ export class Plot {
     this.from = null;
     if (from === null) return;
     if (Math.abs(px - from) <= DRAG) {
-      if (px >= this.o.left()) this.o.clicked?.(this.valueAt(px));
+      if (px >= this.left) this.o.clicked?.(this.valueAt(px));
     } else this.o.dragged?.(this.valueAt(Math.min(px, from)), this.valueAt(Math.max(px, from)));
   }
 }
