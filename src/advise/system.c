@@ -330,7 +330,9 @@ void sb_rule_memory_kept(struct sb_advisor *a)
 		const struct sb_memory_stage *s = &m->stages[i];
 		struct sb_advice *f;
 
-		if (!s->checked || s->freed || s->holds || !(s->kept_bytes / SB_MB > a->limit))
+		if (!s->checked || s->freed || s->holds || s->let_go ||
+			sb_role_work(s->stage, 0) == STROBE_ROLE_VAE_DECODE || /* its result */
+			!(s->kept_bytes / SB_MB > a->limit))
 			continue;
 		f = sb_advisor_find(a, s->kept_bytes / SB_MB, NAN,
 			sb_say(a, "'%s' keeps %.1f MB after its end", s->stage, s->kept_bytes / SB_MB),

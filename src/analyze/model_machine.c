@@ -18,8 +18,7 @@ static const struct sb_field device_rows[] = {
 		"mean memory use of all processes"),
 	SB_FIELD(sb_device, memory_used_mb.max, "memory_used_max_mb", SB_KNOWN,
 		"highest memory use of all processes"),
-	SB_FIELD(sb_device, utilization_percent.min, "utilization_min_percent", SB_KNOWN,
-		"lowest utilization"),
+	SB_FIELD(sb_device, utilization_percent.min, "utilization_min_percent", SB_KNOWN, "lowest one"),
 	SB_FIELD(sb_device, utilization_percent.mean, "utilization_mean_percent", SB_KNOWN,
 		"mean utilization"),
 	SB_FIELD(sb_device, utilization_percent.max, "utilization_max_percent", SB_KNOWN,
@@ -243,9 +242,10 @@ static const struct sb_field memory_stage_rows[] = {
 	SB_FIELD_AS(MB, sb_memory_stage, before_bytes, "before_mb", SB_KNOWN, "before its last call"),
 	SB_FIELD_AS(MB, sb_memory_stage, after_bytes, "after_mb", SB_KNOWN, "after its last call"),
 	SB_FIELD_AS(MB, sb_memory_stage, kept_bytes, "kept_mb", SB_KNOWN,
-		"what was allocated after the stage and not before; negative: it freed more than it took",
-		.range = SB_SIGNED),
+		"allocated after it and not before; negative: it freed more", .range = SB_SIGNED),
 	SB_FIELD(sb_memory_stage, freed, "freed", SB_ALWAYS, "kept no more than 5 % of its peak, or 64 MB",
+		.when = is_checked),
+	SB_FIELD(sb_memory_stage, let_go, "let_go", SB_ALWAYS, "gone after its generation",
 		.when = is_checked),
 };
 static SB_FIELDS(memory_stage, sb_memory_stage, "MemoryStage", "What a stage takes and keeps.");

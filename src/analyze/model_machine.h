@@ -115,6 +115,7 @@ struct sb_memory_panel {
 		bool checked; /* there was one */
 		bool freed; /* kept no more than 5 % of its peak, or 64 MB */
 		bool holds; /* it loads weights: keeping them is its purpose */
+		bool let_go; /* not freed, and gone when the generation had ended */
 	} * stages;
 	size_t stage_count;
 	struct sb_memory_allocator {

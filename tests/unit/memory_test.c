@@ -60,6 +60,57 @@ static void peaks_belong_to_the_stage_that_made_them(void **state)
 	synthetic_done(&s);
 }
 
+/* Three videos: 2 GB are read, then a step and a decode; strobe reads the allocator where a stage ends, and another thread
+ * reads it in the middle of the step. until: when the 2 GB are given back. */
+enum until { STAGE_END, VIDEO_END, NEVER };
+
+static struct sb_model *reads_shards(struct synthetic *s, enum until until)
+{
+	static const char own[] = "strobe.memory.device";
+
+	synthetic_open(s);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t at = i * SECOND;
+		int64_t base = 1000 + (until == NEVER ? (int64_t)i * 2000 : 0);
+		int64_t read = base + (until == STAGE_END ? 0 : 2000), last = until == NEVER ? read : base;
+
+		synthetic_begin(s, at, "video", STROBE_ROLE_GENERATION);
+		sb_builder_snapshot(s->b, at, own, 0, (base)*MIB, (base)*MIB, -1);
+		synthetic_stage(s, at + MS, at + 100 * MS, "read_shards", 0);
+		sb_builder_snapshot(s->b, at + 101 * MS, own, 0, (read)*MIB, (read)*MIB, -1);
+		synthetic_step(s, at + 102 * MS, at + 500 * MS, 0, 0);
+		sb_builder_snapshot(
+			s->b, at + 300 * MS, own, 0, (read + 5000) * MIB, (read + 5000) * MIB, -1);
+		sb_builder_snapshot(s->b, at + 501 * MS, own, 0, (read)*MIB, (read)*MIB, -1);
+		synthetic_stage(s, at + 502 * MS, at + 800 * MS, "vae_decode", 0);
+		sb_builder_snapshot(s->b, at + 801 * MS, own, 0, (read + 700) * MIB, (read + 700) * MIB, -1);
+		synthetic_end(s, at + 900 * MS);
+		sb_builder_snapshot(s->b, at + 901 * MS, own, 0, (last)*MIB, (last)*MIB, -1);
+	}
+	return synthetic_model(s, 3 * SECOND);
+}
+
+static void what_a_stage_keeps_is_known_from_readings_where_stages_end(void **state)
+{
+	static const double kept_mb[] = { 0, 2000, 2000 };
+	struct synthetic s;
+
+	for (int until = STAGE_END; until <= NEVER; until++) {
+		struct sb_model *m = reads_shards(&s, (enum until)until);
+		const struct sb_memory_stage *row = stage_of(m, "read_shards");
+
+		assert_true(row->checked);
+		assert_near(row->kept_bytes, kept_mb[until] * MIB, 0);
+		assert_int_equal(row->freed, until == STAGE_END);
+		assert_int_equal(row->let_go, until == VIDEO_END);
+		assert_near(stage_of(m, "step")->kept_bytes, 0, 0);
+		assert_int_equal(finding(m, "memory_kept") != NULL, until == NEVER);
+		if (until == NEVER)
+			assert_string_equal(finding(m, "memory_kept")->stage, "read_shards");
+		synthetic_done(&s);
+	}
+}
+
 static void what_a_stage_keeps_is_checked_on_both_sides(void **state)
 {
 	struct synthetic s;
@@ -313,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rise_is_not_blamed_on_a_stage_that_was_over),
 		cmocka_unit_test(peaks_belong_to_the_stage_that_made_them),
+		cmocka_unit_test(what_a_stage_keeps_is_known_from_readings_where_stages_end),
 		cmocka_unit_test(what_a_stage_keeps_is_checked_on_both_sides),
 		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
 		cmocka_unit_test(a_peak_does_not_fall_when_the_program_resets_it),

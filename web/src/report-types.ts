@@ -760,8 +760,9 @@ export type MemoryStage = {
   peak_mb?: number; // highest reading inside it
   before_mb?: number; // before its last call
   after_mb?: number; // after its last call
-  kept_mb?: number; // what was allocated after the stage and not before; negative: it freed more than it took
+  kept_mb?: number; // allocated after it and not before; negative: it freed more
   freed?: boolean; // kept no more than 5 % of its peak, or 64 MB
+  let_go?: boolean; // gone after its generation
 };
 
 // Allocations as the program reported them.
@@ -1060,7 +1061,7 @@ export type GpuDevice = {
   memory_used_min_mb?: number; // lowest memory use of all processes
   memory_used_mean_mb?: number; // mean memory use of all processes
   memory_used_max_mb?: number; // highest memory use of all processes
-  utilization_min_percent?: number; // lowest utilization
+  utilization_min_percent?: number; // lowest one
   utilization_mean_percent?: number; // mean utilization
   utilization_max_percent?: number; // highest utilization
   memory_utilization_mean_percent?: number; // time in which memory was read or written, mean

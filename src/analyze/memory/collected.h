@@ -8,7 +8,7 @@
 
 struct sb_memory_reading {
 	int64_t t_ns;
-	uint32_t label;
+	uint32_t label, process;
 	int device;
 	int64_t allocated, reserved, peak; /* -1 */
 };
@@ -16,7 +16,8 @@ struct sb_memory_reading {
 struct sb_memory_collected {
 	struct sb_run *run;
 	size_t points;
-	struct sb_vec snapshots; /* struct sb_memory_reading */
+	struct sb_vec snapshots; /* struct sb_memory_reading, which the program took */
+	struct sb_vec readings; /* the same, of its GPUs' allocators, and strobe's own where sections end */
 	int64_t snapshot_total;
 	struct sb_open_stages stages;
 	struct sb_vec held; /* lines.c's */

@@ -15,22 +15,25 @@
 
 /* ---- collecting --------------------------------------------------------- */
 
+static void take_reading(struct sb_memory_collected *m, struct sb_vec *list, const struct sb_event *e)
+{
+	struct sb_memory_reading *s = list->count < SNAPSHOTS_MOST ? sb_vec_push(list, sizeof *s) : NULL;
+
+	if (s)
+		*s = (struct sb_memory_reading){ e->t_ns, e->name, e->process, e->snapshot.device,
+			e->snapshot.allocated_bytes, e->snapshot.reserved_bytes, e->snapshot.peak_bytes };
+	else if (list->count < SNAPSHOTS_MOST)
+		m->failed = true;
+}
+
 static void see_snapshot(struct sb_memory_collected *m, const struct sb_event *e)
 {
-	struct sb_memory_reading *s;
-
+	if (e->snapshot.device >= 0 && e->snapshot.allocated_bytes >= 0)
+		take_reading(m, &m->readings, e);
 	if (strncmp(m->run->names[e->name].text, SB_MEMORY_READING, strlen(SB_MEMORY_READING)) == 0)
 		return; /* taken now and then, not by the program: growth.c's */
 	m->snapshot_total++;
-	if (m->snapshots.count == SNAPSHOTS_MOST)
-		return;
-	s = sb_vec_push(&m->snapshots, sizeof *s);
-	if (!s) {
-		m->failed = true;
-		return;
-	}
-	*s = (struct sb_memory_reading){ e->t_ns, e->name, e->snapshot.device, e->snapshot.allocated_bytes,
-		e->snapshot.reserved_bytes, e->snapshot.peak_bytes };
+	take_reading(m, &m->snapshots, e);
 }
 
 static struct allocator *allocator_of(struct sb_memory_collected *m, uint32_t name)
@@ -109,7 +112,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_memory_collected *m = self;
 
-	if (m->sampled || m->snapshots.count)
+	if (m->sampled || m->snapshots.count || m->readings.count)
 		sb_open_stages_add(&m->stages, z);
 }
 
@@ -132,8 +135,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		m->sampled |= strcmp(run->names[i].text, SB_EVENT_MEMORY_HELD) == 0;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM |
 		   1u << SB_EVENT_EVENT;
-	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
-		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_FORWARD |
+		   1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE | 1u << STROBE_ROLE_OFFLOAD |
+		   1u << STROBE_ROLE_WARMUP;
 	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
@@ -263,6 +267,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	if (m->snapshots.count)
 		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_memory_reading), by_time);
+	if (m->readings.count)
+		qsort(m->readings.items, m->readings.count, sizeof(struct sb_memory_reading), by_time);
 	list_snapshots(m, model);
 	find_fragmentation(panel);
 	sb_memory_stages_fill(m, model);
@@ -282,6 +288,7 @@ static void done(void *self)
 	if (!m)
 		return;
 	sb_vec_done(&m->snapshots);
+	sb_vec_done(&m->readings);
 	sb_vec_done(&m->held);
 	sb_vec_done(&m->moments);
 	sb_vec_done(&m->segments);

@@ -195,42 +195,54 @@ static int by_level(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* The first snapshot at or after a time. */
-static size_t snapshot_index(const struct sb_memory_collected *m, int64_t t_ns)
+/* The first reading at or after a time. */
+static size_t reading_index(const struct sb_memory_collected *m, int64_t t_ns)
 {
-	const struct sb_memory_reading *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->readings.items;
 
-	return m->snapshots.count ? sb_first_from(&all->t_ns, sizeof *all, m->snapshots.count, t_ns) : 0;
+	return m->readings.count ? sb_first_from(&all->t_ns, sizeof *all, m->readings.count, t_ns) : 0;
 }
 
-static bool is_reading(const struct sb_memory_reading *s)
-{
-	return s->device >= 0 && s->allocated >= 0;
-}
-
-/* The allocator's first reading in [from, to]; NULL: none. */
+/* An allocator's first reading in [from, to] in the process of that stage; NULL: none. */
 static const struct sb_memory_reading *first_reading(
-	const struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
+	const struct sb_memory_collected *m, const struct sb_open_stage *of, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_memory_reading *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->readings.items;
 
-	for (size_t i = snapshot_index(m, from_ns); i < m->snapshots.count && all[i].t_ns <= to_ns; i++) {
-		if (is_reading(&all[i]))
+	for (size_t i = reading_index(m, from_ns); i < m->readings.count && all[i].t_ns <= to_ns; i++)
+		if (all[i].process == m->run->tracks[of->track].process)
 			return &all[i];
-	}
 	return NULL;
 }
 
 static const struct sb_memory_reading *last_reading(
-	const struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
+	const struct sb_memory_collected *m, const struct sb_open_stage *of, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_memory_reading *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->readings.items;
 
-	for (size_t i = snapshot_index(m, to_ns + 1); i-- > 0 && all[i].t_ns >= from_ns;) {
-		if (is_reading(&all[i]))
+	for (size_t i = reading_index(m, to_ns + 1); i-- > 0 && all[i].t_ns >= from_ns;)
+		if (all[i].process == m->run->tracks[of->track].process)
 			return &all[i];
-	}
 	return NULL;
+}
+
+/* What the stages after it need is given back when the generation ends. */
+static bool is_let_go(const struct sb_memory_collected *m, const struct sb_model *model,
+	const struct sb_open_stage *of, const struct sb_memory_stage *row)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	double begin_s = (double)of->begin_ns / 1e9, end_s = (double)of->end_ns / 1e9;
+
+	for (size_t i = 0; i < g->count && !g->whole_run; i++) {
+		double until_s = g->all[i].begin_s + g->all[i].wall_s;
+		const struct sb_memory_reading *after;
+
+		if (g->all[i].begin_s > begin_s || until_s < end_s)
+			continue;
+		after = first_reading(m, of, (int64_t)(until_s * 1e9), m->run->to_ns);
+		return after && (double)after->allocated < row->before_bytes + row->kept_bytes / 2;
+	}
+	return false;
 }
 
 static bool side_by_side(const struct sb_open_stage *a, const struct sb_open_stage *b)
@@ -245,7 +257,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 	struct sb_open_stage *open = m->stages.all.items;
 	size_t count = m->stages.all.count;
 
-	if (!m->snapshots.count || !count)
+	if (!m->readings.count || !count)
 		return;
 	qsort(open, count, sizeof *open, by_level);
 	m->stages.sorted = false;
@@ -256,9 +268,9 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 							    ? &open[i + 1]
 							    : NULL;
 		const struct sb_memory_reading *before = last_reading(
-			m, left ? left->end_ns : m->run->from_ns, open[i].begin_ns);
+			m, &open[i], left ? left->end_ns : m->run->from_ns, open[i].begin_ns);
 		const struct sb_memory_reading *after = first_reading(
-			m, open[i].end_ns, right ? right->begin_ns : m->run->to_ns);
+			m, &open[i], open[i].end_ns, right ? right->begin_ns : m->run->to_ns);
 		struct sb_memory_stage *row;
 
 		if (!before || !after || before->device != after->device)
@@ -272,6 +284,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		row->checked = true;
 		row->freed = row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
 		row->holds = sb_role_work(row->stage, open[i].role) == STROBE_ROLE_LOAD;
+		row->let_go = !row->freed && is_let_go(m, model, &open[i], row);
 	}
 }
 

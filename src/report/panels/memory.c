@@ -67,6 +67,7 @@ static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 			!s->checked ? "n/a"
 			: s->freed  ? "yes"
 			: s->holds  ? "no (weights)"
+			: s->let_go ? "with the generation"
 				    : "NO");
 		unchecked |= !s->checked;
 	}
