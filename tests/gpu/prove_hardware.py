@@ -236,9 +236,11 @@ def pm_sampling():
             seen, want = pm.get(key, -100), plain.get(key, 100)
             row("%s: %s, sampled" % (name, key[:-15]), "%.1f %%" % seen, "%.1f %% +- 5 points" % want, abs(seen - want) <= 5)
     row("samples: mean length", "%.3f ms" % (1e3 * sampled["interval_s"]), "<= 1 ms", sampled["interval_s"] <= 1e-3)
-    expected = sampled["sampled_s"] / sampled["interval_s"]
+    # sampling begins before these stages and ends after them: nothing of their time may be missing without being counted
+    expected = sum(r.stages[name + ", sampled"]["total_s"] for name, _ in works) / sampled["interval_s"]
     told = sampled["sample_count"] + sampled["lost_count"]
-    row("samples: written and counted as lost", "%d + %d" % (sampled["sample_count"], sampled["lost_count"]), "%.0f +- 1 %%" % expected, near(told, expected, 0.01))
+    row("samples: written and counted as lost", "%d + %d" % (sampled["sample_count"], sampled["lost_count"]), ">= %.0f, lost < 2 %%" % expected,
+        told >= 0.995 * expected and sampled["lost_count"] < 0.02 * told)
     row("samples: clocks", sampled.get("clocks", "n/a"), "as usual, or said", sampled.get("clocks") is not None)
     families = {f["family"]: f["gpu_counters"]["covered_ratio"] for f in sampled.get("families", [])}
     row("samples: families", ", ".join("%s %.0f %%" % (k, 100 * v) for k, v in families.items()), "GEMM and element-wise, 50 % covered",
