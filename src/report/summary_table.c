@@ -249,13 +249,30 @@ static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows
 	sb_screen_end(s, NULL);
 }
 
+/* A cache served all steps but the first ones: there is no warm one to say it behind. */
+static void cached_line(struct sb_screen *s)
+{
+	const struct sb_diffusion_panel *d = &s->model->diffusion;
+	char first[32], cached[32];
+
+	if (d->cached_steps <= 0)
+		return;
+	sb_text_seconds(first, sizeof first, d->first_step_s);
+	sb_text_seconds(cached, sizeof cached, d->cached_step.p50);
+	sb_screen_say(s, "    %lld cached (%.0f %%), %s each; first%s %s", (long long)d->cached_steps,
+		d->cached_ratio * 100, cached, s->model->generations.count > 1 ? " ones" : "", first);
+	sb_screen_end(s, NULL);
+}
+
 static void warm_line(struct sb_screen *s)
 {
 	const struct sb_diffusion_panel *d = &s->model->diffusion;
 	char median[32], p95[32], first[32];
 
-	if (d->warm_step.count < STEPS_WORTH)
+	if (d->warm_step.count < STEPS_WORTH) {
+		cached_line(s);
 		return;
+	}
 	sb_text_seconds(median, sizeof median, d->warm_step.p50);
 	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
 	sb_text_seconds(first, sizeof first, d->first_step_s);

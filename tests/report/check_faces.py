@@ -340,6 +340,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
     (rf" {{2,}}(\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:{MARK})?$", screen_row),
     (rf"    warm step {TIME}  p95 {TIME}; first(?: ones)? {TIME}(?: \(warm-up\))?$", screen_warm),
+    (rf"    \d+ cached \(\d+ %\), {TIME} each; first(?: ones)? {TIME}$", None),
     (r"No stage was recorded.*\.$", None),
     (r"Outside: (.*)$", screen_outside),
     (r"Beside: \S+ of \d+ frames? in .* on \d+ threads? \([\d.e+]+ frames/s\)$", None),

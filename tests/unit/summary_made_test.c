@@ -89,6 +89,27 @@ static void images_are_counted_beside_videos(void **state)
 	synthetic_done(&s);
 }
 
+static void steps_that_are_all_cached_but_the_first_are_said(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "WanPipeline", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < 6; i++) {
+		synthetic_begin(&s, i * SECOND, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "step", (int64_t)i);
+		synthetic_attr(&s, "cached", i > 0);
+		synthetic_end(&s, i * SECOND + (i ? SECOND / 4 : SECOND));
+	}
+	synthetic_end(&s, 6 * SECOND);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "\n    5 cached (83 %), 250 ms each; first 1.00 s\n");
+	free(text);
+	synthetic_done(&s);
+}
+
 /* Two workers decode 60 frames in 2 s of the run while a video is made: outside of it is nothing left of that. */
 static void what_workers_decode_is_said_with_its_rate(void **state)
 {
@@ -161,6 +182,7 @@ int main(void)
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
 		cmocka_unit_test(images_are_counted_beside_videos),
+		cmocka_unit_test(steps_that_are_all_cached_but_the_first_are_said),
 		cmocka_unit_test(what_workers_decode_is_said_with_its_rate),
 		cmocka_unit_test(what_has_no_frames_is_no_video),
 		cmocka_unit_test(weights_that_hardly_move_have_no_rate),
