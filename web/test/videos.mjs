@@ -76,6 +76,14 @@ test('generations without frames are not called videos, and those of several vid
   await batches.close();
 });
 
+test('beside many videos the sentence about the chosen one keeps its width', async (browser) => {
+  const { page, close } = await open(browser, videos(Array.from({ length: 90 }, (_, i) => 100 + i)), { viewport: { width: 1280, height: 800 } });
+  await ready(page);
+  assert.ok((await page.locator('.videos > p').boundingBox()).height < 60);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+  await close();
+});
+
 test('choosing a video changes everything, and the address keeps it', async (browser) => {
   const { page, close } = await open(browser, videos());
   await ready(page);
