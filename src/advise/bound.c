@@ -133,6 +133,10 @@ static bool by_disk(struct sb_model *model)
 	if (pressure > PRESSURE_LARGE && uses_the_disk(model))
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the time something waits for the disk", pressure);
+	else if (reading > 1) /* before the generations, between them, or on other threads */
+		model->summary.bound_reason = sb_model_printf(model,
+			"reading and preparing input takes %.1f x as long as the %s", reading,
+			model->generations.whole_run ? "run" : "generations");
 	else if (reading > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the time reads and prepares input", reading * 100);

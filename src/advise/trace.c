@@ -140,7 +140,7 @@ void sb_rule_copies(struct sb_advisor *a)
 		total_s += gpu->copies[i].total_s;
 		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
 	}
-	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
+	if (sb_weigh_traced(a->model) && gpu->copy_ratio * 100 > a->limit)
 		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
@@ -155,7 +155,7 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double pageable = 0, known = 0, percent;
 
-	for (size_t i = 0; gpu->present && i < gpu->copy_count; i++) {
+	for (size_t i = 0; sb_weigh_traced(a->model) && i < gpu->copy_count; i++) {
 		const struct sb_gpu_copy *c = &gpu->copies[i];
 
 		if (!c->memory || !(c->bytes > 0))
@@ -281,7 +281,8 @@ void sb_rule_small_kernels(struct sb_advisor *a)
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double idle = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) : 0;
 
-	if (gpu->present && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
+	/* slow moments alone are no picture of the run */
+	if (sb_weigh_traced(a->model) && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
 		sb_advisor_find(a, gpu->small_kernel_ratio * 100, NAN,
 			sb_say(a, "%.0f %% of the kernels are short", gpu->small_kernel_ratio * 100),
 			sb_say(a, "%lld kernels, %.1f us each on average, the GPU idles %.0f %%",
@@ -308,7 +309,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 void sb_rule_communication(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
+	double percent = sb_weigh_traced(a->model) ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)
 		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),

@@ -97,7 +97,7 @@ static void find_pauses(struct sb_advisor *a)
 {
 	const struct sb_slow_moments_panel *caught = &a->model->slow_moments;
 	const struct sb_slow_moment *longest = NULL;
-	double excess_s = 0, cost_s;
+	double excess_s = 0; /* by the clock of the thread that steps: it is the generations' time */
 	struct sb_advice *f;
 	int count = 0;
 
@@ -110,10 +110,9 @@ static void find_pauses(struct sb_advisor *a)
 		count++;
 		longest = !longest || m->duration_s > longest->duration_s ? m : longest;
 	}
-	cost_s = fmin(excess_s, generations_excess_s(a));
-	if (!longest || cost_s < NO_COST * a->model->summary.generation_s)
+	if (!longest || excess_s < NO_COST * a->model->summary.generation_s)
 		return;
-	f = sb_advisor_find(a, count, cost_s,
+	f = sb_advisor_find(a, count, excess_s,
 		sb_say(a, "%d pause%s between steps %s much longer than the others", count,
 			count == 1 ? "" : "s", count == 1 ? "is" : "are"),
 		sb_say(a,
@@ -124,7 +123,7 @@ static void find_pauses(struct sb_advisor *a)
 		return;
 	f->where.from_s = longest->t_s;
 	f->where.to_s = longest->t_s + longest->duration_s;
-	if (cost_s < FEW_SLOW * a->model->summary.generation_s || count == 1)
+	if (excess_s < FEW_SLOW * a->model->summary.generation_s || count == 1)
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 	if (longest->words)
 		say_moment(a, f, longest);
