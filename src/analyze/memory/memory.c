@@ -116,6 +116,18 @@ static void see_zone(void *self, const struct sb_zone *z)
 		sb_open_stages_add(&m->stages, z);
 }
 
+/* A run may have millions of steps: they are of interest where memory was read. */
+static uint32_t roles_of(const struct sb_memory_collected *m)
+{
+	uint32_t roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
+			 1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
+	bool read = m->sampled;
+
+	for (uint32_t i = 0; i < m->run->name_count && !read; i++)
+		read = strcmp(m->run->names[i].text, SB_MEMORY_READING_DEVICE) == 0;
+	return read ? roles | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_FORWARD : roles;
+}
+
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct sb_memory_collected *m = calloc(1, sizeof *m);
@@ -135,9 +147,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		m->sampled |= strcmp(run->names[i].text, SB_EVENT_MEMORY_HELD) == 0;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM |
 		   1u << SB_EVENT_EVENT;
-	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_FORWARD |
-		   1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE | 1u << STROBE_ROLE_OFFLOAD |
-		   1u << STROBE_ROLE_WARMUP;
+	v->roles = roles_of(m);
 	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
