@@ -140,7 +140,7 @@ void sb_rule_copies(struct sb_advisor *a)
 		total_s += gpu->copies[i].total_s;
 		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
 	}
-	if (sb_weigh_traced(a->model) && gpu->copy_ratio * 100 > a->limit)
+	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
 		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
@@ -309,7 +309,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 void sb_rule_communication(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double percent = sb_weigh_traced(a->model) ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
+	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)
 		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),

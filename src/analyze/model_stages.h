@@ -272,7 +272,7 @@ struct sb_generations_panel {
 	struct sb_generation *all;
 	size_t count; /* at most 10 000; the whole run is one */
 	size_t listed; /* those that were marked */
-	int64_t median; /* index of the warm one that took the middle time, of two the shorter; -1: none is listed */
+	int64_t median; /* index of the warm one that took the middle time, of two the longer; -1: none is listed */
 	int64_t total; /* all of them */
 	int64_t unfinished_count, failed_count; /* open or cut; ended by an error */
 	int64_t video_count; /* of the others: one each, or as many as were made in a batch */

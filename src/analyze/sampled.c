@@ -115,28 +115,37 @@ static double weighted(double a, double a_s, double b, double b_s)
 	return isnan(a) ? b : isnan(b) ? a : (a * a_s + b * b_s) / (a_s + b_s);
 }
 
-static void merge_means(struct sb_sampled *s)
+/* over_gaps: a pair with a gap in it becomes one, since no value may reach over it. */
+static void merge_pairs(struct sb_sampled *s, bool over_gaps)
 {
 	size_t out = 0;
 
 	for (size_t i = 0, next; i < s->row_count; i = next, out++) {
 		double before_s = out ? s->t_s[out - 1] : s->t_s[i] - INTERVAL_LEAST_S;
-		bool pair = i + 1 < s->row_count && !is_gap(s, i) && !is_gap(s, i + 1);
+		bool two = i + 1 < s->row_count, gap = is_gap(s, i) || (two && is_gap(s, i + 1));
+		bool pair = two && (over_gaps || !gap);
 
 		next = pair ? i + 2 : i + 1;
 		for (size_t c = 0; c < s->column_count; c++) {
 			double *v = s->columns[c].values;
 
-			v[out] = pair ? weighted(v[i], s->t_s[i] - before_s, v[i + 1],
-						s->t_s[i + 1] - s->t_s[i])
-				      : v[i];
+			v[out] = !pair ? v[i]
+				 : gap ? NAN
+				       : weighted(v[i], s->t_s[i] - before_s, v[i + 1],
+						 s->t_s[i + 1] - s->t_s[i]);
 		}
 		s->t_s[out] = s->t_s[next - 1];
 	}
 	s->row_count = out;
 	s->bin_limit *= 2;
-	if (out > s->row_limit / 4 * 3) /* mostly gaps */
-		s->row_limit *= 2;
+}
+
+/* Gaps stay where they are, unless they are most of it: the rows have a limit. */
+static void merge_means(struct sb_sampled *s)
+{
+	merge_pairs(s, false);
+	if (s->row_count > s->row_limit / 4 * 3)
+		merge_pairs(s, true);
 }
 
 static int add_row(struct sb_sampled *s, double t_s, const double *values)

@@ -25,7 +25,7 @@ enum sb_sampled_merge {
 
 struct sb_sampled {
 	enum sb_sampled_merge merge;
-	size_t row_limit; /* rows kept, a multiple of 4; more where there are as many gaps */
+	size_t row_limit; /* rows kept, a multiple of 4 */
 	size_t bin_limit, bin_count; /* samples of a bin, alike from the first to the last; of the newest */
 	size_t row_count, row_capacity;
 	int64_t sample_count;

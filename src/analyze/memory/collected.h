@@ -17,7 +17,7 @@ struct sb_memory_collected {
 	struct sb_run *run;
 	size_t points;
 	struct sb_vec snapshots; /* struct sb_memory_reading, which the program took */
-	struct sb_vec readings; /* the same, of its GPUs' allocators, and strobe's own where sections end */
+	struct sb_vec readings; /* the same of GPUs' allocators, with those that strobe took */
 	int64_t snapshot_total;
 	struct sb_open_stages stages;
 	struct sb_vec held; /* lines.c's */

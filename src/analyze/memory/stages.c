@@ -261,7 +261,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		return;
 	qsort(open, count, sizeof *open, by_level);
 	m->stages.sorted = false;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = count; i-- > 0;) { /* the last call counts */
 		const struct sb_open_stage *left = i && side_by_side(&open[i - 1], &open[i]) ? &open[i - 1]
 											     : NULL;
 		const struct sb_open_stage *right = i + 1 < count && side_by_side(&open[i + 1], &open[i])
@@ -276,7 +276,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		if (!before || !after || before->device != after->device)
 			continue;
 		row = stage_row(&model->memory, model, sb_open_stage_name(m, &open[i]));
-		if (!row)
+		if (!row || row->checked)
 			continue;
 		row->before_bytes = (double)before->allocated;
 		row->after_bytes = (double)after->allocated;
