@@ -294,6 +294,27 @@ static void slow_steps_that_are_many_are_another_kind_of_step(void **state)
 	synthetic_done(&s);
 }
 
+/* Seven seconds of reading before each of two videos of a second. */
+static void input_that_takes_longer_than_the_videos_is_told_in_times_of_them(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t at = i * 8 * SECOND;
+
+		synthetic_stage(&s, at, at + 7 * SECOND, "read_frames", STROBE_ROLE_DATA);
+		synthetic_begin(&s, at + 7 * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_step(&s, at + 7 * SECOND, at + 8 * SECOND, 0, 0);
+		synthetic_end(&s, at + 8 * SECOND);
+	}
+	m = synthetic_model(&s, 16 * SECOND);
+	assert_string_equal(m->summary.bound_reason,
+		"reading and preparing input takes 7.0 x as long as the generations");
+	synthetic_done(&s);
+}
+
 /* Four videos of eight steps; a callback took 300 ms after one of them, and a watch caught it. */
 static void a_pause_that_was_caught_is_told_though_no_step_is_slow(void **state)
 {
@@ -406,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
 		cmocka_unit_test(slow_steps_that_are_many_are_another_kind_of_step),
+		cmocka_unit_test(input_that_takes_longer_than_the_videos_is_told_in_times_of_them),
 		cmocka_unit_test(a_pause_that_was_caught_is_told_though_no_step_is_slow),
 		cmocka_unit_test(a_slow_step_that_was_caught_says_what_took_longer_in_it),
 		cmocka_unit_test(a_stage_beside_a_larger_one_is_not_where_to_start),

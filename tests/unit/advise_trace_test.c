@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/run_keys.h"
 #include "synthetic.h"
 
 static void kernel(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took,
@@ -277,9 +278,32 @@ static void low_utilisation_saves_no_more_than_the_stages_that_use_the_gpu(void 
 	synthetic_done(&s);
 }
 
+/* A second of short kernels, mostly idle. Of a run the gaps tell it; a slow moment that a watch kept says nothing of it. */
+static void what_a_watch_kept_is_no_sample_of_the_run(void **state)
+{
+	struct strobe_attr kept = { SB_RUN_GPU_TRACE_KEPT, STROBE_TYPE_INT, { .i = 1 } };
+	struct synthetic s;
+
+	for (int watched = 0; watched < 2; watched++) {
+		struct sb_model *m;
+
+		synthetic_open(&s);
+		for (uint64_t i = 0; i < 1000; i++)
+			synthetic_kernel(&s, "elementwise", i * MS, 5000);
+		synthetic_gpu_trace(&s, 0, SECOND);
+		if (watched)
+			sb_builder_meta(s.b, SB_META_RUN, &kept);
+		m = synthetic_model(&s, SECOND);
+		assert_int_equal(finding(m, "gpu_gaps") != NULL, !watched);
+		assert_null(finding(m, "small_kernels"));
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_watch_kept_is_no_sample_of_the_run),
 		cmocka_unit_test(copies_gaps_and_small_kernels_are_named),
 		cmocka_unit_test(a_busy_gpu_bounds_the_run),
 		cmocka_unit_test(attention_is_weighed_by_its_kernels),
