@@ -1,6 +1,5 @@
 """Weights of the program's modules by device and dtype, listed after a generation, outside of its timed part: with them
-the report says what memory held. A program without generations and without a GPU has them after calls of
-its models. Listed again only where that costs less than half a percent of the time, and recorded only where something
+the report says what memory held. A program without generations has them after calls of its models. Listed again only where that costs less than half a percent of the time, and recorded only where something
 changed."""
 import os
 import sys
@@ -24,10 +23,7 @@ def generation_begins():
 
 def after_call():
     """A model's, that lies in no other's. Never raises."""
-    if _by_generations or not _share.allows():
-        return
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is not None and not cuda.is_initialized():
+    if not _by_generations:
         _list()
 
 
@@ -40,7 +36,7 @@ def after_generation():
 def _list():
     global _last, _set
     torch = sys.modules.get("torch")
-    if not hasattr(torch, "nn") or not native.recording() or not _share.allows():
+    if not _share.allows() or not hasattr(torch, "nn") or not native.recording():
         return
     try:
         with _share, own_section("what holds memory"):
