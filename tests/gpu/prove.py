@@ -28,7 +28,7 @@ CHECKS = {
                     "compile_and_graphs"],
     "prove_trace": ["counts_equal_profiler", "totals_equal_profiler", "offload", "after_profiler", "during_profiler",
                     "nvtx_injection", "unmodified_program", "steps_and_signal", "million_kernels", "nvml_values"],
-    "prove_real": ["default_overhead", "unattributed_share"],
+    "prove_real": ["default_overhead", "unattributed_share", "slow_moments"],
     "prove_hardware": ["bounds", "bound_by_copies", "mfu", "families", "pm_sampling", "pm_overhead"],
     "prove_build": ["zone_cost", "section_cost", "python_tests", "native_tests"],
 }

@@ -1,5 +1,5 @@
 """Real diffusers pipelines with random weights: what everything that is on by default costs, and how much of a generation no
-stage covers. Left out where diffusers cannot be imported."""
+stage covers, and which slow moments are caught. Left out where diffusers cannot be imported."""
 import ctypes
 import gc
 import itertools
@@ -47,11 +47,12 @@ def wan(torch, tiny, **size):
     pipeline = tiny.wan(transformer=tiny.wan_transformer(**large)).to(device, dtype)
     pipeline.set_progress_bar_config(disable=True)
 
-    def generate(steps=STEPS, guidance_scale=5.0):
+    def generate(steps=STEPS, guidance_scale=5.0, **more):
         pipeline(prompt="w1 w2", negative_prompt="w3", max_sequence_length=16, num_inference_steps=steps, output_type="np",
-                 guidance_scale=guidance_scale, generator=torch.Generator().manual_seed(0), **size)
+                 guidance_scale=guidance_scale, generator=torch.Generator().manual_seed(0), **size, **more)
         if device == "cuda":
             torch.cuda.synchronize()
+    generate.pipeline = pipeline
     return generate
 
 
@@ -166,3 +167,53 @@ def unattributed_share():
         row("unattributed inside a %s Wan" % what, "%.1f %%" % (100 * share), "<= 5 %, or named", share <= 0.05 or bool(functions))
         for function in functions[:3]:
             row("  %s:%d" % (function["function"], function["line"]), "%.0f %%" % (100 * function["share_ratio"]))
+
+
+# ---- the slow moment, caught ----
+
+SLOW_VIDEO, SLOW_STEP = 1, 6  # of GENERATIONS and STEPS
+
+
+def much_work(torch):
+    """About half a second of an H200, that nothing waits for here."""
+    side, times = (8192, 24) if torch.cuda.is_available() else (2048, 12)
+    a = torch.rand(side, side, device="cuda" if torch.cuda.is_available() else "cpu")
+    for _ in range(times):
+        a = a @ a * 1e-4
+
+
+def watched(torch, generate, where):
+    """The moments that a watch caught while videos were made; in one step of one of them there is more work."""
+    import strobe
+    forwards, video = itertools.count(), None
+
+    def after_forward(*_):
+        if where == "in a step" and video == SLOW_VIDEO and next(forwards) == 2 * SLOW_STEP:
+            much_work(torch)
+
+    def after_step(pipeline, index, timestep, tensors):
+        if where == "after a step" and video == SLOW_VIDEO and index == SLOW_STEP:
+            much_work(torch)
+        return {}
+
+    hook = generate.pipeline.transformer.register_forward_hook(after_forward)
+    with recorded(where) as r, strobe.gpu_trace("slow:1.5"):
+        for video in range(GENERATIONS):
+            generate(callback_on_step_end=after_step)
+    hook.remove()
+    return report(r.folder).get("slow_moments", [])
+
+
+def slow_moments():
+    found = pipelines("slow moments of Wan")
+    if not found:
+        return
+    for what, size in (("launch-bound", dict(height=128, width=128, num_frames=9)),
+                       ("GPU-bound", dict(height=480, width=832, num_frames=33))):
+        generate = wan(*found, **size)
+        generate(2)
+        for where in ("nowhere", "in a step", "after a step"):
+            seen = [(moment["step_index"], moment.get("judged_by", "step")) for moment in watched(found[0], generate, where)]
+            right = [] if where == "nowhere" else [SLOW_STEP]
+            row("moments caught in a %s Wan, slow %s" % (what, where), "%s" % (seen or "none"),
+                "step %d alone" % SLOW_STEP if right else "none", [index for index, _ in seen] == right)

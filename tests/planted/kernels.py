@@ -46,6 +46,14 @@ def vae_in_fp32(fixed):
     Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=96).run()
 
 
+@planted("precision_mismatch", stage="vae_decode|Decoder|Relaid", needs="cuda")
+def vae_in_tf32(fixed):
+    """As torch has it by default: convolutions of 32 bits run as TF32, at half the rate of 16."""
+    size = Size(CUDA, steps=2, videos=14, grid=(16, 64, 64))
+    torch.backends.cudnn.allow_tf32 = True
+    Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=128).run()
+
+
 @planted("precision_mismatch", stage="denoise|Transformer", needs="cuda")
 def timestep_in_float64(fixed):
     pipe = Pipeline(Size(CUDA))
