@@ -7,6 +7,7 @@ extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_idle_functions;
 extern const struct sb_analysis sb_analysis_cut_trace;
 extern const struct sb_analysis sb_analysis_slow_moments;
+extern const struct sb_analysis sb_analysis_slow_watch;
 extern const struct sb_analysis sb_analysis_counters;
 extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
@@ -50,6 +51,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_idle_functions, /* it asks the trace when it saw the GPU */
 	&sb_analysis_cut_trace,
 	&sb_analysis_slow_moments,
+	&sb_analysis_slow_watch, /* it counts them */
 	&sb_analysis_counters, /* the same for their counters */
 	&sb_analysis_flops,
 	&sb_analysis_stages,

@@ -393,6 +393,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_model, memory, "memory", SB_KNOWN, sb_memory_fields, "GPU and host memory"),
 	SB_FIELD_LIST(sb_model, slow_moments.all, slow_moments.count, "slow_moments", SB_KNOWN,
 		sb_slow_moment_fields, "slow steps and generations that --gpu-trace=slow:1.5 caught"),
+	SB_FIELD_STRUCT(sb_model, slow_moments.watch, "slow_watch", SB_KNOWN, sb_slow_watch_fields,
+		"what it looked at for them, also where none was slow"),
 	SB_FIELD_STRUCT(sb_model, out_of_memory, "out_of_memory", SB_KNOWN, sb_out_of_memory_fields,
 		"memory ran out: what held it"),
 	SB_FIELD_STRUCT(sb_model, residency, "residency", SB_KNOWN, sb_residency_fields,

@@ -50,3 +50,24 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 };
 SB_FIELDS(sb_slow_moment_fields, sb_slow_moment, "SlowMoment",
 	"A slow moment that was caught, beside a normal one.");
+
+SB_FIELD_WHEN(was_watched, sb_slow_watch, it->known)
+
+static const struct sb_field sb_slow_watch_fields_rows[] = {
+	SB_FIELD(sb_slow_watch, ratio, "slow_ratio", SB_ALWAYS,
+		"slow is so many times the median of its peers"),
+	SB_FIELD(sb_slow_watch, steps, "step_count", SB_KNOWN,
+		"steps that the watch saw end; absent where it did not end, as in a program that was killed"),
+	SB_FIELD(sb_slow_watch, steps_judged, "judged_step_count", SB_KNOWN,
+		"those of them that had peers: not the first of a generation, nor those with fewer than four "
+		"of their kind before them"),
+	SB_FIELD(sb_slow_watch, generations, "generation_count", SB_KNOWN, "generations that it saw end"),
+	SB_FIELD(sb_slow_watch, generations_judged, "judged_generation_count", SB_KNOWN,
+		"those of them that had peers"),
+	SB_FIELD(sb_slow_watch, slow_count, "slow_count", SB_ALWAYS,
+		"how many were caught for being slow: those of slow_moments"),
+	SB_FIELD(sb_slow_watch, words, "words", SB_ALWAYS, "the same in a sentence"),
+};
+SB_FIELDS(sb_slow_watch_fields, sb_slow_watch, "SlowWatch",
+	"What a watch for slow moments (--gpu-trace=slow:1.5) looked at.", .present = was_watched,
+	SB_FLAG(sb_slow_watch, known));

@@ -34,8 +34,16 @@ struct sb_slow_moments_panel {
 		const char *words; /* where the time went, in a sentence */
 	} * all;
 	size_t count;
+	struct sb_slow_watch { /* what was looked at for them; all processes */
+		bool known; /* false: there was no watch */
+		double ratio; /* over its peers: slow */
+		int64_t steps, steps_judged; /* -1: the watch did not end, as in a program that was killed */
+		int64_t generations, generations_judged;
+		int64_t slow_count; /* caught for being slow */
+		const char *words; /* in a sentence */
+	} watch;
 };
 
-extern const struct sb_fields sb_slow_moment_fields;
+extern const struct sb_fields sb_slow_moment_fields, sb_slow_watch_fields;
 
 #endif

@@ -39,6 +39,10 @@
 /* string, of each slow moment that was caught: what (step, generation, out_of_memory, asked), judged by (clock, gpu, -),
  * five numbers in ticks (begin, end, begin and end of a normal one or 0, median of its peers or 0), why it was asked for */
 #define SB_RUN_SLOW_MOMENT "slow_moment"
+/* string, where a watch for slow moments begins: the ratio over its peers that is slow */
+#define SB_RUN_SLOW_WATCH "slow_watch"
+/* string, where it ends: steps that ended, those of them that had peers to be judged by, the same of generations */
+#define SB_RUN_SLOW_JUDGED "slow_judged"
 
 /* string, of each time that strobe set up a trace or the sampling of counters: begin and end in ticks */
 #define SB_RUN_GPU_SETUP "gpu_setup"

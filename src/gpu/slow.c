@@ -37,15 +37,26 @@ static struct sb_watch_news running; /* the step that began last; its end says w
 static struct sb_kept_moments kept; /* launches whose records are written, also those that come late */
 static uint32_t kept_count;
 static uint64_t kernels, unwritten;
+static struct {
+	uint64_t seen, judged;
+} steps, generations;
 
 bool sb_slow_start(const struct sb_trace_spec *wanted)
 {
+	char text[32];
+
 	spec = *wanted;
 	memset(&peers, 0, sizeof peers);
 	memset(&running, 0, sizeof running);
 	recent_total = kernels = unwritten = 0;
 	kept.count = kept_count = 0;
-	return sb_held_init() && sb_watch_start();
+	memset(&steps, 0, sizeof steps);
+	memset(&generations, 0, sizeof generations);
+	if (!sb_held_init() || !sb_watch_start())
+		return false;
+	snprintf(text, sizeof text, "%g", spec.slow_ratio);
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_WATCH, text);
+	return true;
 }
 
 bool sb_slow_enough(void)
@@ -167,6 +178,14 @@ static const char *word_of(enum strobe_role role)
 	return role == STROBE_ROLE_STEP ? "step" : "generation";
 }
 
+static void count_judged(enum strobe_role role)
+{
+	if (role == STROBE_ROLE_STEP)
+		steps.judged++;
+	else
+		generations.judged++;
+}
+
 /* Without GPU records the clock decides. With them a step may only have waited for the GPU to do what was launched
  * before it: it is judged when they have come. */
 static void take_end(const struct sb_watch_news *n, bool tracing)
@@ -178,6 +197,12 @@ static void take_end(const struct sb_watch_news *n, bool tracing)
 
 	if (n->role == STROBE_ROLE_STEP && running.tid == n->tid)
 		running.end_ticks = n->end_ticks;
+	if (n->role == STROBE_ROLE_STEP)
+		steps.seen++;
+	else
+		generations.seen++;
+	if (!later && median)
+		count_judged(n->role);
 	if (slow && !later)
 		keep(n, word_of(n->role), "clock", median, tracing);
 	recent[recent_total++ % RECENT] = (struct recent){ *n, median, 0, slow, !later, slow && later };
@@ -268,6 +293,8 @@ static void judge(struct recent *r)
 	bool by_clock = r->suspect && is_its_own(r);
 
 	r->judged = true;
+	if (r->median || median)
+		count_judged(r->it.role);
 	r->slow = by_clock || sb_peers_slow(work, median, spec.slow_ratio, sb_clock_hz());
 	if (r->slow)
 		keep(&r->it, "step", by_clock ? "clock" : "gpu", by_clock ? r->median : median, true);
@@ -312,6 +339,16 @@ void sb_slow_look(bool tracing)
 	sb_kept_moments_forget(&kept, sb_clock_ticks());
 }
 
+/* A run in which nothing was slow has to say so: else it looks like one that was not watched. */
+static void say_judged(void)
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, steps.seen, steps.judged,
+		generations.seen, generations.judged);
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_JUDGED, text);
+}
+
 void sb_slow_stop(bool tracing)
 {
 	sb_watch_stop();
@@ -320,5 +357,6 @@ void sb_slow_stop(bool tracing)
 		judge_recent(true);
 		write_kept();
 	}
+	say_judged();
 	sb_held_done();
 }

@@ -262,6 +262,15 @@ static void advice(struct sb_screen *s)
 	sb_screen_end(s, NULL);
 }
 
+/* It was asked for: its answer may be that nothing was slow. */
+static void watched(struct sb_screen *s)
+{
+	if (!s->model->slow_moments.watch.words)
+		return;
+	sb_screen_say(s, "Slow moments: %s", s->model->slow_moments.watch.words);
+	sb_screen_end(s, NULL);
+}
+
 /* One line; the program's own words give way. */
 static void next(struct sb_screen *s)
 {
@@ -388,6 +397,7 @@ int sb_report_summary(
 	sb_screen_program(&s);
 	if (!options || !options->ranks) { /* of one process: each rank's report has its own */
 		advice(&s);
+		watched(&s);
 		next(&s);
 	}
 	not_recorded(&s);

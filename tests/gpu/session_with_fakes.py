@@ -215,7 +215,23 @@ def a_healthy_run_keeps_no_kernels():
     assert names_of(rec, "kernel") == [] and "slow_moment" not in rec.meta, rec.meta
     report = report_of(p.folder + "/last")
     assert "slow_moments" not in report and "gpu_trace" not in report
+    watch = report["slow_watch"]
+    assert (watch["step_count"], watch["judged_step_count"], watch["slow_count"]) == (40, 35, 0), watch
+    text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
+    assert "Slow moments\n  watched for what takes more than 100000 times its peers: 35 of 40 steps judged, none was slow\n" in text, text
     assert not any("kernels" in m["what"] for m in report["not_recorded"]), report["not_recorded"]
+
+
+@case
+def a_watch_that_could_judge_nothing_says_why():
+    for steps, said in ((0, "no step and no generation was seen"), (3, "3 steps and 0 generations are too few to judge any")):
+        p = Program()
+        assert p.strobe.strobe_gpu_trace_start(SLOW) == 0
+        for i in range(steps):
+            p.step(b"step_%d" % i)
+        p.stop()
+        watch = report_of(p.folder + "/last")["slow_watch"]
+        assert watch["step_count"] == steps and watch["judged_step_count"] == 0 and said in watch["words"], watch
 
 
 @case
@@ -258,6 +274,7 @@ def without_cupti_the_slow_one_is_told_all_the_same():
     assert any(what == "kernels" for what, _ in rec.missing), rec.missing
     (moment,) = report_of(p.folder + "/last")["slow_moments"]
     assert (moment["what"], moment["judged_by"]) == ("step", "clock") and "gpu_work_s" not in moment, moment
+    assert report_of(p.folder + "/last")["slow_watch"]["words"].endswith("7 of 12 steps judged, 1 slow one was kept")
 
 
 @case

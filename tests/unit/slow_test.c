@@ -331,6 +331,22 @@ static void a_step_inside_a_step_is_part_of_it(void **state)
 	assert_int_equal(moment_count, 0);
 }
 
+/* Steps, those that were judged, the same of generations; four are needed to judge the fifth. */
+static void a_watch_says_what_it_judged(void **state)
+{
+	(void)state;
+	for (int g = 0; g < 6; g++) {
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
+		steps(3, 10);
+		sb_watcher_end(STROBE_ROLE_GENERATION);
+	}
+	assert_string_equal(watched, "1.5");
+	sb_slow_stop(true);
+	assert_int_equal(moment_count, 0);
+	assert_string_equal(judged, "18 8 6 2"); /* two of each generation are no warm-up */
+	start(3);
+}
+
 static void medians_are_of_the_last_ones_of_each_kind(void **state)
 {
 	static struct sb_peers p;
@@ -375,6 +391,7 @@ int main(void)
 		TEST(what_runs_is_kept_when_memory_runs_out_or_when_asked),
 		TEST(a_program_without_steps_can_ask),
 		TEST(a_step_inside_a_step_is_part_of_it),
+		TEST(a_watch_says_what_it_judged),
 		TEST(medians_are_of_the_last_ones_of_each_kind),
 	};
 

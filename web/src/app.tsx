@@ -92,7 +92,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, <Next key="n" report={r} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
-    { id: 'slow', title: 'Slow moments that were caught', body: slowBody(r) },
+    { id: 'slow', title: r.slow_moments?.length ? 'Slow moments that were caught' : 'Slow moments', body: slowBody(r) },
     { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
     { id: 'chat', title: 'Tokens', body: details.chatBody(r) },
     { id: 'padding', title: 'Computed and never seen', body: details.paddingBody(r) },

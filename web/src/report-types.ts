@@ -21,6 +21,7 @@ export type Report = {
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
   slow_moments?: SlowMoment[]; // slow steps and generations that --gpu-trace=slow:1.5 caught
+  slow_watch?: SlowWatch; // what it looked at for them, also where none was slow
   out_of_memory?: OutOfMemory; // memory ran out: what held it
   residency?: Residency; // what memory held, stage by stage
   memory_over_time?: MemoryPicture[]; // what memory held over time: each GPU, the host
@@ -865,6 +866,17 @@ export type SlowMomentPart = {
   total_s: number; // in the slow one
   normal_s: number; // in the normal one
   more_s: number; // total_s less normal_s
+};
+
+// What a watch for slow moments (--gpu-trace=slow:1.5) looked at.
+export type SlowWatch = {
+  slow_ratio: number; // slow is so many times the median of its peers
+  step_count?: number; // steps that the watch saw end; absent where it did not end, as in a program that was killed
+  judged_step_count?: number; // those of them that had peers: not the first of a generation, nor those with fewer than four of their kind before them
+  generation_count?: number; // generations that it saw end
+  judged_generation_count?: number; // those of them that had peers
+  slow_count: number; // how many were caught for being slow: those of slow_moments
+  words: string; // the same in a sentence
 };
 
 // Memory ran out.

@@ -65,7 +65,8 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 		sb_buf_putc(out, '\n');
 	}
 	if (count > ROWS_SHOWN)
-		sb_buf_printf(out, "  ... and %zu more in profiling_report.json\n", count - ROWS_SHOWN);
+		sb_buf_printf(
+			out, "  ... and %zu more: strobe report RUN --format json\n", count - ROWS_SHOWN);
 }
 
 static void copies_text(const struct sb_gpu_panel *g, struct sb_buf *out)
@@ -148,7 +149,7 @@ static void devices_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 	}
 	if (g->device_count > DEVICES_SHOWN)
-		sb_buf_printf(out, "    ... and %zu more in profiling_report.json\n",
+		sb_buf_printf(out, "    ... and %zu more: strobe report RUN --format json\n",
 			g->device_count - DEVICES_SHOWN);
 }
 
@@ -167,7 +168,7 @@ static void traces_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 	}
 	if (g->trace_count > TRACES_SHOWN)
-		sb_buf_printf(out, "  ... and %zu more traces in profiling_report.json\n",
+		sb_buf_printf(out, "  ... and %zu more traces: strobe report RUN --format json\n",
 			g->trace_count - TRACES_SHOWN);
 }
 

@@ -97,9 +97,10 @@ static void put_part(struct sb_buf *out, const struct sb_text_options *options, 
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	if (!model->slow_moments.count)
+	if (!model->slow_moments.count && !model->slow_moments.watch.words)
 		return;
-	sb_text_heading(out, options, "Slow moments that were caught");
+	sb_text_heading(
+		out, options, model->slow_moments.count ? "Slow moments that were caught" : "Slow moments");
 	for (size_t i = 0; i < model->slow_moments.count; i++) {
 		const struct sb_slow_moment *s = &model->slow_moments.all[i];
 
@@ -111,6 +112,8 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		for (size_t p = 0; p < s->part_count; p++)
 			put_part(out, options, &s->parts[p]);
 	}
+	if (model->slow_moments.watch.words)
+		sb_text_wrap(out, model->slow_moments.watch.words, 2, sb_text_columns(options));
 }
 
 const struct sb_panel sb_panel_slow_moments = { "slow_moments", text };

@@ -76,8 +76,8 @@ static void events_text(const struct sb_cache_entry *c, struct sb_buf *out)
 			kind_name(e->kind), score, threshold);
 	}
 	if (c->event_count > EVENTS_SHOWN)
-		sb_buf_printf(
-			out, "    … and %zu more in profiling_report.json\n", c->event_count - EVENTS_SHOWN);
+		sb_buf_printf(out, "    … and %zu more: strobe report RUN --format json\n",
+			c->event_count - EVENTS_SHOWN);
 }
 
 static void cache_text(

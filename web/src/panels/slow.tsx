@@ -56,5 +56,12 @@ function Moment({ m }: { m: SlowMoment }) {
 }
 
 export function slowBody(r: Report): ComponentChildren {
-  return r.slow_moments?.length ? r.slow_moments.map((m) => <Moment key={`${m.what}${m.t_s}`} m={m} />) : null;
+  const watched = r.slow_watch?.words;
+  if (!r.slow_moments?.length && !watched) return null;
+  return (
+    <>
+      {r.slow_moments?.map((m) => <Moment key={`${m.what}${m.t_s}`} m={m} />)}
+      {watched && <p>{watched}</p>}
+    </>
+  );
 }

@@ -1,0 +1,101 @@
+/* What a watch for slow moments (--gpu-trace=slow:1.5) looked at: a run in which nothing was slow says so. */
+#include "analyze/analysis.h"
+
+#include "format/run_keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take_watch(struct sb_slow_watch *w, const char *text)
+{
+	double ratio = strtod(text, NULL);
+
+	w->known = true;
+	w->ratio = ratio > w->ratio ? ratio : w->ratio;
+}
+
+static void add(int64_t *sum, int64_t more)
+{
+	*sum = (*sum < 0 ? 0 : *sum) + more;
+}
+
+static void take_judged(struct sb_slow_watch *w, const char *text)
+{
+	int64_t n[4];
+
+	if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &n[0], &n[1], &n[2], &n[3]) != 4)
+		return;
+	for (int i = 0; i < 4; i++)
+		if (n[i] < 0 || n[i] > INT32_MAX)
+			return;
+	add(&w->steps, n[0]);
+	add(&w->steps_judged, n[1]);
+	add(&w->generations, n[2]);
+	add(&w->generations_judged, n[3]);
+}
+
+static const char *plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* "60 of 64 steps", "40 steps and 3 of 4 generations". */
+static const char *judged_words(struct sb_model *model, const struct sb_slow_watch *w)
+{
+	const char *steps = "", *generations = "";
+
+	if (w->steps_judged)
+		steps = sb_model_printf(model, "%" PRId64 " of %" PRId64 " step%s", w->steps_judged, w->steps,
+			plural(w->steps));
+	if (w->generations_judged)
+		generations = sb_model_printf(model, "%" PRId64 " of %" PRId64 " generation%s",
+			w->generations_judged, w->generations, plural(w->generations));
+	return sb_model_printf(model, "%s%s%s", steps, *steps && *generations ? " and " : "", generations);
+}
+
+static const char *result_of(struct sb_model *model, const struct sb_slow_watch *w)
+{
+	int64_t judged = w->steps_judged + w->generations_judged;
+
+	if (w->steps < 0)
+		return "the program ended before the watch did, what it saw is not known";
+	if (!w->steps && !w->generations)
+		return "no step and no generation was seen, so nothing could be judged";
+	if (!judged)
+		return sb_model_printf(model,
+			"%" PRId64 " step%s and %" PRId64
+			" generation%s are too few to judge any (each needs four before it, of its kind)",
+			w->steps, plural(w->steps), w->generations, plural(w->generations));
+	if (!w->slow_count)
+		return sb_model_printf(model, "%s judged, none was slow", judged_words(model, w));
+	return sb_model_printf(model, "%s judged, %" PRId64 " slow %s kept", judged_words(model, w),
+		w->slow_count, w->slow_count == 1 ? "one was" : "ones were");
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_slow_watch *w = &model->slow_moments.watch;
+
+	(void)self;
+	w->steps = w->steps_judged = w->generations = w->generations_judged = -1;
+	for (uint32_t i = 0; i < run->meta_count; i++) {
+		const struct sb_run_meta *m = &run->metas[i];
+
+		if (m->scope != SB_META_RUN || m->attr.type != STROBE_TYPE_STRING || !m->attr.s)
+			continue;
+		if (!strcmp(m->attr.key, SB_RUN_SLOW_WATCH))
+			take_watch(w, m->attr.s);
+		else if (!strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
+			take_judged(w, m->attr.s);
+	}
+	for (size_t i = 0; i < model->slow_moments.count; i++)
+		w->slow_count += model->slow_moments.all[i].judged_by != NULL;
+	if (w->known)
+		w->words = sb_model_printf(model, "watched for what takes more than %g times its peers: %s",
+			w->ratio, result_of(model, w));
+	return 0;
+}
+
+const struct sb_analysis sb_analysis_slow_watch = { .name = "slow_watch", .finish = finish };
