@@ -26,6 +26,7 @@ struct sb_place_list {
 	double unsampled_s; /* of unattributed_s: no sample stands for it, as before Python began */
 	struct sb_place *all; /* largest first, at most SB_PLACES_MAX */
 	size_t count; /* 0: too little is unattributed, or nothing was sampled there */
+	bool launcher; /* the main process only waits for those it started: the functions are of these */
 };
 struct sb_unattributed_panel {
 	struct sb_place_list generations; /* inside them, from 5 % on */

@@ -353,6 +353,65 @@ static void few_samples_name_a_function_on_the_first_screen(void **state)
 	synthetic_done(&s);
 }
 
+/* Two seconds in `function` of `file`, on the main thread. */
+static void see_in(struct sb_builder *b, uint64_t at_ns, uint32_t tid, const char *function, const char *file)
+{
+	uint32_t name = sb_builder_name(b, function, NULL), line = 7;
+	struct sb_builder_sample sample = { .tid = tid, .weight_us = 100 * 1000 };
+
+	sb_builder_code_file(b, name, file);
+	for (uint64_t i = 0; i < 20; i++)
+		sb_builder_stack_sample(b, at_ns + i * 100 * MS, &sample, &name, &line, 1);
+}
+
+static struct sb_builder *process_at(char *path, const char *folder, uint32_t pid, uint32_t ppid)
+{
+	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	struct sb_builder *b;
+
+	o.pid = pid;
+	o.ppid = ppid;
+	snprintf(path, 96, "%s/run.%u.strobe", folder, pid);
+	assert_int_equal(sb_builder_open(path, &o, &b), 0);
+	sb_builder_thread(b, 0, NULL);
+	return b;
+}
+
+/* What torchrun and accelerate do: the main process waits, the one that it started works. */
+static void a_launcher_waits_and_its_processes_have_the_causes(void **state)
+{
+	char folder[] = "/tmp/strobe-launcher-XXXXXX", paths[2][96];
+	struct sb_model_options options = { .now_real_ns = 1 };
+	struct sb_buf text = { 0 };
+	struct sb_model *m;
+	struct sb_builder *b;
+	struct sb_run *run;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	b = process_at(paths[0], folder, 50, 1);
+	see_in(b, SECOND, 50, "Popen._try_wait", "/usr/lib/python3.11/subprocess.py");
+	assert_int_equal(sb_builder_close(b, 3 * SECOND), 0);
+	b = process_at(paths[1], folder, 60, 50);
+	see_in(b, SECOND, 60, "prepare", "/srv/rank.py");
+	assert_int_equal(sb_builder_close(b, 3 * SECOND), 0);
+	assert_int_equal(sb_run_open(folder, NULL, &run), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
+	assert_true(m->unattributed.run.launcher);
+	assert_int_equal(m->unattributed.run.count, 1);
+	assert_string_equal(m->unattributed.run.all[0].function, "prepare");
+	assert_int_equal(sb_report_text(m, NULL, &text), 0);
+	assert_has(sb_buf_text(&text), "the launcher waited for its processes, in which ran\n");
+	assert_null(
+		strstr(sb_buf_text(&text), "_try_wait (")); /* no cause; among the sampled functions it is */
+	sb_buf_done(&text);
+	sb_model_free(m);
+	sb_run_close(run);
+	for (int i = 0; i < 2; i++)
+		unlink(paths[i]);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +428,7 @@ int main(void)
 		cmocka_unit_test(without_generations_the_run_is_asked),
 		cmocka_unit_test(a_native_thread_is_no_function),
 		cmocka_unit_test(the_functions_around_the_steps_are_told),
+		cmocka_unit_test(a_launcher_waits_and_its_processes_have_the_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

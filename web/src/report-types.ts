@@ -1321,6 +1321,7 @@ export type UnattributedFunctions = {
   sample_count: number; // samples there
   unsampled_s?: number; // part of unattributed_s without samples, as before Python began and after it ended
   functions: UnattributedFunction[]; // largest first, at most 8
+  launcher_waits?: true; // the main process only waits for those that it started: the functions are of these
 };
 
 // A Python function that ran while no stage did, or around the steps.

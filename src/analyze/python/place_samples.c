@@ -6,6 +6,7 @@
 #include "base/room.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SAMPLES_MAX = 1 << 20 };
 
@@ -22,6 +23,27 @@ static const char *file_of(const struct sb_place_samples *p, uint32_t function)
 static bool is_library(const char *file)
 {
 	return file && sb_source_is_library(file);
+}
+
+/* Files whose functions start processes and wait for them: Python's, torchrun's agent, torch.multiprocessing's spawn. */
+static bool is_of_launching(const char *file)
+{
+	static const char *const tails[] = { "/subprocess.py", "/multiprocessing/popen_fork.py",
+		"/torch/distributed/elastic/agent/server/api.py", "/torch/multiprocessing/spawn.py" };
+	size_t size = file ? strlen(file) : 0;
+
+	for (size_t i = 0; file && i < sizeof tails / sizeof *tails; i++)
+		if (size >= strlen(tails[i]) && !strcmp(file + size - strlen(tails[i]), tails[i]))
+			return true;
+	return false;
+}
+
+static bool waits_for_process(const struct sb_place_samples *p, const struct sb_event *e)
+{
+	for (uint32_t i = 0; i < e->stack.frame_count; i++)
+		if (is_of_launching(file_of(p, e->stack.names[i])))
+			return true;
+	return false;
 }
 
 static void take_stack(struct sb_place_samples *p, const struct sb_event *e)
@@ -44,7 +66,8 @@ static void take_stack(struct sb_place_samples *p, const struct sb_event *e)
 		.track = e->track,
 		.function = e->stack.names[at],
 		.line = e->stack.lines[at],
-		.leaf = at ? e->stack.names[0] : 0 };
+		.leaf = at ? e->stack.names[0] : 0,
+		.waits = waits_for_process(p, e) };
 }
 
 static void take_file(struct sb_place_samples *p, const struct sb_event *e)
@@ -109,12 +132,22 @@ struct tally {
 	int64_t weight_ns;
 };
 
+bool sb_places_is_started(const struct sb_run *run, const struct sb_place_sample *s)
+{
+	const struct sb_run_track *t = &run->tracks[s->track];
+
+	return t->process != run->main_process && !t->track &&
+	       t->tid == run->processes[t->process].reader->head.main_tid;
+}
+
 static bool is_asked(const struct sb_place_samples *p, const struct sb_place_sample *s)
 {
 	uint32_t unused;
 
 	if (s->track >= p->run->track_count)
 		return false;
+	if (p->launcher)
+		return sb_places_is_started(p->run, s);
 	return p->run->tracks[s->track].main || sb_map_get(&p->generation_tracks, s->track, &unused);
 }
 

@@ -14,6 +14,7 @@ struct sb_place_sample {
 	uint32_t function, line; /* the program's or the pipeline's */
 	uint32_t leaf; /* of a library: what it had called; 0: none */
 	bool in_generation;
+	bool waits; /* for a process that it started */
 	int8_t phase; /* sb_role_phase() + 1 of the zone around it; 0: none */
 	bool covered[SB_PLACE_COVERS]; /* by what the owner asks about */
 	uint32_t next[SB_PLACE_COVERS]; /* nearest sample from here on that is not covered */
@@ -28,6 +29,7 @@ struct sb_place_samples {
 	const char **texts;
 	uint32_t text_count, text_room;
 	struct sb_map generation_tracks; /* track -> 1 */
+	bool launcher; /* lists are of the main threads of the processes that the main one started */
 	bool no_memory;
 };
 
@@ -43,9 +45,12 @@ void sb_places_cover(struct sb_place_samples *p, uint32_t i, int which,
 
 typedef bool (*sb_place_wanted)(const struct sb_place_samples *p, const struct sb_place_sample *s, int which);
 /* The functions of the wanted samples; their estimates share out `seconds`. Leaves out threads that are
- * not the main one and make no generation: a waiting thread of a pool says nothing. */
+ * not the main one and make no generation: a waiting thread of a pool says nothing. Where the main process is a
+ * launcher, the main threads of the others stand for its own. */
 void sb_places_list(struct sb_place_samples *p, sb_place_wanted wanted, int which, double seconds,
 	struct sb_place_list *to);
+/* Taken on the main thread of a process that the run's main process started. */
+bool sb_places_is_started(const struct sb_run *run, const struct sb_place_sample *s);
 void sb_places_done(struct sb_place_samples *p);
 
 #endif

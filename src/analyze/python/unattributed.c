@@ -145,6 +145,28 @@ static void list(struct unattributed *u, int which, struct sb_place_list *to)
 	sb_places_list(&u->places, is_wanted, which, to->unattributed_s, to);
 }
 
+/* A launcher (torchrun, accelerate, a script that starts others) has no stage of its own, and its main thread mostly
+ * waits for processes that were sampled, too: these have the causes. */
+static bool is_launcher(const struct unattributed *u, const struct sb_model *model)
+{
+	const struct sb_place_samples *p = &u->places;
+	int64_t waits_ns = 0, main_ns = 0;
+	bool started = false;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct sb_place_sample *s = &p->all[i];
+
+		if (s->track >= u->run->track_count)
+			continue;
+		started |= sb_places_is_started(u->run, s);
+		if (!u->run->tracks[s->track].main || s->covered[ANYWHERE])
+			continue;
+		main_ns += s->weight_ns;
+		waits_ns += s->waits ? s->weight_ns : 0;
+	}
+	return !model->stages.on_main && started && waits_ns > main_ns / 2;
+}
+
 /* A run begins before its Python does, and ends after it: of what ran there nothing is known, and no function gets it. */
 static void leave_unsampled(struct sb_place_list *run)
 {
@@ -158,6 +180,14 @@ static void leave_unsampled(struct sb_place_list *run)
 		run->all[i].ratio *= sampled;
 		run->all[i].estimate_s *= sampled;
 	}
+}
+
+static void list_run(struct unattributed *u, const struct sb_model *model, struct sb_place_list *to)
+{
+	to->launcher = u->places.launcher = is_launcher(u, model);
+	list(u, ANYWHERE, to);
+	u->places.launcher = false;
+	leave_unsampled(to);
 }
 
 static bool is_in_phase(const struct sb_place_samples *p, const struct sb_place_sample *s, int phase)
@@ -222,10 +252,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return err;
 	if (generations)
 		list(u, INSIDE, &to->generations);
-	if (all) {
-		list(u, ANYWHERE, &to->run);
-		leave_unsampled(&to->run);
-	}
+	if (all)
+		list_run(u, model, &to->run);
 	model->stages.unattributed = to->run.count ? to->run.all : to->generations.all;
 	model->stages.unattributed_count = to->run.count ? to->run.count : to->generations.count;
 	for (int i = 0; i < SB_PHASE_COUNT; i++)

@@ -10,8 +10,8 @@ static void put_unsampled(const struct sb_place_list *list, struct sb_buf *out)
 	if (list->sample_count < SB_SHARE_SAMPLES_LEAST || !(list->unsampled_s > 0))
 		return;
 	sb_text_seconds(took, sizeof took, list->unsampled_s);
-	sb_buf_printf(out, "  %6.1f %% %10s  not sampled (before Python began, after it ended)\n",
-		100 * list->unsampled_s / list->unattributed_s, took);
+	sb_buf_printf(out, "  %6.1f %% %10s  %s\n", 100 * list->unsampled_s / list->unattributed_s, took,
+		list->launcher ? "not sampled in them" : "not sampled (before Python began, after it ended)");
 }
 
 static void put_list(
@@ -19,10 +19,13 @@ static void put_list(
 {
 	char took[32];
 
-	if (!list->count)
+	if (!list->count && !list->launcher)
 		return;
 	sb_text_seconds(took, sizeof took, list->unattributed_s);
-	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; there ran\n", where, took, 100 * list->ratio, what);
+	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; %s\n", where, took, 100 * list->ratio, what,
+		!list->launcher ? "there ran"
+		: list->count   ? "the launcher waited for its processes, in which ran"
+				: "the launcher waited for its processes");
 	for (size_t i = 0; i < list->count; i++)
 		sb_place_row(&list->all[i], list->sample_count >= SB_SHARE_SAMPLES_LEAST, out);
 	put_unsampled(list, out);
@@ -48,11 +51,13 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	int64_t samples;
 
 	put_around(u, options, out);
-	if (!u->generations.count && !u->run.count)
+	if (!u->generations.count && !u->run.count && !u->run.launcher)
 		return;
 	sb_text_heading(out, options, "Unattributed");
 	put_list(&u->generations, "in generations", "belong to no stage", out);
 	put_list(&u->run, "in the run", "belong to no stage", out);
+	if (!u->generations.count && !u->run.count)
+		return;
 	samples = u->generations.count ? u->generations.sample_count : u->run.sample_count;
 	sb_buf_printf(out, "  %s %lld sampled stack%s%s\n",
 		samples < SB_SHARE_SAMPLES_LEAST ? "seen in" : "estimated from", (long long)samples,
