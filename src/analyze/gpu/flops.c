@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/role.h"
 #include "base/vec.h"
 #include "format/run_keys.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +19,12 @@ struct shape {
 	const char *why, *precision; /* the model's memory */
 };
 
+#define OTHER_METHOD \
+	"only calls of a model's forward are counted; a VAE's decode() and encode() are other methods"
+
 struct called { /* a path's calls with one shape */
 	uint32_t path, process;
-	int64_t shape;
+	int64_t shape; /* 0: a VAE's, of which only models that it calls have one */
 	int64_t count;
 };
 
@@ -29,6 +34,7 @@ struct flops {
 	struct sb_vec shapes; /* struct shape */
 	struct sb_vec calls; /* struct called */
 	struct sb_map call_of; /* of a hash of path, process and shape */
+	struct sb_map vae_paths; /* path -> 1: its zones are calls of a VAE, 0: not */
 	int err;
 };
 
@@ -56,6 +62,20 @@ static void take_event(void *self, const struct sb_event *e)
 		text_of(f, e, "why"), text_of(f, e, "precision") };
 }
 
+static bool is_of_vae(struct flops *f, const struct sb_zone *z)
+{
+	enum strobe_role work;
+	uint32_t known;
+
+	if (sb_map_get(&f->vae_paths, z->path, &known))
+		return known;
+	work = sb_role_work(f->run->names[z->name].text, z->role);
+	known = work == STROBE_ROLE_VAE_DECODE || work == STROBE_ROLE_VAE_ENCODE;
+	if (!sb_map_put(&f->vae_paths, z->path, known))
+		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	return known;
+}
+
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct flops *f = self;
@@ -64,7 +84,9 @@ static void take_zone(void *self, const struct sb_zone *z)
 	uint64_t key;
 	uint32_t index;
 
-	if (f->err || !(number > 0) || z->flags & SB_ZONE_OPEN)
+	if (isnan(number) && is_of_vae(f, z))
+		number = 0;
+	if (f->err || !(number >= 0) || z->flags & SB_ZONE_OPEN)
 		return;
 	key = sb_hash64((uint64_t)z->path << 32 | z->process) ^ (uint64_t)number;
 	if (sb_map_get(&f->call_of, key, &index)) {
@@ -91,6 +113,7 @@ static void free_flops(void *self)
 	sb_vec_done(&f->shapes);
 	sb_vec_done(&f->calls);
 	sb_map_done(&f->call_of);
+	sb_map_done(&f->vae_paths);
 	free(f);
 }
 
@@ -105,7 +128,6 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
-		.only_with_attrs = true,
 		.zone = take_zone,
 		.event = take_event };
 	return 0;
@@ -132,6 +154,15 @@ static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
 	}
 }
 
+static void say_other_method(const struct flops *f, uint32_t path, struct sb_flop_sums *to)
+{
+	const struct called *all = f->calls.items;
+
+	for (size_t i = 0; i < f->calls.count; i++)
+		if (all[i].path == path && !all[i].shape)
+			add(to, &(struct sb_flop_sums){ 0, all[i].count, OTHER_METHOD, NULL, 0 });
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct flops *f = self;
@@ -150,14 +181,19 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		bool counted = s && s->flops >= 0;
 		double flops = counted ? s->flops * (double)c->count : 0;
 
+		if (!c->shape)
+			continue;
 		add(&p->all[c->path], &(struct sb_flop_sums){ flops, counted ? 0 : c->count,
 					      counted ? NULL
 					      : s     ? s->why
 						      : "the session did not end in order",
 					      counted ? s->precision : NULL, flops });
 	}
-	for (uint32_t i = path_count; i-- > 1;)
+	for (uint32_t i = path_count; i-- > 1;) {
+		if (!p->all[i].flops && !p->all[i].uncounted_count) /* what is inside has been added */
+			say_other_method(f, i, &p->all[i]);
 		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
+	}
 	return 0;
 }
 

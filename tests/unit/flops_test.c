@@ -1,0 +1,65 @@
+/* Operations of model calls, given to stages: what was not counted, and why. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "synthetic.h"
+
+/* A call of a model whose shape was counted. */
+static void call(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns)
+{
+	synthetic_begin(s, begin_ns, "Net", 0);
+	sb_builder_attr(s->main, sb_builder_name(s->b, "flops_shape", NULL), 1);
+	synthetic_end(s, end_ns);
+}
+
+static void count_shape(struct synthetic *s)
+{
+	const struct strobe_attr attrs[] = { INT("shape", 1), TEXT("precision", "bf16"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } } };
+
+	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, attrs, 3);
+}
+
+/* diffusers calls vae.decode(): no forward, so no shape of it is known. One that calls its decoder as a model has one. */
+static void a_vae_that_is_not_counted_says_why(void **state)
+{
+	const struct sb_stage_work *decode, *encode, *pipeline;
+	struct sb_model *m;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	count_shape(&s);
+	synthetic_begin(&s, 0, "WanPipeline", 0);
+	call(&s, 0, SECOND);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "vae_decode", 0);
+	synthetic_end(&s, 3 * SECOND);
+	synthetic_begin(&s, 3 * SECOND, "vae_encode", 0);
+	call(&s, 3 * SECOND, 4 * SECOND);
+	synthetic_end(&s, 4 * SECOND);
+	m = synthetic_model(&s, 4 * SECOND);
+	decode = &sb_model_stage(m, "vae_decode")->work;
+	encode = &sb_model_stage(m, "vae_encode")->work;
+	pipeline = &sb_model_stage(m, "WanPipeline")->work;
+	assert_int_equal(decode->uncounted_count, 1);
+	assert_true(isnan(decode->flops));
+	assert_non_null(strstr(decode->why, "decode() and encode() are other methods"));
+	assert_int_equal(encode->uncounted_count, 0);
+	assert_true(encode->flops > 0);
+	assert_int_equal(pipeline->uncounted_count, 1);
+	assert_true(isnan(pipeline->tflops)); /* its time holds operations that were not counted */
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vae_that_is_not_counted_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
