@@ -83,7 +83,7 @@ struct sb_system_panel {
 /* ---- summary: one screen; filled from the other panels ---- */
 struct sb_summary_panel {
 	int64_t generation_count; /* begun and ended, without an error */
-	int64_t video_count; /* made by these, in batches or beside images; 0: one each */
+	int64_t video_count; /* made by these, in batches, or beside images or latents; 0: one each */
 	int64_t image_count; /* made by these; 0: not known of any */
 	int64_t unfinished_count; /* never ended, or cut by the selected part */
 	int64_t failed_count; /* an error ended them */

@@ -100,7 +100,7 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended, without an error"),
 	SB_FIELD(sb_summary_panel, video_count, "video_count", SB_SET,
-		"videos that these made, where some made several at once (attribute `videos`) or images"),
+		"videos that these made, where some made several at once, images, or latents (attribute `videos`)"),
 	SB_FIELD(sb_summary_panel, image_count, "image_count", SB_SET,
 		"images that these made (attribute `images`)"),
 	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,

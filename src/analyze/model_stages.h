@@ -275,7 +275,7 @@ struct sb_generations_panel {
 	int64_t median; /* index of the warm one that took the middle time, of two the longer; -1: none is listed */
 	int64_t total; /* all of them */
 	int64_t unfinished_count, failed_count; /* open or cut; ended by an error */
-	int64_t video_count; /* of the others: one each, or as many as were made in a batch */
+	int64_t video_count; /* of the others: one each, as many as were made in a batch, or none (latents) */
 	int64_t image_count; /* of those that made images instead */
 	struct sb_stats time; /* of those that began and ended in the selected part, without an error */
 };

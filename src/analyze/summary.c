@@ -71,8 +71,7 @@ static void take_others(struct sb_model *model)
 	s->failed_count = model->generations.failed_count;
 	if (!model->generations.whole_run) {
 		s->image_count = model->generations.image_count;
-		if (model->generations.video_count > made(model) ||
-			(s->image_count > 0 && model->diffusion.frames > 0))
+		if (model->diffusion.frames > 0 && model->generations.video_count != made(model))
 			s->video_count = model->generations.video_count;
 	}
 	for (size_t i = 0; i < model->generations.listed && !s->failure; i++)

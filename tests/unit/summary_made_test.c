@@ -51,6 +51,23 @@ static void videos_of_a_batch_are_counted(void **state)
 	synthetic_done(&s);
 }
 
+static void latents_are_no_video(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	pipeline(&s, 0, "WanPipeline", 9);
+	synthetic_begin(&s, 7 * SECOND, "WanPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "videos", 0);
+	synthetic_end(&s, 9 * SECOND);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 generations of 1 video, 9 frames in 9.00 s");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void images(struct synthetic *s, uint64_t begin_s, int64_t count)
 {
 	synthetic_begin(s, begin_s * SECOND, "FluxPipeline", STROBE_ROLE_GENERATION);
@@ -181,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
+		cmocka_unit_test(latents_are_no_video),
 		cmocka_unit_test(images_are_counted_beside_videos),
 		cmocka_unit_test(steps_that_are_all_cached_but_the_first_are_said),
 		cmocka_unit_test(what_workers_decode_is_said_with_its_rate),

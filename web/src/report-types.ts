@@ -342,7 +342,7 @@ export type Distribution = {
 export type Summary = {
   wall_s: number; // time of the run, or of the selected part
   generation_count: number; // videos or requests that began and ended, without an error
-  video_count?: number; // videos that these made, where some made several at once (attribute `videos`) or images
+  video_count?: number; // videos that these made, where some made several at once, images, or latents (attribute `videos`)
   image_count?: number; // images that these made (attribute `images`)
   unfinished_generation_count?: number; // generations that did not end, or that the border of the selected part cuts
   failed_generation_count?: number; // those that an error ended

@@ -374,7 +374,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 			walls_s[whole++] = wall_s;
 			if (all[i].images > 0 && all[i].frames <= 0)
 				panel->image_count += all[i].images;
-			else
+			else if (all[i].videos || all[i].frames > 0) /* latents are none */
 				panel->video_count += all[i].videos > 1 ? all[i].videos : 1;
 		}
 	}

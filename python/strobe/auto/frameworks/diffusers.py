@@ -264,6 +264,7 @@ def _tell_asked(pipeline):
 def _output(result, call):
     """Output frames or images, counted once, where they leave the pipeline. Latents are none."""
     if call.gives_latents:
+        native.attrs(videos=0)
         return
     frames = frames_in(result, call.is_video)
     if frames is None:
