@@ -128,12 +128,21 @@ static bool uses_the_disk(const struct sb_model *model)
 static bool by_disk(struct sb_model *model)
 {
 	double pressure = sampled(model, model->summary.disk_wait_mean_percent);
+
+	if (!(pressure > PRESSURE_LARGE) || !uses_the_disk(model))
+		return false;
+	model->summary.bound_reason = sb_model_printf(
+		model, "%.0f %% of the time something waits for the disk", pressure);
+	bound(model, "disk", "disk");
+	return true;
+}
+
+/* Where nothing waits for the disk, what is read is in memory already, or the processor prepares it. */
+static bool by_input(struct sb_model *model)
+{
 	double reading = work_s(model, STROBE_ROLE_DATA) / judged_s(model);
 
-	if (pressure > PRESSURE_LARGE && uses_the_disk(model))
-		model->summary.bound_reason = sb_model_printf(
-			model, "%.0f %% of the time something waits for the disk", pressure);
-	else if (reading > 1) /* before the generations, between them, or on other threads */
+	if (reading > 1) /* before the generations, between them, or on other threads */
 		model->summary.bound_reason = sb_model_printf(model,
 			"reading and preparing input takes %.1f x as long as the %s", reading,
 			model->generations.whole_run ? "run" : "generations");
@@ -142,7 +151,7 @@ static bool by_disk(struct sb_model *model)
 			model, "%.0f %% of the time reads and prepares input", reading * 100);
 	else
 		return false;
-	bound(model, "disk", "disk");
+	bound(model, "input", "input");
 	return true;
 }
 
@@ -218,7 +227,7 @@ static void by_nothing(struct sb_model *model)
 void sb_bound_judge(struct sb_model *model)
 {
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
-		by_launches(model) || by_cpu(model))
+		by_input(model) || by_launches(model) || by_cpu(model))
 		return;
 	if (utilization(model) > 0 || sb_weigh_traced(model))
 		by_nothing(model);

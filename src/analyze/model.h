@@ -115,7 +115,7 @@ struct sb_summary_panel {
 	double gpu_utilization_mean_percent, cpu_mean_percent,
 		disk_wait_mean_percent; /* in it; NAN: not known */
 	const char *
-		bound; /* "GPU", "CPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
+		bound; /* "GPU", "CPU", "CPU launch", "copies", "disk", "input", "communication", "mixed"; NULL: unknown */
 	const char *bound_by; /* the same as a key: "cpu_launch", "unknown" */
 	const char *bound_reason; /* with numbers */
 	const char *next_command,

@@ -100,7 +100,8 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended, without an error"),
 	SB_FIELD(sb_summary_panel, video_count, "video_count", SB_SET,
-		"videos that these made, where some made several at once, images, or latents (attribute `videos`)"),
+		"videos that these made, where some made several at once, images, or latents (attribute "
+		"`videos`)"),
 	SB_FIELD(sb_summary_panel, image_count, "image_count", SB_SET,
 		"images that these made (attribute `images`)"),
 	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,
@@ -177,8 +178,8 @@ static const struct sb_field summary_rows[] = {
 };
 static SB_FIELDS(summary, sb_summary_panel, "Summary", "What one screen says.");
 
-static const char *const bounds[] = { "gpu", "cpu", "cpu_launch", "copies", "disk", "communication", "mixed",
-	"unknown", SB_NAMES_END };
+static const char *const bounds[] = { "gpu", "cpu", "cpu_launch", "copies", "disk", "input", "communication",
+	"mixed", "unknown", SB_NAMES_END };
 
 static const struct sb_field left_alone_rows[] = {
 	SB_FIELD(sb_left_alone, name, "name", SB_ALWAYS, "name of the stage"),

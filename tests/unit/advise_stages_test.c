@@ -312,6 +312,7 @@ static void input_that_takes_longer_than_the_videos_is_told_in_times_of_them(voi
 	m = synthetic_model(&s, 16 * SECOND);
 	assert_string_equal(m->summary.bound_reason,
 		"reading and preparing input takes 7.0 x as long as the generations");
+	assert_string_equal(s.model->summary.bound_by, "input"); /* nothing waits for the disk */
 	synthetic_done(&s);
 }
 

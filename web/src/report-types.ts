@@ -1434,7 +1434,7 @@ export type FindingPlace = {
 
 // What bounds the run, and what to leave alone.
 export type Verdict = {
-  bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
+  bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "input" | "communication" | "mixed" | "unknown"; // what the run waits for most
   why?: string; // the reason, with its numbers; or why it is unknown
   next_command?: string; // the command to type next; where no cause was found, a recording that would show it
   next_reason?: string; // why that one
