@@ -82,6 +82,9 @@ function useFileChoice(here: Stage[]): FileChoice {
   return [base, problem, choose];
 }
 
+// What a panel is of, whatever time the timeline shows. The first two follow it and say so themselves.
+const scopeOf = (id: string): string => (['range', 'calls', 'system', 'recording', 'missing'].includes(id) ? '' : ['held', 'metrics', 'streaming'].includes(id) ? 'of the whole run; charts: the time that the timeline shows' : 'of the whole run');
+
 // Every panel below the first screen that has something to show, in order.
 function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streaming: Chart[], base: Base | null): details.Panel[] {
   return [
@@ -182,7 +185,9 @@ export function App(props: Props) {
         {timeline?.lanes.length ? <Dock data={timeline} /> : null}
         {panels.map((s) => (
           <section class="part" id={s.id} key={s.id}>
-            <h2>{s.title}</h2>
+            <h2>
+              {s.title} <small>{scopeOf(s.id)}</small>
+            </h2>
             {s.body}
           </section>
         ))}

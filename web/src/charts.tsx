@@ -4,7 +4,7 @@ import { savePng } from './export';
 import type { ChartColumn, Distribution } from './report-types';
 import { axisLabel, axisUnit, keyed, seconds, unitOf } from './format';
 import { title } from './words';
-import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
+import { cursor, dark, select, selection, useStore, view } from './state';
 import { Picture } from './picture';
 import { Plot } from './plot';
 import { gutterOf } from './timeline/canvas';
@@ -35,7 +35,7 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
     height,
     top: 17,
     bottom: axis ? 26 : 6,
-    left: () => gutterOf(e.clientWidth),
+    left: gutterOf,
     range: () => [s(view.get().from), s(view.get().to)],
     highest: (most) => highest(chart.unit, most),
     label: (v, high) => axisLabel(chart.unit, v, high),
@@ -46,14 +46,6 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
     clicked: (t) => select({ from: t * 1e9, to: t * 1e9, label: `samples at ${t.toFixed(2)} s`, moment: true }),
     dragged: (from, to) => select({ from: from * 1e9, to: to * 1e9, label: 'time range' }),
   });
-  let frame = 0;
-  const again = () => {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0;
-      plot.draw();
-    });
-  };
-  const seen = whenSeen(e, again, () => plot.draw());
   const follow = (t: number | null) => {
     plot.point(t === null ? null : s(t));
     const [time, values] = t === null ? ['', []] : reading(chart, plot.nearest(s(t)));
@@ -61,15 +53,8 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
     keys.forEach((key, i) => (key.textContent = values[i] ? `${values[i]} ` : ''));
     readout(e, keys.length ? time : [time, ...values].join(' '));
   };
-  const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch(follow)];
-  const watcher = new ResizeObserver(() => plot.resize());
-  watcher.observe(e);
-  return () => {
-    stops.forEach((stop) => stop());
-    cancelAnimationFrame(frame);
-    watcher.disconnect();
-    plot.stop();
-  };
+  const stops = [view.watch(plot.soon), selection.watch(plot.soon), cursor.watch(follow), plot.stop];
+  return () => stops.forEach((stop) => stop());
 }
 
 interface TimeChartProps {
@@ -133,7 +118,7 @@ function reading(chart: Chart, i: number): [string, string[]] {
 function highest(unit: string, most: number): number {
   if (unit === '_percent' && most <= 100) return 100;
   if (unit === '_ratio' && most <= 1) return 1;
-  return most > 0 ? most * 1.08 : 1;
+  return most * 1.08;
 }
 
 // Round numbers from 0 up.
@@ -169,12 +154,7 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
       },
       clicked: (x) => onPick?.(plot.nearest(x)),
     });
-    const watcher = new ResizeObserver(() => plot.resize());
-    watcher.observe(e);
-    return () => {
-      watcher.disconnect();
-      plot.stop();
-    };
+    return plot.stop;
   }, [values, height, isDark]);
   return (
     <figure class="chart" aria-label={label} style={{ height: `${height + 18}px` }}>

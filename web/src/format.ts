@@ -191,7 +191,7 @@ export function columnShow(key: string, values: (number | string | undefined)[])
   }
   const middle = sizes[(sizes.length - 1) >> 1];
   let at = Math.max(0, units.findLastIndex(([size]) => sizes[sizes.length - 1] >= size * 0.9995));
-  while (at > 0 && middle < units[at][0] / 1000 && sizes[sizes.length - 1] < units[at - 1][0] * 1e6) at--;
+  while (at > 0 && middle < units[at][0] / 1000 && sizes[sizes.length - 1] < units[at - 1][0] * 1e5) at--;
   const [size, name] = units[at];
   const digitsFor = (v: number, digits: number) => digits - 1 - Math.floor(Math.log10(v / size));
   const most = Math.max(2, Math.min(3, Math.max(digitsFor(middle, 3), digitsFor(sizes[Math.floor(sizes.length / 10)], 1))));

@@ -1,4 +1,5 @@
 // A chart on a canvas: lines or bars, two axes, a band for what is selected, a line under the pointer.
+import { whenSeen, type Seen } from './state';
 import { look } from './timeline/canvas';
 
 export interface PlotOptions {
@@ -9,9 +10,9 @@ export interface PlotOptions {
   height: number;
   top: number; // px above the plot
   bottom: number; // px below it: for the labels of x
-  left: () => number; // px beside it: for the labels of y
+  left: (width: number) => number; // px beside it: for the labels of y
   range: () => [number, number]; // of x, what is visible
-  highest: (most: number) => number; // of y; the lowest is 0
+  highest: (most: number) => number; // of y; the lowest is 0, and the only one where nothing is above it
   label: (y: number, high: number) => string; // all in the unit of the highest
   unit?: (high: number) => number; // what steps are round in
   ticks: (width: number) => { at: number; text: string }[];
@@ -56,6 +57,9 @@ export class Plot {
   private canvas = document.createElement('canvas');
   private cross = document.createElement('div');
   private width = 0;
+  private seen: Seen;
+  private watcher = new ResizeObserver(([e]) => this.resize(e.contentRect.width)); // asked, the page would be laid out for each chart
+  private frame = 0;
   private from: number | null = null; // px where a drag began
   private left = 0;
   private first = 0;
@@ -76,21 +80,33 @@ export class Plot {
     };
     host.onpointerup = (e) => this.up(this.xOf(e));
     host.onpointercancel = () => (this.from = null);
-    this.resize();
+    this.seen = whenSeen(host, () => this.draw());
+    this.watcher.observe(host); // which says the first size, too
   }
 
-  stop(): void {
+  stop = (): void => {
+    this.seen.stop();
+    this.watcher.disconnect();
+    cancelAnimationFrame(this.frame);
     this.host.replaceChildren();
-  }
+  };
 
-  resize(): void {
+  // With the next frame, however often it is asked.
+  soon = (): void => {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.seen.draw();
+    });
+  };
+
+  private resize(width: number): void {
     const ratio = devicePixelRatio || 1;
-    this.width = Math.max(100, this.host.clientWidth);
+    this.width = Math.max(100, Math.round(width));
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.o.height * ratio);
     this.canvas.style.width = `${this.width}px`;
     this.canvas.style.height = `${this.o.height}px`;
-    this.draw();
+    this.seen.draw();
   }
 
   // The line under the pointer, wherever the pointer is.
@@ -132,14 +148,15 @@ export class Plot {
     let most = 0;
     const lines = o.stacked ? stack(o.lines) : o.lines;
     for (const line of lines) for (let i = begin; i < end; i++) most = Math.max(most, line[i] ?? 0);
-    const high = o.highest(most);
+    const top = o.highest(most);
+    const high = top || 1;
     const seen = (line: (number | null)[]) => line.slice(begin, end).some((v, i) => there(v) && ((o.x[begin + i] >= first && o.x[begin + i] <= last) || (begin + i + 1 < end && there(line[begin + i + 1]))));
     if (!lines.some(seen)) {
       pen.fillStyle = l.faint;
       pen.textAlign = 'left';
       pen.fillText('not sampled here', left + 8, (o.top + foot) / 2);
     }
-    this.axes(pen, high, l.faint, l.line);
+    this.axes(pen, top, l.faint, l.line);
     pen.save();
     pen.beginPath();
     pen.rect(left, 0, this.width - left, foot + 1);
@@ -150,11 +167,12 @@ export class Plot {
     pen.restore();
   }
 
-  private axes(pen: CanvasRenderingContext2D, high: number, faint: string, grid: string): void {
+  private axes(pen: CanvasRenderingContext2D, top: number, faint: string, grid: string): void {
     const { o, left } = this;
+    const high = top || 1;
     const foot = o.height - o.bottom;
     const rough = (high * Y_SPACE) / Math.max(Y_SPACE, foot - o.top);
-    const unit = o.unit?.(high) ?? 1;
+    const unit = o.unit?.(top) ?? 1;
     const power = unit * 10 ** Math.floor(Math.log10(rough / unit));
     const fits = [1, 2, 2.5, 5, 10].filter((m) => m * power <= high); // one label above 0, at the least
     const step = power * (fits.find((m) => m * power >= rough * 0.999) ?? fits.at(-1) ?? 1);
@@ -169,10 +187,10 @@ export class Plot {
     pen.textAlign = 'right';
     pen.textBaseline = 'middle';
     let said = '';
-    for (let v = 0; v <= high * 1.0001; v += step) {
+    for (let v = 0; v <= top * 1.0001; v += step) {
       const y = Math.round(foot - (v / high) * (foot - o.top)) + 0.5;
       rule(left, y, this.width, y);
-      const text = o.label(v, high);
+      const text = o.label(v, top);
       if (text !== said) pen.fillText(text, left - 5, y); // a unit without smaller parts says a value once
       said = text;
     }
@@ -252,7 +270,7 @@ export class Plot {
   // Where x lies: asked once for a drawing, not for each of its points.
   private place(): void {
     const [first, last] = this.o.range();
-    this.left = this.o.left();
+    this.left = this.o.left(this.width);
     this.first = first;
     this.scale = (this.width - this.left) / (last - first);
   }

@@ -45,13 +45,20 @@ export function useSettled<T>(store: Store<T>, ms: number): T {
   return value;
 }
 
+export interface Seen {
+  draw: () => void;
+  stop: () => void;
+}
+
 // Calls draw only while the element can be seen; what was missed is drawn when it comes into sight.
-export function whenSeen(element: Element, draw: () => void, now = draw): { draw: () => void; stop: () => void } {
+// Out of sight it is hidden, too: a browser copies every canvas of the page for every frame, changed or not.
+export function whenSeen(element: HTMLElement, draw: () => void): Seen {
   let seen = false;
   let missed = true;
   const watcher = new IntersectionObserver(
     (entries) => {
       seen = entries[entries.length - 1].isIntersecting;
+      element.style.opacity = seen ? '' : '0'; // and still a stop of the Tab key
       if (seen && missed) {
         missed = false;
         draw();
@@ -60,14 +67,18 @@ export function whenSeen(element: Element, draw: () => void, now = draw): { draw
     { rootMargin: '100px' },
   );
   watcher.observe(element);
-  addEventListener('beforeprint', now); // paper shows all
+  const print = () => { // paper shows all
+    element.style.opacity = '';
+    draw();
+  };
+  addEventListener('beforeprint', print);
   return {
     draw: () => {
       if (seen) draw();
       else missed = true;
     },
     stop: () => {
-      removeEventListener('beforeprint', now);
+      removeEventListener('beforeprint', print);
       watcher.disconnect();
     },
   };

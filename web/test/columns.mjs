@@ -132,3 +132,56 @@ test('a column with bytes and gigabytes has no numbers of seven digits', async (
   assert.deepEqual((await table.locator('tbody td:nth-child(3)').allInnerTexts()).map(plain), ['0.001 MB', '79.073 MB', '< 0.001 MB', '5 977.824 MB']);
   await close();
 });
+
+test('a number is not a thousand times as long for a small one beside it', async (browser) => {
+  const { report, timeline } = fixture();
+  report.gpu_trace.copies = [158.14656e6, 200, 300, 400, 100].map((bytes, i) => ({ direction: `copy ${i}`, count: 1, bytes, total_s: 1e-3, gb_per_s: 1 }));
+  const { page, close } = await open(browser, writePage('units-far', { report, timeline }));
+  const [large] = (await page.locator('#kernels table', { hasText: 'Copies' }).locator('tbody tr').allInnerTexts()).map(plain);
+  assert.match(large, / 158\.\d+ MB /);
+  await close();
+});
+
+test('both values of a compared metric are in one unit', async (browser) => {
+  const report = {
+    schema: 'strobe.diff/1', base: ['a'], new: ['b'], explanations: [], stages: [], configuration: [],
+    total: { metric: 'wall_s', unit: 's', base_value: 0.9, new_value: 1.2, verdict: 'worse', words: 'slower', tone: 'worse' },
+    metrics: [{ metric: 'disk_read_bytes_per_s', label: 'Disk read', base_value: 2.4e6, new_value: 310e3, verdict: 'none', words: 'lower', tone: 'none' }],
+  };
+  const { page, close } = await open(browser, writePage('diff-units', { kind: 'diff', report }), { wait: 'main' });
+  assert.match(plain(await page.locator('#metrics tbody tr').innerText()), /Disk read 2\.400 MB\/s 0\.310 MB\/s/);
+  assert.match(plain(await page.locator('.figures').innerText()), /0\.90+ s.* 1\.20+ s/);
+  await close();
+});
+
+test('a disk that does nothing has no axis up to a gigabyte per second', async (browser) => {
+  const { report, timeline } = fixture();
+  for (const key of Object.keys(report.disk_metrics.series)) if (key !== 't_s') report.disk_metrics.series[key] = report.disk_metrics.series[key].map(() => 0);
+  const { page, seen, close } = await open(browser, writePage('idle-disk', { report, timeline }));
+  await ready(page);
+  await page.evaluate(() => {
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    window.said = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+      if (this.canvas.closest('figure[aria-label^="Disk"]')) window.said.push(text);
+      return fillText.call(this, text, ...at);
+    };
+    dispatchEvent(new Event('beforeprint'));
+  });
+  const rates = (await page.evaluate(() => window.said)).map(plain).filter((text) => text.endsWith('/s'));
+  assert.deepEqual([...new Set(rates)], ['0 B/s']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('panels below the first screen say what they are of', async (browser) => {
+  const { report, timeline } = fixture();
+  const { page, close } = await open(browser, writePage('scope', { report, timeline }));
+  const heads = Object.fromEntries(await page.$$eval('.part', (all) => all.map((e) => [e.id, e.querySelector('h2').innerText])));
+  assert.equal(plain(heads.stages), 'Stages of the whole run');
+  assert.match(plain(heads.metrics), /of the whole run; charts: the time that the timeline shows$/);
+  assert.equal(plain(heads.range), 'In this time');
+  assert.match(plain(await page.locator('#range h3').innerText()), /^Visible range/);
+  assert.match(plain(await page.locator('#calls .tools').innerText()), /^Visible /);
+  await close();
+});

@@ -66,3 +66,30 @@ test('rows are drawn between the ruler and the end at every scroll, on screens o
     await close();
   }
 });
+
+// Charts by whether they can be seen, whether the browser copies them for a frame, and whether they were drawn.
+const chartsOf = (page) =>
+  page.$$eval('.chart canvas', (all) =>
+    all.map((c) => {
+      const { top, bottom } = c.getBoundingClientRect();
+      return { far: top > innerHeight + 150 || bottom < -150, near: top < innerHeight && bottom > 0, hidden: getComputedStyle(c.parentElement).opacity === '0', empty: !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v) };
+    }),
+  );
+
+test('charts out of sight are neither drawn nor copied for a frame; in sight and on paper they are there', async (browser) => {
+  const { page, close } = await open(browser, writePage('charts-unseen', fixture()));
+  await ready(page);
+  const first = await chartsOf(page);
+  const far = first.filter((c) => c.far);
+  assert.ok(far.length >= 4 && first.some((c) => c.near), JSON.stringify(first));
+  assert.deepEqual(far.filter((c) => !c.hidden || !c.empty), []);
+  assert.deepEqual(first.filter((c) => c.near && (c.hidden || c.empty)), []);
+  await page.locator('#metrics .chart').last().scrollIntoViewIfNeeded();
+  await settled(page);
+  const then = await chartsOf(page);
+  assert.ok(then.some((c) => c.near), 'one is in sight');
+  assert.deepEqual(then.filter((c) => c.near && (c.hidden || c.empty)), []);
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  assert.deepEqual((await chartsOf(page)).filter((c) => c.hidden || c.empty), []);
+  await close();
+});

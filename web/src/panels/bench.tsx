@@ -108,12 +108,7 @@ function SweepChart({ sweep, unit, words }: { sweep: Sweep; unit: string; words:
         out.current!.textContent = i < 0 ? '' : `${sweep.key}=${x[i]}: ${lines.map((l) => (l.values[i] === null ? 'n/a' : keyed('x' + unit, l.values[i]!))).join(', ')}`;
       },
     });
-    const watcher = new ResizeObserver(() => plot.resize());
-    watcher.observe(host.current!);
-    return () => {
-      watcher.disconnect();
-      plot.stop();
-    };
+    return plot.stop;
   }, [sweep, isDark]);
   return (
     <figure class="chart" aria-label={`${words} by ${sweep.key}`}>

@@ -1,7 +1,7 @@
 // Two runs side by side: strobe diff --format html, and /diff of the server.
 import { useMemo } from 'preact/hooks';
 import { rankNames } from '../colour';
-import { clip, keyed, percent, plain, seconds } from '../format';
+import { clip, columnShow, keyed, percent, plain, seconds } from '../format';
 import { num, text, type Diff as DiffReport, type MetricChange, type OutputChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
 import { dark, useStore } from '../state';
@@ -34,8 +34,7 @@ function signed(v: number, show: (x: number) => string): string {
 const tone = (change: MetricChange | StageChange): string => (change.tone === 'none' ? 'quiet' : change.tone);
 
 function valueOf(m: MetricChange, key: 'base_value' | 'new_value'): string {
-  const v = num(m, key);
-  return v === undefined ? 'n/a' : keyed(m.metric, v);
+  return columnShow(m.metric, [num(m, 'base_value'), num(m, 'new_value')])(num(m, key)); // both in one unit
 }
 
 function Total({ d }: { d: DiffReport }) {

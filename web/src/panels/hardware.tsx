@@ -14,14 +14,31 @@ const SHARE_LEAST = 0.02; // of the kernels' time, to be worth a bar
 // Colours far apart, in the order in which the families take time; those not recognised are grey.
 const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? fillOf(UNATTRIBUTED) : nth(names.indexOf(name)));
 
-// Kinds and precisions of one family lie side by side in its colour.
+interface FamilyShare {
+  family: string;
+  at: number;
+  ratio: number;
+  words: string; // "GEMM 71.0 %: linear bf16 60.0 %, linear fp32 11.0 %"
+}
+
+function familiesOf(stage: Stage): FamilyShare[] {
+  const all = stage.kernel_families ?? [];
+  return [...new Set(all.map((k) => k.family))].map((family) => {
+    const kinds = all.filter((k) => k.family === family);
+    const ratio = kinds.reduce((sum, k) => sum + (k.share_ratio ?? 0), 0);
+    const named = kinds.map((k) => `${[k.kind, k.precision].filter(Boolean).join(' ') || 'others'} ${percent(k.share_ratio ?? 0)}`);
+    return { family, at: kinds[0].family_index, ratio, words: `${family} ${percent(ratio)}${kinds.length > 1 || kinds[0].kind || kinds[0].precision ? `: ${named.join(', ')}` : ''}` };
+  });
+}
+
+// A part for each family, as long as all of its kinds and precisions, which the pointer tells.
 function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof colours> }) {
-  const all = (stage.kernel_families ?? []).map((k) => ({ family: k.family, at: k.family_index, ratio: k.share_ratio ?? 0, words: [k.family, k.kind, k.precision].filter(Boolean).join(' ') }));
+  const all = familiesOf(stage);
   const least = useWider(PHONE) ? 0.12 : 0.28; // what has room for its number
   return (
-    <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.words} ${percent(p.ratio)}`).join(', ')}`}>
+    <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => p.words).join('; ')}`}>
       {all.map((p) => (
-        <span key={p.words} title={`${p.words} ${percent(p.ratio)}`} style={{ order: p.at, flexGrow: p.ratio * 1000, ...colour(p.family) }}>
+        <span key={p.family} title={p.words} style={{ order: p.at, flexGrow: p.ratio * 1000, ...colour(p.family) }}>
           {p.ratio > least ? percent(p.ratio, 0) : ''}
         </span>
       ))}
@@ -53,7 +70,7 @@ function Families({ report }: { report: Report }) {
         columns={[
           { key: 'name', head: 'stage', text: true, cell: (s: Stage) => <StageName s={s} /> },
           { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
-          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => (s.kernel_families ?? []).map((p) => `${p.family} ${percent(p.share_ratio ?? 0)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
+          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => familiesOf(s).map((p) => p.words).join('; '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
     </div>
