@@ -125,7 +125,6 @@ async function start(): Promise<void> {
   draw();
   dark.watch(draw);
   if (p.live) void follow(p);
-  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('strobe-drawn')));
 }
 
 void start();

@@ -62,6 +62,7 @@ export function whenSeen(element: HTMLElement, draw: () => void): Seen {
       if (seen && missed) {
         missed = false;
         draw();
+        requestAnimationFrame(() => performance.mark('strobe-drawn')); // how long a picture takes to come can be asked
       }
     },
     { rootMargin: '100px' },
