@@ -183,17 +183,23 @@ def much_work(torch):
 
 
 def watched(torch, generate, where):
-    """The moments that a watch caught while videos were made; in one step of one of them there is more work."""
+    """(what a watch caught, step index -> times the median that this clock saw) while videos were made; in one step of one of
+    them there is more work."""
     import strobe
-    forwards, video = itertools.count(), None
+    forwards, video, took, last = itertools.count(), None, {}, None
 
     def after_forward(*_):
         if where == "in a step" and video == SLOW_VIDEO and next(forwards) == 2 * SLOW_STEP:
             much_work(torch)
 
     def after_step(pipeline, index, timestep, tensors):
+        nonlocal last
         if where == "after a step" and video == SLOW_VIDEO and index == SLOW_STEP:
             much_work(torch)
+        now = time.perf_counter()
+        if index:
+            took.setdefault(index, []).append(now - last)
+        last = now
         return {}
 
     hook = generate.pipeline.transformer.register_forward_hook(after_forward)
@@ -201,7 +207,8 @@ def watched(torch, generate, where):
         for video in range(GENERATIONS):
             generate(callback_on_step_end=after_step)
     hook.remove()
-    return report(r.folder).get("slow_moments", [])
+    median = statistics.median(one for all_of_it in took.values() for one in all_of_it)
+    return report(r.folder).get("slow_moments", []), {index: max(all_of_it) / median for index, all_of_it in took.items()}
 
 
 def slow_moments():
@@ -213,7 +220,11 @@ def slow_moments():
         generate = wan(*found, **size)
         generate(2)
         for where in ("nowhere", "in a step", "after a step"):
-            seen = [(moment["step_index"], moment.get("judged_by", "step")) for moment in watched(found[0], generate, where)]
-            right = [] if where == "nowhere" else [SLOW_STEP]
+            moments, times = watched(found[0], generate, where)
+            seen = [(moment["step_index"], moment["judged_by"]) for moment in moments]
+            planted = [] if where == "nowhere" else [SLOW_STEP]
+            # on a machine that others use too a step may really be slow: then this clock has seen it
+            false = [index for index, _ in seen if index not in planted and times.get(index, 0) < 1.4]
+            missed = [index for index in planted if index not in [index for index, _ in seen]]
             row("moments caught in a %s Wan, slow %s" % (what, where), "%s" % (seen or "none"),
-                "step %d alone" % SLOW_STEP if right else "none", [index for index, _ in seen] == right)
+                "step %d, and none that was not slow" % SLOW_STEP if planted else "none that was not slow", not false and not missed)

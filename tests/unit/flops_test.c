@@ -36,7 +36,9 @@ static void a_vae_that_is_not_counted_says_why(void **state)
 	count_shape(&s);
 	synthetic_begin(&s, 0, "WanPipeline", 0);
 	call(&s, 0, SECOND);
-	synthetic_stage(&s, SECOND, 2 * SECOND, "vae_decode", 0);
+	synthetic_begin(&s, SECOND, "vae_decode", 0);
+	synthetic_attr(&s, "latent_frames", 3);
+	synthetic_end(&s, 2 * SECOND);
 	synthetic_end(&s, 3 * SECOND);
 	synthetic_begin(&s, 3 * SECOND, "vae_encode", 0);
 	call(&s, 3 * SECOND, 4 * SECOND);

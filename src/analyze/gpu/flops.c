@@ -128,6 +128,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
+		.only_with_attrs = true, /* a framework's VAE calls have some, too */
 		.zone = take_zone,
 		.event = take_event };
 	return 0;
@@ -154,25 +155,18 @@ static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
 	}
 }
 
-static void say_other_method(const struct flops *f, uint32_t path, struct sb_flop_sums *to)
-{
-	const struct called *all = f->calls.items;
-
-	for (size_t i = 0; i < f->calls.count; i++)
-		if (all[i].path == path && !all[i].shape)
-			add(to, &(struct sb_flop_sums){ 0, all[i].count, OTHER_METHOD, NULL, 0 });
-}
-
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct flops *f = self;
 	struct sb_path_flops *p = &model->path_flops;
 	uint32_t path_count = sb_run_path_count(run);
+	int64_t *other; /* of each path: calls of a VAE's other methods */
 
 	if (!f || f->err || !f->calls.count || !f->shapes.count)
 		return f ? f->err : 0;
 	p->all = sb_model_alloc(model, (path_count + 1) * sizeof *p->all);
-	if (!p->all)
+	other = sb_model_alloc(model, (path_count + 1) * sizeof *other);
+	if (!p->all || !other)
 		return 0;
 	p->path_count = path_count;
 	for (size_t i = 0; i < f->calls.count; i++) {
@@ -181,8 +175,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		bool counted = s && s->flops >= 0;
 		double flops = counted ? s->flops * (double)c->count : 0;
 
-		if (!c->shape)
+		if (!c->shape) {
+			other[c->path] += c->count;
 			continue;
+		}
 		add(&p->all[c->path], &(struct sb_flop_sums){ flops, counted ? 0 : c->count,
 					      counted ? NULL
 					      : s     ? s->why
@@ -190,8 +186,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 					      counted ? s->precision : NULL, flops });
 	}
 	for (uint32_t i = path_count; i-- > 1;) {
-		if (!p->all[i].flops && !p->all[i].uncounted_count) /* what is inside has been added */
-			say_other_method(f, i, &p->all[i]);
+		if (other[i] && !p->all[i].flops &&
+			!p->all[i].uncounted_count) /* what is inside has been added */
+			add(&p->all[i], &(struct sb_flop_sums){ 0, other[i], OTHER_METHOD, NULL, 0 });
 		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
 	}
 	return 0;
