@@ -66,13 +66,15 @@ static int64_t made(const struct sb_model *model)
 static void take_others(struct sb_model *model)
 {
 	struct sb_summary_panel *s = &model->summary;
+	int64_t videos = model->generations.video_count;
 
 	s->unfinished_count = model->generations.unfinished_count;
 	s->failed_count = model->generations.failed_count;
 	if (!model->generations.whole_run) {
 		s->image_count = model->generations.image_count;
-		if (model->diffusion.frames > 0 && model->generations.video_count != made(model))
-			s->video_count = model->generations.video_count;
+		if (videos > made(model) ||
+			(model->diffusion.frames > 0 && (s->image_count > 0 || videos < made(model))))
+			s->video_count = videos;
 	}
 	for (size_t i = 0; i < model->generations.listed && !s->failure; i++)
 		s->failure = model->generations.all[i].failure;

@@ -36,10 +36,10 @@
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
 /* int 1, after a pair: it is not a trace of its own but what was kept of one that ran all the time */
 #define SB_RUN_GPU_TRACE_KEPT "gpu_trace_kept"
-/* string, of each slow moment that was caught: what (step, generation, out_of_memory, asked), judged by (clock, gpu, -),
+/* string, of each slow moment that was caught: what (step, generation, out_of_memory, asked), judged by (clock, gpu, pause, -),
  * five numbers in ticks (begin, end, begin and end of a normal one or 0, median of its peers or 0), why it was asked for */
 #define SB_RUN_SLOW_MOMENT "slow_moment"
-/* string, where a watch for slow moments begins: the ratio over its peers that is slow */
+/* float, where a watch for slow moments begins: the ratio over its peers that is slow */
 #define SB_RUN_SLOW_WATCH "slow_watch"
 /* string, where it ends: steps that ended, those of them that had peers to be judged by, the same of generations */
 #define SB_RUN_SLOW_JUDGED "slow_judged"

@@ -43,8 +43,6 @@ static struct {
 
 bool sb_slow_start(const struct sb_trace_spec *wanted)
 {
-	char text[32];
-
 	spec = *wanted;
 	memset(&peers, 0, sizeof peers);
 	memset(&running, 0, sizeof running);
@@ -54,8 +52,7 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 	memset(&generations, 0, sizeof generations);
 	if (!sb_held_init() || !sb_watch_start())
 		return false;
-	snprintf(text, sizeof text, "%g", spec.slow_ratio);
-	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_WATCH, text);
+	sb_keep_meta_float(SB_META_RUN, SB_RUN_SLOW_WATCH, spec.slow_ratio);
 	return true;
 }
 

@@ -54,6 +54,7 @@ static void prepare(struct sb_engine *e)
 		e->takers[i] = (struct sb_zone_taker){ v->zone, v->self };
 		e->long_mask |= v->only_long ? bit : 0;
 		e->attrs_mask |= v->only_with_attrs ? bit : 0;
+		e->with_attrs_mask |= v->zone && v->any_with_attrs ? bit : 0;
 		if (v->zone && v->roles == SB_EVERY_ZONE)
 			e->every_mask |= bit;
 		else if (v->zone && v->wants_name)

@@ -162,6 +162,7 @@ struct sb_visitor {
 	uint32_t roles; /* 1u << role: which zones; SB_EVERY_ZONE: all of them */
 	bool only_long; /* of those zones, generations and what lasts SB_LONG_ZONE_NS */
 	bool only_with_attrs; /* of those zones */
+	bool any_with_attrs; /* and every zone that has attributes, whatever its role and name */
 	/* Beyond roles: zones by name, asked once per name. May be NULL. */
 	bool (*wants_name)(void *self, const struct sb_run_name *name);
 	void (*zone)(void *self, const struct sb_zone *zone);

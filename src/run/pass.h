@@ -47,7 +47,7 @@ struct sb_engine {
 	const struct sb_visitor *visitors;
 	size_t visitor_count;
 	/* bit i: visitor i */
-	uint64_t every_mask, begin_mask, any_name_mask, long_mask, attrs_mask;
+	uint64_t every_mask, begin_mask, any_name_mask, long_mask, attrs_mask, with_attrs_mask;
 	struct sb_zone_taker { /* what is called for each zone, close together */
 		void (*zone)(void *self, const struct sb_zone *zone);
 		void *self;

@@ -87,7 +87,7 @@ SB_PASS_INLINE uint64_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
 			~(1ull << 63);
 	if (z->end_ns - z->begin_ns < SB_LONG_ZONE_NS && z->role != STROBE_ROLE_GENERATION)
 		mask &= ~e->long_mask;
-	return z->attr_count ? mask : mask & ~e->attrs_mask;
+	return z->attr_count ? mask | e->with_attrs_mask : mask & ~e->attrs_mask;
 }
 
 static bool clip(struct sb_engine *e, struct sb_zone *z)

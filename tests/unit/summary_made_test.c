@@ -106,6 +106,47 @@ static void images_are_counted_beside_videos(void **state)
 	synthetic_done(&s);
 }
 
+static void as_many_videos_as_generations_beside_images_are_said(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "LTXPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 18);
+	synthetic_attr(&s, "videos", 2);
+	synthetic_end(&s, 2 * SECOND);
+	images(&s, 8, 4);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 generations of 2 videos and 4 images, 18 frames in ");
+	free(text);
+	synthetic_done(&s);
+}
+
+/* Two pipelines in one generation: the first makes latents, the second four videos of them. */
+static void latents_that_another_pipeline_decodes_are_its_videos(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "request", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 0, "base", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "videos", 0);
+	synthetic_end(&s, SECOND);
+	synthetic_begin(&s, SECOND, "refiner", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 36);
+	synthetic_attr(&s, "videos", 4);
+	synthetic_end(&s, 2 * SECOND);
+	synthetic_end(&s, 2 * SECOND);
+	synthetic_model(&s, 14 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "1 generation of 4 videos, 36 frames in ");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void steps_that_are_all_cached_but_the_first_are_said(void **state)
 {
 	struct synthetic s;
@@ -199,6 +240,8 @@ int main(void)
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
 		cmocka_unit_test(latents_are_no_video),
+		cmocka_unit_test(as_many_videos_as_generations_beside_images_are_said),
+		cmocka_unit_test(latents_that_another_pipeline_decodes_are_its_videos),
 		cmocka_unit_test(images_are_counted_beside_videos),
 		cmocka_unit_test(steps_that_are_all_cached_but_the_first_are_said),
 		cmocka_unit_test(what_workers_decode_is_said_with_its_rate),

@@ -377,10 +377,10 @@ static struct sb_builder *process_at(char *path, const char *folder, uint32_t pi
 	return b;
 }
 
-/* What torchrun and accelerate do: the main process waits, the one that it started works. */
+/* What torchrun and accelerate do: the main process waits, those that it started work. A worker of one of them waits, too. */
 static void a_launcher_waits_and_its_processes_have_the_causes(void **state)
 {
-	char folder[] = "/tmp/strobe-launcher-XXXXXX", paths[2][96];
+	char folder[] = "/tmp/strobe-launcher-XXXXXX", paths[4][96];
 	struct sb_model_options options = { .now_real_ns = 1 };
 	struct sb_buf text = { 0 };
 	struct sb_model *m;
@@ -392,14 +392,20 @@ static void a_launcher_waits_and_its_processes_have_the_causes(void **state)
 	b = process_at(paths[0], folder, 50, 1);
 	see_in(b, SECOND, 50, "Popen._try_wait", "/usr/lib/python3.11/subprocess.py");
 	assert_int_equal(sb_builder_close(b, 3 * SECOND), 0);
-	b = process_at(paths[1], folder, 60, 50);
-	see_in(b, SECOND, 60, "prepare", "/srv/rank.py");
+	for (uint32_t i = 0; i < 2; i++) {
+		b = process_at(paths[1 + i], folder, 60 + i, 50);
+		see_in(b, SECOND, 60 + i, "prepare", "/srv/rank.py");
+		assert_int_equal(sb_builder_close(b, 3 * SECOND), 0);
+	}
+	b = process_at(paths[3], folder, 70, 60);
+	see_in(b, SECOND, 70, "get", "/srv/worker.py");
 	assert_int_equal(sb_builder_close(b, 3 * SECOND), 0);
 	assert_int_equal(sb_run_open(folder, NULL, &run), 0);
 	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	assert_true(m->unattributed.run.launcher);
 	assert_int_equal(m->unattributed.run.count, 1);
 	assert_string_equal(m->unattributed.run.all[0].function, "prepare");
+	assert_true(m->unattributed.run.unsampled_s > 0.9); /* each was sampled for two of three seconds */
 	assert_int_equal(sb_report_text(m, NULL, &text), 0);
 	assert_has(sb_buf_text(&text), "the launcher waited for its processes, in which ran\n");
 	assert_null(
@@ -407,7 +413,7 @@ static void a_launcher_waits_and_its_processes_have_the_causes(void **state)
 	sb_buf_done(&text);
 	sb_model_free(m);
 	sb_run_close(run);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 4; i++)
 		unlink(paths[i]);
 	rmdir(folder);
 }

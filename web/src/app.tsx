@@ -82,8 +82,12 @@ function useFileChoice(here: Stage[]): FileChoice {
   return [base, problem, choose];
 }
 
-// What a panel is of, whatever time the timeline shows. The first two follow it and say so themselves.
-const scopeOf = (id: string): string => (['range', 'calls', 'system', 'recording', 'missing'].includes(id) ? '' : ['held', 'metrics', 'streaming'].includes(id) ? 'of the whole run; charts: the time that the timeline shows' : 'of the whole run');
+// Which time a panel is about. The first two say it themselves, the next three are about none.
+function scopeOf(r: Report, id: string): string {
+  if (['range', 'calls', 'system', 'recording', 'missing'].includes(id)) return '';
+  const time = r.session_info.cut_from_s === undefined ? 'whole run' : 'selected part';
+  return ['held', 'metrics', 'streaming'].includes(id) ? `tables: ${time}; charts: visible time` : time;
+}
 
 // Every panel below the first screen that has something to show, in order.
 function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streaming: Chart[], base: Base | null): details.Panel[] {
@@ -186,7 +190,7 @@ export function App(props: Props) {
         {panels.map((s) => (
           <section class="part" id={s.id} key={s.id}>
             <h2>
-              {s.title} <small>{scopeOf(s.id)}</small>
+              {s.title} <small>{scopeOf(r, s.id)}</small>
             </h2>
             {s.body}
           </section>

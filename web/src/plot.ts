@@ -58,7 +58,7 @@ export class Plot {
   private cross = document.createElement('div');
   private width = 0;
   private seen: Seen;
-  private watcher = new ResizeObserver(([e]) => this.resize(e.contentRect.width)); // asked, the page would be laid out for each chart
+  private watcher = new ResizeObserver(([e]) => this.resize(e.contentRect.width)); // reading clientWidth would lay out the page once per chart
   private frame = 0;
   private from: number | null = null; // px where a drag began
   private left = 0;

@@ -101,7 +101,7 @@ export function caption(key: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu: 'CPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };
+const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu: 'CPU', cpu_launch: 'CPU launch', unknown: 'not known' };
 
 export function boundBy(what: string): string {
   return BOUNDS[what] ?? what.replaceAll('_', ' ');

@@ -178,8 +178,8 @@ test('panels below the first screen say what they are of', async (browser) => {
   const { report, timeline } = fixture();
   const { page, close } = await open(browser, writePage('scope', { report, timeline }));
   const heads = Object.fromEntries(await page.$$eval('.part', (all) => all.map((e) => [e.id, e.querySelector('h2').innerText])));
-  assert.equal(plain(heads.stages), 'Stages of the whole run');
-  assert.match(plain(heads.metrics), /of the whole run; charts: the time that the timeline shows$/);
+  assert.equal(plain(heads.stages), 'Stages whole run');
+  assert.match(plain(heads.metrics), /tables: whole run; charts: visible time$/);
   assert.equal(plain(heads.range), 'In this time');
   assert.match(plain(await page.locator('#range h3').innerText()), /^Visible range/);
   assert.match(plain(await page.locator('#calls .tools').innerText()), /^Visible /);

@@ -9,9 +9,12 @@ const browser = await chromium.launch(launchOptions());
 const [, width, height, scale] = /^(\d+)x(\d+)(?:@(\d+))?$/.exec(process.argv[3] ?? '1440x900');
 const page = await browser.newPage({ viewport: { width: Number(width), height: Number(height) }, deviceScaleFactor: Number(scale ?? 1) });
 await page.goto(`file://${path}`, { waitUntil: 'commit' });
-await page.waitForFunction(() => performance.getEntriesByName('strobe-drawn').length > 0);
-await page.waitForTimeout(1000); // the first screen's lanes and charts have one each: the last one counts
-const first = await page.evaluate(() => performance.getEntriesByName('strobe-drawn').at(-1).startTime);
+const first = await page
+  .waitForFunction(() => {
+    const [drawn] = performance.getEntriesByName('strobe-drawn'); // of what was drawn last
+    return drawn && performance.now() - drawn.startTime > 1000 && drawn.startTime;
+  })
+  .then((found) => found.jsonValue());
 
 async function frames(move) {
   await page.evaluate((kind) => {

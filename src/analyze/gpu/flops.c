@@ -19,6 +19,7 @@ struct shape {
 	const char *why, *precision; /* the model's memory */
 };
 
+#define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
 #define OTHER_METHOD \
 	"only calls of a model's forward are counted; a VAE's decode() and encode() are other methods"
 
@@ -51,7 +52,8 @@ static void take_event(void *self, const struct sb_event *e)
 	double number = sb_attr_number(e->attrs, e->attr_count, "shape");
 	struct shape *s;
 
-	if (f->err || !(number > 0) || strcmp(f->run->names[e->name].text, SB_EVENT_FLOPS) != 0)
+	if (f->err || !(number >= 1 && number < SHAPES_MOST) ||
+		strcmp(f->run->names[e->name].text, SB_EVENT_FLOPS) != 0)
 		return;
 	s = sb_vec_push(&f->shapes, sizeof *s);
 	if (!s) {
@@ -62,15 +64,24 @@ static void take_event(void *self, const struct sb_event *e)
 		text_of(f, e, "why"), text_of(f, e, "precision") };
 }
 
+static bool is_a_vae(enum strobe_role work)
+{
+	return work == STROBE_ROLE_VAE_DECODE || work == STROBE_ROLE_VAE_ENCODE;
+}
+
+static bool names_a_vae(void *self, const struct sb_run_name *name)
+{
+	(void)self;
+	return is_a_vae(sb_role_work(name->text, 0));
+}
+
 static bool is_of_vae(struct flops *f, const struct sb_zone *z)
 {
-	enum strobe_role work;
 	uint32_t known;
 
 	if (sb_map_get(&f->vae_paths, z->path, &known))
 		return known;
-	work = sb_role_work(f->run->names[z->name].text, z->role);
-	known = work == STROBE_ROLE_VAE_DECODE || work == STROBE_ROLE_VAE_ENCODE;
+	known = is_a_vae(sb_role_work(f->run->names[z->name].text, z->role));
 	if (!sb_map_put(&f->vae_paths, z->path, known))
 		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 	return known;
@@ -80,13 +91,14 @@ static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct flops *f = self;
 	double number = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "flops_shape") : NAN;
+	bool method = isnan(number) && is_of_vae(f, z);
 	struct called *c;
 	uint64_t key;
 	uint32_t index;
 
-	if (isnan(number) && is_of_vae(f, z))
+	if (method)
 		number = 0;
-	if (f->err || !(number >= 0) || z->flags & SB_ZONE_OPEN)
+	if (f->err || !(method || (number >= 1 && number < SHAPES_MOST)) || z->flags & SB_ZONE_OPEN)
 		return;
 	key = sb_hash64((uint64_t)z->path << 32 | z->process) ^ (uint64_t)number;
 	if (sb_map_get(&f->call_of, key, &index)) {
@@ -127,8 +139,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	f->model = model;
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,
-		.roles = SB_EVERY_ZONE,
-		.only_with_attrs = true, /* a framework's VAE calls have some, too */
+		.roles = 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_VAE_ENCODE,
+		.any_with_attrs = true, /* a model's call says its shape in one */
+		.wants_name = names_a_vae,
 		.zone = take_zone,
 		.event = take_event };
 	return 0;
@@ -160,13 +173,13 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct flops *f = self;
 	struct sb_path_flops *p = &model->path_flops;
 	uint32_t path_count = sb_run_path_count(run);
-	int64_t *other; /* of each path: calls of a VAE's other methods */
+	int64_t *method_counts; /* of each path: calls of a VAE's other methods */
 
 	if (!f || f->err || !f->calls.count || !f->shapes.count)
 		return f ? f->err : 0;
 	p->all = sb_model_alloc(model, (path_count + 1) * sizeof *p->all);
-	other = sb_model_alloc(model, (path_count + 1) * sizeof *other);
-	if (!p->all || !other)
+	method_counts = sb_model_alloc(model, (path_count + 1) * sizeof *method_counts);
+	if (!p->all || !method_counts)
 		return 0;
 	p->path_count = path_count;
 	for (size_t i = 0; i < f->calls.count; i++) {
@@ -176,7 +189,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		double flops = counted ? s->flops * (double)c->count : 0;
 
 		if (!c->shape) {
-			other[c->path] += c->count;
+			method_counts[c->path] += c->count;
 			continue;
 		}
 		add(&p->all[c->path], &(struct sb_flop_sums){ flops, counted ? 0 : c->count,
@@ -186,9 +199,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 					      counted ? s->precision : NULL, flops });
 	}
 	for (uint32_t i = path_count; i-- > 1;) {
-		if (other[i] && !p->all[i].flops &&
+		if (method_counts[i] && !p->all[i].flops &&
 			!p->all[i].uncounted_count) /* what is inside has been added */
-			add(&p->all[i], &(struct sb_flop_sums){ 0, other[i], OTHER_METHOD, NULL, 0 });
+			add(&p->all[i], &(struct sb_flop_sums){ 0, method_counts[i], OTHER_METHOD, NULL, 0 });
 		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
 	}
 	return 0;

@@ -5,13 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void take_watch(struct sb_slow_watch *w, const char *text)
+static void take_watch(struct sb_slow_watch *w, double ratio)
 {
-	double ratio = strtod(text, NULL);
-
+	if (!(ratio > 1 && ratio <= 1e6)) /* as --gpu-trace takes it */
+		return;
 	w->known = true;
 	w->ratio = ratio > w->ratio ? ratio : w->ratio;
 }
@@ -60,7 +59,7 @@ static const char *result_of(struct sb_model *model, const struct sb_slow_watch 
 	int64_t judged = w->steps_judged + w->generations_judged;
 
 	if (w->steps < 0)
-		return "the program ended before the watch did, what it saw is not known";
+		return "the program ended before the watch did, what it judged is not known";
 	if (!w->steps && !w->generations)
 		return "no step and no generation was seen, so nothing could be judged";
 	if (!judged)
@@ -83,11 +82,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (uint32_t i = 0; i < run->meta_count; i++) {
 		const struct sb_run_meta *m = &run->metas[i];
 
-		if (m->scope != SB_META_RUN || m->attr.type != STROBE_TYPE_STRING || !m->attr.s)
+		if (m->scope != SB_META_RUN)
 			continue;
-		if (!strcmp(m->attr.key, SB_RUN_SLOW_WATCH))
-			take_watch(w, m->attr.s);
-		else if (!strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
+		if (m->attr.type == STROBE_TYPE_FLOAT && !strcmp(m->attr.key, SB_RUN_SLOW_WATCH))
+			take_watch(w, m->attr.f);
+		else if (m->attr.type == STROBE_TYPE_STRING && m->attr.s &&
+			 !strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
 			take_judged(w, m->attr.s);
 	}
 	for (size_t i = 0; i < model->slow_moments.count; i++)

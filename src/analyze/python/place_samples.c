@@ -67,7 +67,8 @@ static void take_stack(struct sb_place_samples *p, const struct sb_event *e)
 		.function = e->stack.names[at],
 		.line = e->stack.lines[at],
 		.leaf = at ? e->stack.names[0] : 0,
-		.waits = waits_for_process(p, e) };
+		.waits = e->track < p->run->track_count && p->run->tracks[e->track].main &&
+			 waits_for_process(p, e) };
 }
 
 static void take_file(struct sb_place_samples *p, const struct sb_event *e)
@@ -132,12 +133,47 @@ struct tally {
 	int64_t weight_ns;
 };
 
-bool sb_places_is_started(const struct sb_run *run, const struct sb_place_sample *s)
+static bool is_started(const struct sb_run *run, uint32_t process)
+{
+	const struct sb_run_process *it = &run->processes[process];
+
+	if (process == run->main_process || it->tool)
+		return false;
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		const struct sb_run_process *other = &run->processes[i];
+
+		if (i != process && i != run->main_process && !other->tool && other->pid == it->ppid)
+			return false;
+	}
+	return true;
+}
+
+static bool is_of_main_thread(const struct sb_run *run, const struct sb_place_sample *s)
 {
 	const struct sb_run_track *t = &run->tracks[s->track];
 
-	return t->process != run->main_process && !t->track &&
-	       t->tid == run->processes[t->process].reader->head.main_tid;
+	return !t->track && t->tid == run->processes[t->process].reader->head.main_tid;
+}
+
+uint32_t sb_places_find_started(struct sb_place_samples *p)
+{
+	uint32_t count = 0;
+
+	free(p->started);
+	p->started = calloc(p->run->process_count, 1);
+	p->no_memory |= !p->started;
+	for (uint32_t i = 0; i < p->count && p->started; i++) {
+		uint32_t process = p->all[i].track < p->run->track_count
+					   ? p->run->tracks[p->all[i].track].process
+					   : p->run->main_process;
+
+		if (!p->started[process] && process != p->run->main_process &&
+			is_of_main_thread(p->run, &p->all[i]) && is_started(p->run, process)) {
+			p->started[process] = 1;
+			count++;
+		}
+	}
+	return count;
 }
 
 static bool is_asked(const struct sb_place_samples *p, const struct sb_place_sample *s)
@@ -147,7 +183,8 @@ static bool is_asked(const struct sb_place_samples *p, const struct sb_place_sam
 	if (s->track >= p->run->track_count)
 		return false;
 	if (p->launcher)
-		return sb_places_is_started(p->run, s);
+		return p->started && p->started[p->run->tracks[s->track].process] &&
+		       is_of_main_thread(p->run, s);
 	return p->run->tracks[s->track].main || sb_map_get(&p->generation_tracks, s->track, &unused);
 }
 
@@ -268,4 +305,5 @@ void sb_places_done(struct sb_place_samples *p)
 	sb_map_done(&p->generation_tracks);
 	free(p->texts);
 	free(p->all);
+	free(p->started);
 }

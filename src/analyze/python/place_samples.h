@@ -14,7 +14,7 @@ struct sb_place_sample {
 	uint32_t function, line; /* the program's or the pipeline's */
 	uint32_t leaf; /* of a library: what it had called; 0: none */
 	bool in_generation;
-	bool waits; /* for a process that it started */
+	bool waits; /* for a process that it started; of the main thread alone */
 	int8_t phase; /* sb_role_phase() + 1 of the zone around it; 0: none */
 	bool covered[SB_PLACE_COVERS]; /* by what the owner asks about */
 	uint32_t next[SB_PLACE_COVERS]; /* nearest sample from here on that is not covered */
@@ -29,6 +29,7 @@ struct sb_place_samples {
 	const char **texts;
 	uint32_t text_count, text_room;
 	struct sb_map generation_tracks; /* track -> 1 */
+	uint8_t *started; /* per process of the run: 1: one that find_started() counted; NULL: not asked for */
 	bool launcher; /* lists are of the main threads of the processes that the main one started */
 	bool no_memory;
 };
@@ -49,8 +50,9 @@ typedef bool (*sb_place_wanted)(const struct sb_place_samples *p, const struct s
  * launcher, the main threads of the others stand for its own. */
 void sb_places_list(struct sb_place_samples *p, sb_place_wanted wanted, int which, double seconds,
 	struct sb_place_list *to);
-/* Taken on the main thread of a process that the run's main process started. */
-bool sb_places_is_started(const struct sb_run *run, const struct sb_place_sample *s);
+/* How many processes with samples of their main thread the run's main process started; those that another recorded process
+ * started, as a rank's workers, are none of them. */
+uint32_t sb_places_find_started(struct sb_place_samples *p);
 void sb_places_done(struct sb_place_samples *p);
 
 #endif

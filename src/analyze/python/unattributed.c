@@ -151,20 +151,16 @@ static bool is_launcher(const struct unattributed *u, const struct sb_model *mod
 {
 	const struct sb_place_samples *p = &u->places;
 	int64_t waits_ns = 0, main_ns = 0;
-	bool started = false;
 
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct sb_place_sample *s = &p->all[i];
 
-		if (s->track >= u->run->track_count)
-			continue;
-		started |= sb_places_is_started(u->run, s);
-		if (!u->run->tracks[s->track].main || s->covered[ANYWHERE])
+		if (s->track >= u->run->track_count || !u->run->tracks[s->track].main || s->covered[ANYWHERE])
 			continue;
 		main_ns += s->weight_ns;
 		waits_ns += s->waits ? s->weight_ns : 0;
 	}
-	return !model->stages.on_main && started && waits_ns > main_ns / 2;
+	return !model->stages.on_main && waits_ns > main_ns / 2;
 }
 
 /* A run begins before its Python does, and ends after it: of what ran there nothing is known, and no function gets it. */
@@ -184,9 +180,13 @@ static void leave_unsampled(struct sb_place_list *run)
 
 static void list_run(struct unattributed *u, const struct sb_model *model, struct sb_place_list *to)
 {
-	to->launcher = u->places.launcher = is_launcher(u, model);
+	uint32_t started = is_launcher(u, model) ? sb_places_find_started(&u->places) : 0;
+
+	to->launcher = u->places.launcher = started > 0;
 	list(u, ANYWHERE, to);
 	u->places.launcher = false;
+	if (started)
+		to->sampled_s /= started; /* they run side by side */
 	leave_unsampled(to);
 }
 

@@ -51,7 +51,7 @@ struct sb_video_generation {
 	int64_t begin_ns, end_ns;
 	int64_t frames, width, height, latent_frames; /* -1: none */
 	int64_t asked_frames; /* also of one that failed or has not ended */
-	int64_t videos; /* of a batch; -1: not given, it is one */
+	int64_t videos; /* of a batch; 0: it made latents; -1: not given, it is one */
 	int64_t images; /* that it made instead of a video; -1: none */
 	int64_t counted; /* strobe_frames() inside it */
 	int64_t decoded; /* frames of its VAE decodes; -1: none */

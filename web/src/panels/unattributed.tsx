@@ -8,14 +8,16 @@ import { Table } from '../table';
 // As the text report has it: the last two parts of the path and the line.
 const placeOf = (f: UnattributedFunction) => (f.file ? `${f.file.split('/').slice(-2).join('/')}:${f.line}` : '');
 
+const isKnown = (list?: UnattributedFunctions): list is UnattributedFunctions => !!list && (list.functions.length > 0 || !!list.launcher_waits);
+
 // stage: a phase of the pipeline that is a stage of its own; absent: time of no stage.
 function Functions({ list, where, stage }: { list: UnattributedFunctions | undefined; where: string; stage?: string }) {
-  if (!list?.functions.length) return null;
+  if (!isKnown(list)) return null;
   return (
     <div class="sub">
       <h4>{where}</h4>
       <p>
-        {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to {stage ?? 'no stage'}. These functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
+        {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to {stage ?? 'no stage'}. {list.launcher_waits ? 'The launcher waited for its processes. In them these' : 'These'} functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
       </p>
       <FunctionTable caption={`Functions in ${stage ?? `unattributed time, ${where.toLowerCase()}`}`} rows={list.functions} of={stage ?? 'the unattributed time'} />
     </div>
@@ -53,7 +55,7 @@ export function unattributedBody(r: Report): ComponentChildren {
     ['between_steps', 'Between the steps'],
     ['after_steps', 'After the steps'],
   ] as const;
-  if (![u?.generations, u?.run, ...phases.map(([stage]) => u?.[stage])].some((list) => list?.functions.length)) return null;
+  if (![u?.generations, u?.run, ...phases.map(([stage]) => u?.[stage])].some(isKnown)) return null;
   return [<Functions key="g" list={u!.generations} where="In generations" />, <Functions key="r" list={u!.run} where="In the whole run" />, ...phases.map(([stage, where]) => <Functions key={stage} list={u![stage]} where={where} stage={stage} />)];
 }
 

@@ -1,0 +1,88 @@
+/* What a watch for slow moments says that it looked at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "synthetic.h"
+
+static void watch(struct synthetic *s, double ratio)
+{
+	const struct strobe_attr attr = { SB_RUN_SLOW_WATCH, STROBE_TYPE_FLOAT, { .f = ratio } };
+
+	sb_builder_meta(s->b, SB_META_RUN, &attr);
+}
+
+static void judged(struct synthetic *s, const char *text)
+{
+	const struct strobe_attr attr = TEXT(SB_RUN_SLOW_JUDGED, text);
+
+	sb_builder_meta(s->b, SB_META_RUN, &attr);
+}
+
+static const struct sb_slow_watch *watch_of(struct synthetic *s)
+{
+	return &synthetic_model(s, SECOND)->slow_moments.watch;
+}
+
+static void a_watch_says_how_many_it_judged(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	watch(&s, 1.5);
+	judged(&s, "64 56 4 0");
+	judged(&s, "10 6 8 4"); /* of a second watch, or another process */
+	assert_string_equal(watch_of(&s)->words,
+		"watched for what takes more than 1.5 times its peers: 62 of 74 steps and 4 of 12 generations "
+		"judged, none was slow");
+	synthetic_done(&s);
+}
+
+static void a_watch_that_did_not_end_says_so(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	watch(&s, 2);
+	assert_non_null(strstr(watch_of(&s)->words, "what it judged is not known"));
+	assert_int_equal(s.model->slow_moments.watch.steps, -1);
+	synthetic_done(&s);
+}
+
+static void a_watch_that_strobe_did_not_write_is_ignored(void **state)
+{
+	static const double ratios[] = { INFINITY, NAN, -1, 0, 1, 1e300 };
+	static const char *const texts[] = { "", "x", "1 2 3", "-1 2 3 4", "99999999999 0 0 0" };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++)
+		watch(&s, ratios[i]);
+	assert_false(watch_of(&s)->known);
+	synthetic_done(&s);
+	synthetic_open(&s);
+	watch(&s, 1.5);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		judged(&s, texts[i]);
+	assert_int_equal(watch_of(&s)->steps, -1);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_watch_says_how_many_it_judged),
+		cmocka_unit_test(a_watch_that_did_not_end_says_so),
+		cmocka_unit_test(a_watch_that_strobe_did_not_write_is_ignored),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
