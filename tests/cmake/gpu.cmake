@@ -35,7 +35,7 @@ if(TARGET pm_session_test)
 endif()
 foreach(test slow_test slow_pause_test)
   if(TARGET ${test})
-    target_link_options(${test} PRIVATE -Wl,--wrap=sb_keep_meta_string,--wrap=sb_keep_meta_int)
+    target_link_options(${test} PRIVATE -Wl,--wrap=sb_keep_meta_string,--wrap=sb_keep_meta_int,--wrap=sb_keep_meta_float)
   endif()
 endforeach()
 

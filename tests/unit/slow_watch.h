@@ -14,7 +14,8 @@
 
 static uint64_t clock_ticks = 1000000;
 static char moments[2048]; /* each and a ';' */
-static char watched[96], judged[96]; /* what it said of itself at its begin and its end */
+static double watched; /* what it said of itself at its begin and its end */
+static char judged[96];
 static int moment_count, span_count, setup_count;
 static int64_t span_begin, span_end; /* of the last one */
 
@@ -39,14 +40,19 @@ void __wrap_sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const
 
 	assert_int_equal(scope, SB_META_RUN);
 	setup_count += !strcmp(key, SB_RUN_GPU_SETUP);
-	if (!strcmp(key, SB_RUN_SLOW_WATCH))
-		snprintf(watched, sizeof watched, "%s", value);
 	if (!strcmp(key, SB_RUN_SLOW_JUDGED))
 		snprintf(judged, sizeof judged, "%s", value);
 	if (strcmp(key, SB_RUN_SLOW_MOMENT))
 		return;
 	snprintf(moments + n, sizeof moments - n, "%s;", value);
 	moment_count++;
+}
+
+void __wrap_sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value)
+{
+	assert_int_equal(scope, SB_META_RUN);
+	if (!strcmp(key, SB_RUN_SLOW_WATCH))
+		watched = value;
 }
 
 void __wrap_sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value)

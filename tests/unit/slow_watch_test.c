@@ -38,9 +38,9 @@ static void a_watch_says_how_many_it_judged(void **state)
 	watch(&s, 1.5);
 	judged(&s, "64 56 4 0");
 	judged(&s, "10 6 8 4"); /* of a second watch, or another process */
-	assert_string_equal(watch_of(&s)->words,
-		"watched for what takes more than 1.5 times its peers: 62 of 74 steps and 4 of 12 generations "
-		"judged, none was slow");
+	assert_string_equal(watch_of(&s)->words, "watched for what takes more than 1.5 times its peers: 62 "
+						 "of 74 steps and 4 of 12 generations "
+						 "judged, none was slow");
 	synthetic_done(&s);
 }
 

@@ -29,7 +29,8 @@ struct sb_place_samples {
 	const char **texts;
 	uint32_t text_count, text_room;
 	struct sb_map generation_tracks; /* track -> 1 */
-	uint8_t *started; /* per process of the run: 1: one that find_started() counted; NULL: not asked for */
+	uint8_t *
+		started; /* per process of the run: 1: one that find_started() counted; NULL: not asked for */
 	bool launcher; /* lists are of the main threads of the processes that the main one started */
 	bool no_memory;
 };
