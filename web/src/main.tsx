@@ -98,7 +98,7 @@ async function start(): Promise<void> {
   startTheme();
   page = readPage();
   if (!page) {
-    host.textContent = 'This page has no report inside. strobe report RUN --format html writes one that has.';
+    host.textContent = 'This page has no report. strobe report RUN --format html writes one.';
     return;
   }
   const p = page;

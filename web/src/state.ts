@@ -50,43 +50,60 @@ export interface Seen {
   stop: () => void;
 }
 
-const inSight = new WeakSet<Element>(); // of charts that are made anew, as on a live page: drawn before they are shown
+// Whether it can be seen, or nearly: now, and whenever that changes.
+function watchSight(element: Element, tell: (seen: boolean) => void): () => void {
+  const watcher = new IntersectionObserver((entries) => tell(entries[entries.length - 1].isIntersecting), { rootMargin: '150px' });
+  watcher.observe(element);
+  return () => watcher.disconnect();
+}
 
-// Calls draw only while the element can be seen; what was missed is drawn when it comes into sight.
-// Out of sight it is hidden, too: a browser copies every canvas of the page for every frame, changed or not.
+const inSight = new WeakSet<Element>(); // of charts that are made anew, as on a live page: drawn before they are shown
+const late = new Set<() => void>(); // draws of what is out of sight, for paper and for pictures of the whole page
+let timer = 0;
+
+// One by one, when nothing has moved for a while. Until then they are hidden: a browser copies every canvas of the page
+// for every frame, changed or not.
+function drawLate(all?: boolean): void {
+  for (const draw of late) {
+    draw();
+    if (!all) {
+      timer = setTimeout(drawLate, 30);
+      return;
+    }
+  }
+  document.body.classList.remove('moving');
+}
+addEventListener('beforeprint', () => drawLate(true));
+
+// Calls draw at once while the element can be seen, else when it comes into sight or when nothing moves.
 export function whenSeen(element: HTMLElement, draw: () => void): Seen {
   let seen = inSight.has(element);
-  let missed = !seen;
-  const watcher = new IntersectionObserver(
-    (entries) => {
-      seen = entries[entries.length - 1].isIntersecting;
-      inSight[seen ? 'add' : 'delete'](element);
-      element.style.opacity = seen ? '' : '0'; // not display or visibility: Tab must still reach it
-      if (seen && missed) {
-        missed = false;
-        draw();
-        requestAnimationFrame(() => {
-          performance.clearMarks('strobe-drawn'); // the last one alone: test/measure.mjs reads it
-          performance.mark('strobe-drawn');
-        });
-      }
-    },
-    { rootMargin: '100px' },
-  );
-  watcher.observe(element);
-  const print = () => { // paper shows all
-    element.style.opacity = '';
+  const missed = () => {
+    late.delete(missed);
     draw();
   };
-  addEventListener('beforeprint', print);
+  const ask = () => {
+    if (seen) return draw();
+    late.add(missed);
+    document.body.classList.add('moving');
+    clearTimeout(timer);
+    timer = setTimeout(drawLate, 500);
+  };
+  const stop = watchSight(element, (now) => {
+    seen = now;
+    inSight[seen ? 'add' : 'delete'](element);
+    element.classList.toggle('unseen', !seen);
+    if (seen && late.has(missed)) {
+      missed();
+      requestAnimationFrame(() => performance.mark('strobe-drawn')); // test/measure.mjs reads the last one
+    }
+  });
+  if (!seen) ask();
   return {
-    draw: () => {
-      if (seen) draw();
-      else missed = true;
-    },
+    draw: ask,
     stop: () => {
-      removeEventListener('beforeprint', print);
-      watcher.disconnect();
+      late.delete(missed);
+      stop();
     },
   };
 }
@@ -95,13 +112,12 @@ export function whenSeen(element: HTMLElement, draw: () => void): Seen {
 export function useSeen(element: { current: Element | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    const watcher = new IntersectionObserver((entries) => setSeen(entries[entries.length - 1].isIntersecting), { rootMargin: '150px' });
+    const stop = watchSight(element.current!, setSeen);
     const all = () => setSeen(true);
-    watcher.observe(element.current!);
     addEventListener('beforeprint', all);
     return () => {
       removeEventListener('beforeprint', all);
-      watcher.disconnect();
+      stop();
     };
   }, []);
   return seen;

@@ -76,19 +76,24 @@ const chartsOf = (page) =>
     }),
   );
 
-test('charts out of sight are neither drawn nor copied for a frame; in sight and on paper they are there', async (browser) => {
+const atRest = (page) => page.waitForFunction(() => !document.body.classList.contains('moving'));
+
+test('charts out of sight are not copied for a frame while the timeline moves; at rest and on paper they are there, and true', async (browser) => {
   const { page, close } = await open(browser, writePage('charts-unseen', fixture()));
   await ready(page);
+  await atRest(page);
   const first = await chartsOf(page);
-  const far = first.filter((c) => c.far);
-  assert.ok(far.length >= 4 && first.some((c) => c.near), JSON.stringify(first));
-  assert.deepEqual(far.filter((c) => !c.hidden || !c.empty), []);
-  assert.deepEqual(first.filter((c) => c.near && (c.hidden || c.empty)), []);
-  await page.locator('#metrics .chart').last().scrollIntoViewIfNeeded();
-  await settled(page);
-  const then = await chartsOf(page);
-  assert.ok(then.some((c) => c.near), 'one is in sight');
-  assert.deepEqual(then.filter((c) => c.near && (c.hidden || c.empty)), []);
+  assert.ok(first.filter((c) => c.far).length >= 4 && first.some((c) => c.near), JSON.stringify(first));
+  assert.deepEqual(first.filter((c) => c.hidden || c.empty), []);
+  const last = () => page.locator('#metrics .chart canvas').last().evaluate((c) => c.toDataURL());
+  const before = await last();
+  await page.locator('#timeline-first canvas').press('w');
+  await page.waitForFunction(() => document.body.classList.contains('moving'));
+  const moving = await chartsOf(page);
+  assert.deepEqual(moving.filter((c) => (c.far && !c.hidden) || (c.near && c.hidden)), []);
+  await atRest(page);
+  assert.notEqual(await last(), before, 'it shows the time that the timeline shows');
+  await page.locator('#timeline-first canvas').press('w');
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
   assert.deepEqual((await chartsOf(page)).filter((c) => c.hidden || c.empty), []);
   await close();

@@ -11,7 +11,7 @@ const page = await browser.newPage({ viewport: { width: Number(width), height: N
 await page.goto(`file://${path}`, { waitUntil: 'commit' });
 const first = await page
   .waitForFunction(() => {
-    const [drawn] = performance.getEntriesByName('strobe-drawn'); // of what was drawn last
+    const drawn = performance.getEntriesByName('strobe-drawn').at(-1);
     return drawn && performance.now() - drawn.startTime > 1000 && drawn.startTime;
   })
   .then((found) => found.jsonValue());

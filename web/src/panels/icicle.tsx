@@ -30,9 +30,9 @@ function measuresOf(t: Timeline): [Measure, string][] {
 }
 
 const NOTES: [RegExp, string][] = [
-  [/^cpu/, "CPU time of each thread between two looks of the sampler, shared by the zones that it was in; threads without zones stand at the top by their name."],
+  [/^cpu/, "CPU time of each thread between two samples, shared by the zones that it was in; threads without zones are at the top."],
   [/^memory-2/, 'Allocations that the program told of.'],
-  [/^memory/, 'What the memory rose by between two readings, shared by the zones that ran meanwhile. What was freed is not taken off.'],
+  [/^memory/, 'What the memory rose by between two readings, shared by the zones that ran. What was freed is not taken off.'],
 ];
 
 const EMPTY: [RegExp, string][] = [
@@ -40,7 +40,7 @@ const EMPTY: [RegExp, string][] = [
   [/^samples/, 'No sample fell into this time.'],
   [/^cpu/, 'No CPU time was read in this time.'],
   [/^memory/, 'Memory did not rise in this time.'],
-  [/./, 'Zones of this time were merged, or there are none: zoom in for their tree.'],
+  [/./, 'Zones were merged here, or there are none: zoom in for their tree.'],
 ];
 const wordsOf = (all: [RegExp, string][], m: Measure): string => all.find(([r]) => r.test(m))?.[1] ?? '';
 
@@ -185,7 +185,7 @@ export function Icicle({ data, stages }: { data: Timeline; stages: Stage[] }) {
           <Boxes all={all} measure={measure} height={height} wanted={wanted} picked={name || null} onPick={setName} />
         </Picture>
       )}
-      {root && !exact && !whole && range && <p class="quiet">Zones of this time were merged: this is the tree of the stages, counted in bins of {nanos(statistics(data, range).resolutionNs)}; stages of one name share its time as in the whole run.</p>}
+      {root && !exact && !whole && range && <p class="quiet">Zones were merged here: this is the tree of the stages, counted in bins of {nanos(statistics(data, range).resolutionNs)}; stages of one name share its time as in the whole run.</p>}
       {wordsOf(NOTES, measure) && <p class="quiet">{wordsOf(NOTES, measure)}</p>}
       {root && name && <Butterfly root={root} name={name} measure={measure} onPick={setName} />}
     </div>

@@ -17,7 +17,7 @@ const titleOf = (p: MemoryPicture): string => placeOf(p) + (p.by_line || p.by_st
 
 const HELP: Record<string, string> = {
   exact: 'the stage in which each block was allocated, from the history of the allocator',
-  stage: 'memory that rose while a stage was open and is still there; from readings of the sum: what is given back counts as what came last',
+  stage: 'memory that rose in a stage and is still there; from readings of the sum: what is given back counts as what came last',
   'line of the program': "from the allocator's history: which line asked for it",
 };
 
@@ -128,7 +128,7 @@ export function Segments({ segments }: { segments: MemorySegment[] }) {
   return (
     <Picture words="Fragmentation">
       <Table
-        caption="Fragmentation: segments of the allocator when its snapshot was taken, the most free memory first. Filled: in use; empty: free"
+        caption="Fragmentation: the allocator's segments when its snapshot was taken, the most free memory first. Filled: in use; empty: free"
         rows={segments}
         columns={[
           { key: 'blocks', head: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },

@@ -17,7 +17,7 @@ function Functions({ list, where, stage }: { list: UnattributedFunctions | undef
     <div class="sub">
       <h4>{where}</h4>
       <p>
-        {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to {stage ?? 'no stage'}. {list.launcher_waits ? 'The launcher waited for its processes. In them these' : 'These'} functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
+        {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to {stage ?? 'no stage'}. {list.launcher_waits ? 'The launcher waited. In its processes these' : 'These'} functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
       </p>
       <FunctionTable caption={`Functions in ${stage ?? `unattributed time, ${where.toLowerCase()}`}`} rows={list.functions} of={stage ?? 'the unattributed time'} />
     </div>
