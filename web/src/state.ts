@@ -73,7 +73,6 @@ function drawLate(all?: boolean): void {
   }
   document.body.classList.remove('moving');
 }
-addEventListener('beforeprint', () => drawLate(true));
 
 // Calls draw at once while the element can be seen, else when it comes into sight or when nothing moves.
 export function whenSeen(element: HTMLElement, draw: () => void): Seen {
@@ -89,6 +88,7 @@ export function whenSeen(element: HTMLElement, draw: () => void): Seen {
     clearTimeout(timer);
     timer = setTimeout(drawLate, 500);
   };
+  window.onbeforeprint = () => drawLate(true);
   const stop = watchSight(element, (now) => {
     seen = now;
     inSight[seen ? 'add' : 'delete'](element);
