@@ -21,7 +21,7 @@ test('an empty page says what it lacks', async (browser) => {
   const page = await context.newPage();
   await page.goto(`file://${writeFile('empty.html', (await import('./harness.mjs')).template())}`);
   await page.waitForFunction(() => document.getElementById('page').textContent.length > 0);
-  assert.match(await page.locator('#page').innerText(), /no report inside/);
+  assert.match(await page.locator('#page').innerText(), /This page has no report\./);
   await context.close();
 });
 
