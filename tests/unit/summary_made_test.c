@@ -60,6 +60,8 @@ static void latents_are_no_video(void **state)
 	pipeline(&s, 0, "WanPipeline", 9);
 	synthetic_begin(&s, 7 * SECOND, "WanPipeline", STROBE_ROLE_GENERATION);
 	synthetic_attr(&s, "videos", 0);
+	synthetic_begin(&s, 7 * SECOND, "inner", STROBE_ROLE_GENERATION); /* says nothing of what it made */
+	synthetic_end(&s, 8 * SECOND);
 	synthetic_end(&s, 9 * SECOND);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);

@@ -40,7 +40,7 @@ static const char *plural(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "60 of 64 steps", "40 steps and 3 of 4 generations". */
+/* "60 of 64 steps", "40 of 44 steps and 3 of 8 generations". */
 static const char *judged_words(struct sb_model *model, const struct sb_slow_watch *w)
 {
 	const char *steps = "", *generations = "";

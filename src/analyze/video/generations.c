@@ -67,7 +67,8 @@ static void drop_nested(struct sb_vec *generations)
 		take_missing(&outer->width, all[i].width);
 		take_missing(&outer->height, all[i].height);
 		take_missing(&outer->latent_frames, all[i].latent_frames);
-		if (outer->videos <= 0) /* latents are what the next pipeline begins with */
+		if (outer->videos <= 0 &&
+			all[i].videos > outer->videos) /* latents are what the next one begins with */
 			outer->videos = all[i].videos;
 		take_missing(&outer->images, all[i].images);
 	}
