@@ -81,6 +81,13 @@ static const struct sb_field stage_rows[] = {
 		"time on the GPU, from event to event on a stream; may include idle time", .when = timed),
 	SB_FIELD(sb_stage, gpu_span_count, "gpu_span_count", SB_SET,
 		"calls that were timed on the GPU; gpu_span_s is theirs alone", .when = timed),
+	SB_FIELD(sb_stage, gpu_late_s, "gpu_late_s", SB_SET,
+		"how long the GPU was still at it after the CPU had left it, inside the generation",
+		.when = timed),
+	SB_FIELD(sb_stage, gpu_behind_s, "gpu_behind_s", SB_SET,
+		"the part of self_s in which the GPU was still at what had been launched before: the CPU "
+		"waited or ran ahead",
+		.when = timed),
 	SB_FIELD(sb_stage, gpu_busy_s, "gpu_busy_s", SB_KNOWN,
 		"time in which at least one of its kernels ran; with a GPU trace only", .when = timed),
 	SB_FIELD(sb_stage, gpu_read_count, "gpu_read_count", SB_SET,

@@ -72,6 +72,7 @@ struct sb_stage {
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
+	double gpu_late_s, gpu_behind_s; /* see model_stages.c; 0: none */
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
@@ -102,6 +103,14 @@ struct sb_stage {
 	size_t member_total; /* all */
 };
 #define SB_MEMBERS_MAX 1000
+
+/* Its own time where every moment is that of the stage the GPU is at when the CPU runs ahead. */
+static inline double sb_stage_worked_s(const struct sb_stage *s)
+{
+	double worked_s = s->self_s - s->gpu_behind_s + s->gpu_late_s;
+
+	return worked_s > 0 ? worked_s : 0;
+}
 
 /* Every outermost call, whole or not. */
 static inline int64_t sb_stage_calls(const struct sb_stage *s)

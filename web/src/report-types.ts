@@ -171,6 +171,8 @@ export type Stage = {
   percentile_error_ratio?: number; // how far off percentiles may be; absent: exact
   gpu_span_s?: number; // time on the GPU, from event to event on a stream; may include idle time
   gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
+  gpu_late_s?: number; // how long the GPU was still at it after the CPU had left it, inside the generation
+  gpu_behind_s?: number; // the part of self_s in which the GPU was still at what had been launched before: the CPU waited or ran ahead
   gpu_busy_s?: number; // time in which at least one of its kernels ran; with a GPU trace only
   gpu_read_count?: number; // single values it copied to the host and waited for (.item(), bool()), with a GPU trace only
   gpu_read_s?: number; // how long it waited for them

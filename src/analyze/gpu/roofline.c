@@ -57,6 +57,8 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 		return;
 	w->time_s = all_calls_timed(s) ? s->gpu_span_s : s->covered_s;
 	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->flops / w->time_s / 1e12 : NAN;
+	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32"))
+		w->precision = "tf32"; /* no other way is as fast */
 	w->peak_tflops = sb_peak_rate(p, w->precision);
 	w->mfu_ratio = w->tflops / w->peak_tflops;
 	w->floor_s = w->flops / (w->peak_tflops * 1e12);

@@ -2,6 +2,7 @@
 #include "base/role.h"
 #include "analyze/stages/stages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,13 +50,24 @@ static int by_total(const void *a, const void *b, void *rows)
 	return x < y ? -1 : x > y;
 }
 
-static int by_self(const void *a, const void *b, void *rows)
+/* Of the wall: calls at the same time count once. */
+static double worked_ratio(const struct sb_stages_panel *s, const struct sb_stage *row)
 {
-	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
-	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
+	double ratio = row->self_ratio;
 
-	if (x->self_ratio != y->self_ratio) /* of the wall: calls at the same time count once */
-		return x->self_ratio > y->self_ratio ? -1 : 1;
+	if (s->wall_s > 0)
+		ratio += (row->gpu_late_s - row->gpu_behind_s) / s->wall_s;
+	return fmin(fmax(ratio, 0), 1);
+}
+
+static int by_worked(const void *a, const void *b, void *stages)
+{
+	const struct sb_stages_panel *s = stages;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	double of_x = worked_ratio(s, &s->stages[x]), of_y = worked_ratio(s, &s->stages[y]);
+
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -91,7 +103,7 @@ static double judged_ratio(const struct sb_stages_panel *s)
 /* Most of the run is its start-up: the largest of the rest is no bottleneck of the run. */
 static bool is_small_rest(const struct sb_stages_panel *s, const struct sb_stage *row)
 {
-	return !(s->generations_s > 0) && judged_ratio(s) < 0.5 && row->self_ratio < WORTH_MARKING;
+	return !(s->generations_s > 0) && judged_ratio(s) < 0.5 && worked_ratio(s, row) < WORTH_MARKING;
 }
 
 /* Which rows may be named. */
@@ -131,8 +143,9 @@ static void name_largest(
 	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
 		struct sb_stage *row = &s->stages[order[i]];
 		bool first = s->bottleneck_count == 0;
+		double ratio = worked_ratio(s, row);
 
-		if (row->self_s <= 0 || row->self_ratio < judged * (first ? least_first : WORTH_NAMING))
+		if (sb_stage_worked_s(row) <= 0 || ratio < judged * (first ? least_first : WORTH_NAMING))
 			break;
 		if (!may_be_named(s, row, choice))
 			continue;
@@ -140,8 +153,7 @@ static void name_largest(
 		largest = first ? order[i] : largest;
 		if (is_small_rest(s, row))
 			row->bottleneck_level = first ? SB_BOTTLENECK_LARGEST : SB_BOTTLENECK_NONE;
-		else if (first ||
-			 (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, largest, order[i])))
+		else if (first || (ratio >= judged * WORTH_MARKING && !is_nested(s, largest, order[i])))
 			row->bottleneck_level = first ? SB_BOTTLENECK_MAJOR : SB_BOTTLENECK_OTHER;
 		s->two_bottlenecks |= row->bottleneck_level == SB_BOTTLENECK_OTHER;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
@@ -241,7 +253,7 @@ void sb_stages_rank(struct sb_model *model)
 	for (uint32_t i = 0; i < s->stage_count; i++)
 		order[i] = s->by_total[i] = i;
 	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
-	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
+	qsort_r(order, s->stage_count, sizeof *order, by_worked, s);
 	name_largest(s, order, IN_JUDGED_TIME, has_generation(s) ? 0 : WORTH_NAMING);
 	if (!s->bottleneck_count)
 		name_largest(s, order, BESIDE_SETUP, has_generation(s) ? 0 : WORTH_NAMING);

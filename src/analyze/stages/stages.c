@@ -10,121 +10,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- GPU spans: which zone does an event pair belong to? ----------------- */
-
-struct gpu_span {
-	uint32_t name, track;
-	int64_t launch_ns;
-	int64_t duration_ns;
-	bool taken;
-};
-
-struct sb_gpu_spans {
-	struct gpu_span *all;
-	uint32_t count, room;
-	bool sorted;
-	uint8_t *has_name; /* by run name id */
-	uint32_t name_count;
-};
-
-static void gpu_span_add(struct sb_stage_sums *s, const struct sb_event *e)
-{
-	struct sb_gpu_spans *g = s->gpu;
-
-	if (!SB_MAKE_ROOM(g->all, g->count, g->room)) {
-		s->no_memory = true;
-		return;
-	}
-	if (e->name >= g->name_count) {
-		uint32_t count = e->name * 2 + 64;
-		uint8_t *more = realloc(g->has_name, count);
-
-		if (!more) {
-			s->no_memory = true;
-			return;
-		}
-		memset(more + g->name_count, 0, count - g->name_count);
-		g->has_name = more;
-		g->name_count = count;
-	}
-	g->has_name[e->name] = 1;
-	g->sorted = false;
-	g->all[g->count++] = (struct gpu_span){ e->name, e->gpu.launch_track, e->gpu.launch_ns,
-		e->gpu.duration_ns, false };
-}
-
-static int compare_spans(const void *a, const void *b)
-{
-	const struct gpu_span *x = a, *y = b;
-
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->launch_ns < y->launch_ns ? -1 : x->launch_ns > y->launch_ns;
-}
-
-/* The first span of a name and track launched at or after a time. */
-static uint32_t gpu_span_from(const struct sb_gpu_spans *g, const struct gpu_span *key)
-{
-	uint32_t low = 0, high = g->count;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (compare_spans(&g->all[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* The first one launched in the zone, from its begin or a little before. */
-static struct gpu_span *gpu_span_of(struct sb_gpu_spans *g, const struct sb_zone *z, int64_t before_ns)
-{
-	struct gpu_span key = { .name = z->name, .track = z->track, .launch_ns = z->begin_ns - before_ns };
-
-	for (uint32_t i = gpu_span_from(g, &key); i < g->count; i++) {
-		struct gpu_span *span = &g->all[i];
-
-		if (span->name != z->name || span->track != z->track || span->launch_ns > z->end_ns)
-			return NULL;
-		if (!span->taken)
-			return span;
-	}
-	return NULL;
-}
+/* ---- GPU spans ------------------------------------------------------------- */
 
 /* Inside a call of the same stage it is part of that one's already. */
-static void gpu_span_take(struct sb_gpu_spans *g, const struct sb_zone *z, struct sb_stage_sum *sum)
+static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
-	const int64_t slack_ns = 20000; /* some stamp the launch beside the zone's begin, not in it */
-	struct gpu_span *span;
+	const struct sb_gpu_span *span = sb_gpu_spans_take(&s->gpu, z);
+	int64_t late_ns;
 
-	if (!g->sorted) {
-		qsort(g->all, g->count, sizeof *g->all, compare_spans);
-		g->sorted = true;
-	}
-	span = gpu_span_of(g, z, 0);
-	if (!span)
-		span = gpu_span_of(g, z, slack_ns);
-	if (!span)
+	if (!span || z->flags & SB_ZONE_RECURSIVE)
 		return;
-	span->taken = true;
-	if (z->flags & SB_ZONE_RECURSIVE)
-		return;
-	sum->gpu_span_ns += span->duration_ns;
+	sum->gpu_span_ns += span->end_ns - span->begin_ns;
 	sum->gpu_span_count++;
+	if (z->flags & SB_ZONE_SPAN)
+		return;
+	if (!sb_behind_add(&s->behind, z, span->begin_ns,
+		    span->end_ns < s->range.to_ns ? span->end_ns : s->range.to_ns, &late_ns))
+		s->no_memory = true;
+	sum->late_ns += late_ns;
+}
+
+static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
+{
+	uint32_t path;
+	int64_t ns;
+
+	if (!(z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE)))
+		sum->behind_ns += sb_behind_in(&s->behind, z);
+	while (z->role == STROBE_ROLE_GENERATION &&
+		sb_behind_leave(&s->behind, z->track, z->end_ns, &path, &ns))
+		s->all[path].late_ns -= ns;
 }
 
 /* What no zone took (its detail was folded) goes to the largest of that name. */
 static void gpu_spans_rest(struct sb_stage_sums *s)
 {
-	if (!s->gpu->sorted && s->gpu->count)
-		qsort(s->gpu->all, s->gpu->count, sizeof *s->gpu->all, compare_spans);
-	for (uint32_t i = 0; i < s->gpu->count; i++) {
-		struct gpu_span *span = &s->gpu->all[i];
+	sb_gpu_spans_sort(&s->gpu);
+	for (uint32_t i = 0; i < s->gpu.count; i++) {
+		struct sb_gpu_span *span = &s->gpu.all[i];
 		struct sb_stage_sum *best = NULL;
 
 		if (span->taken)
@@ -133,12 +56,12 @@ static void gpu_spans_rest(struct sb_stage_sums *s)
 			if (sb_run_path(s->run, p)->name == span->name && s->all[p].count &&
 				(!best || s->all[p].count > best->count))
 				best = &s->all[p];
-		for (uint32_t k = i; k < s->gpu->count && s->gpu->all[k].name == span->name; k++) {
-			if (best && !s->gpu->all[k].taken) {
-				best->gpu_span_ns += s->gpu->all[k].duration_ns;
+		for (uint32_t k = i; k < s->gpu.count && s->gpu.all[k].name == span->name; k++) {
+			if (best && !s->gpu.all[k].taken) {
+				best->gpu_span_ns += s->gpu.all[k].end_ns - s->gpu.all[k].begin_ns;
 				best->gpu_span_count++;
 			}
-			s->gpu->all[k].taken = true;
+			s->gpu.all[k].taken = true;
 		}
 	}
 }
@@ -319,8 +242,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 				add_attr(s, sum, &z->attrs[i]);
 		sum->untimed_count += is_untimed(z);
 	}
-	if (s->gpu->count && z->name < s->gpu->name_count && s->gpu->has_name[z->name])
-		gpu_span_take(s->gpu, z, sum);
+	if (s->gpu.count) {
+		see_behind(s, z, sum);
+		take_gpu_span(s, z, sum);
+	}
 	if (sb_stage_skips_touch(&s->skips, z))
 		sb_stage_skips_place(&s->skips, z);
 }
@@ -402,13 +327,20 @@ static void see_event(void *self, const struct sb_event *e)
 	switch (e->kind) {
 	case SB_EVENT_GPU:
 		if (e->gpu.kind == SB_GPU_ZONE)
-			gpu_span_add(s, e);
+			s->no_memory |= !sb_gpu_spans_add(&s->gpu, e);
 		break;
 	case SB_EVENT_SKIPPED: sb_stage_skips_add(&s->skips, e); break;
 	case SB_EVENT_DIGEST_NODE: add_folded(s, e); break;
 	case SB_EVENT_DIGEST_SUM: add_folded_attr(s, e); break;
 	default: break;
 	}
+}
+
+/* Without that of the stages inside it. Parents have the smaller numbers. */
+static void leave_own_behind(struct sb_stage_sums *s)
+{
+	for (uint32_t p = 1; s->gpu.count && p < s->count; p++)
+		s->all[sb_run_path(s->run, p)->parent].behind_ns -= s->all[p].behind_ns;
 }
 
 /* ---- the analysis -------------------------------------------------------- */
@@ -427,11 +359,8 @@ static void done(void *self)
 	}
 	sb_union_done(&s->top);
 	sb_stage_skips_done(&s->skips);
-	if (s->gpu) {
-		free(s->gpu->all);
-		free(s->gpu->has_name);
-	}
-	free(s->gpu);
+	sb_gpu_spans_done(&s->gpu);
+	sb_behind_done(&s->behind);
 	free(s->all);
 	free(s);
 }
@@ -440,12 +369,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 {
 	struct sb_stage_sums *s = calloc(1, sizeof *s);
 
-	if (s)
-		s->gpu = calloc(1, sizeof *s->gpu);
-	if (!s || !s->gpu) {
-		free(s);
+	if (!s)
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
-	}
 	s->run = run;
 	s->range = (struct sb_coverage_range){ run->from_ns, run->to_ns };
 	s->imported = sb_summed_possible(run);
@@ -465,6 +390,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	uint32_t kept;
 
 	gpu_spans_rest(s);
+	leave_own_behind(s);
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
 	kept = s->skips.count;

@@ -3,6 +3,8 @@
 #ifndef SB_ANALYZE_STAGES_STAGES_H
 #define SB_ANALYZE_STAGES_STAGES_H
 
+#include "analyze/gpu_spans.h"
+#include "analyze/stages/behind.h"
 #include "stats/coverage.h"
 #include "stats/durations.h"
 #include "analyze/analysis.h"
@@ -35,6 +37,7 @@ struct sb_stage_sum {
 	int64_t last_end_ns, last_ns; /* of the last whole one; -1: folded away */
 	int64_t gpu_span_ns;
 	uint64_t gpu_span_count;
+	int64_t late_ns, behind_ns; /* see behind.h; behind_ns: its parts' too */
 	struct sb_durations durations; /* whole, outermost calls with detail */
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts, log-linear ns; NULL: none */
 	struct sb_stage_sum_attr *attrs;
@@ -57,7 +60,8 @@ struct sb_stage_sums {
 	struct sb_stage_sum *all; /* by path */
 	uint32_t count;
 	struct sb_stage_skips skips;
-	struct sb_gpu_spans *gpu; /* see stages.c */
+	struct sb_gpu_spans gpu;
+	struct sb_behind behind;
 	struct sb_coverage_range range; /* the run */
 	struct sb_union top; /* the top-level zones of all tracks */
 	bool top_folded; /* some of them have no detail any more */

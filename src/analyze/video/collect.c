@@ -56,6 +56,16 @@ static int64_t ordinal_of(struct sb_video *v, const struct sb_zone *z)
 	return count;
 }
 
+static void find_on_gpu(struct sb_video *v, const struct sb_zone *z, int64_t *begin_ns, int64_t *end_ns)
+{
+	const struct sb_gpu_span *span = sb_gpu_spans_take(&v->gpu, z);
+
+	if (span) {
+		*begin_ns = span->begin_ns;
+		*end_ns = span->end_ns;
+	}
+}
+
 static void add_step(struct sb_video *v, const struct sb_zone *z)
 {
 	struct sb_video_step *n;
@@ -77,6 +87,7 @@ static void add_step(struct sb_video *v, const struct sb_zone *z)
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
+	find_on_gpu(v, z, &n->gpu_begin_ns, &n->gpu_end_ns);
 	n->name = z->name;
 	n->ordinal = ordinal_of(v, z);
 	n->step = number_or(z, "step", number_or(z, "index", -1));
@@ -151,6 +162,7 @@ static void add_stage(
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
+	find_on_gpu(v, z, &n->gpu_begin_ns, &n->gpu_end_ns);
 	n->frames = made(z, "frames");
 	n->track = z->track;
 	n->work = work;
@@ -291,6 +303,8 @@ static void see_event(void *self, const struct sb_event *e)
 
 	if (e->kind == SB_EVENT_COUNT)
 		see_count(v, e);
+	else if (e->kind == SB_EVENT_GPU && e->gpu.kind == SB_GPU_ZONE)
+		v->failed |= !sb_gpu_spans_add(&v->gpu, e);
 	else if (e->kind == SB_EVENT_DIGEST_NODE)
 		see_folded(v, e);
 	else if (e->kind == SB_EVENT_DIGEST_SUM)
@@ -308,7 +322,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->warm_ns = run->from_ns;
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;
-	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
+	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_GPU | 1u << SB_EVENT_DIGEST_NODE |
+			 1u << SB_EVENT_DIGEST_SUM;
 	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
 			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD |
 			 1u << STROBE_ROLE_WARMUP | 1u << STROBE_ROLE_TEXT_ENCODE |
@@ -345,6 +360,7 @@ static void done(void *self)
 	sb_vec_done(&v->encodes);
 	sb_vec_done(&v->frames);
 	sb_map_done(&v->ordinals);
+	sb_gpu_spans_done(&v->gpu);
 	free(v);
 }
 

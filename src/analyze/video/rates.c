@@ -163,9 +163,9 @@ static double measured_share_s(struct sb_video *v, const struct sb_model *model,
 }
 
 /* Of a stage's own time what counts against the wall: less where its calls run at once. */
-static double self_wall_s(const struct sb_stage *s)
+static double worked_wall_s(const struct sb_stage *s)
 {
-	return s->total_s > 0 ? s->self_s * fmin(1, s->covered_s / s->total_s) : 0;
+	return s->total_s > 0 ? sb_stage_worked_s(s) * fmin(1, s->covered_s / s->total_s) : 0;
 }
 
 /* Stages of one kind that ran at once, or beside each other: no share is larger than the whole. */
@@ -177,6 +177,8 @@ static double no_more_than_the_whole(double *part_s, double whole_s)
 	return excess_s;
 }
 
+#define ROUNDING 1e-4 /* of the whole: CPU and GPU have clocks of their own */
+
 /* What the parts add up to beyond the time in which any of them ran is overlap; what they
  * lack of it belongs to the stages between them. */
 static void close_sum(const struct sb_model *model, struct walk *w)
@@ -186,7 +188,7 @@ static void close_sum(const struct sb_model *model, struct walk *w)
 	for (int work = 0; work < SB_ROLE_COUNT; work++)
 		sum_s += w->work_s[work];
 	rest_s = sum_s - model->generations.union_s;
-	if (fabs(rest_s) < model->generations.union_s * 1e-6)
+	if (fabs(rest_s) < model->generations.union_s * ROUNDING)
 		return;
 	w->overlap_s = rest_s > 0 ? rest_s : 0;
 	w->work_s[STROBE_ROLE_STAGE] -= rest_s < 0 ? rest_s : 0;
@@ -209,9 +211,9 @@ static void split(struct sb_video *v, struct sb_model *model)
 			(!v->whole_run && places[i].generation < 0))
 			continue;
 		if ((int64_t)i == places[i].generation)
-			w.unattributed_s += self_wall_s(s);
+			w.unattributed_s += worked_wall_s(s);
 		else
-			w.work_s[places[i].work] += self_wall_s(s);
+			w.work_s[places[i].work] += worked_wall_s(s);
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;

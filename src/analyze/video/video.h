@@ -7,6 +7,7 @@
 #ifndef SB_ANALYZE_VIDEO_VIDEO_H
 #define SB_ANALYZE_VIDEO_VIDEO_H
 
+#include "analyze/gpu_spans.h"
 #include "analyze/analysis.h"
 #include "base/map.h"
 #include "base/role.h"
@@ -18,6 +19,7 @@ extern const struct sb_analysis sb_analysis_video;
 
 struct sb_video_step {
 	int64_t begin_ns, end_ns;
+	int64_t gpu_begin_ns, gpu_end_ns; /* from event to event on the GPU; equal: not known */
 	int64_t step; /* -1: none */
 	int64_t block_size; /* frames; 0: none */
 	int64_t block; /* the chain it belongs to, set by steps.c */
@@ -32,9 +34,17 @@ struct sb_video_step {
 	bool trace_edge; /* strobe's GPU trace slows it, set by steps.c */
 };
 
+/* Where the CPU runs ahead of the GPU, a step on the CPU is its launches alone: it lasts as long as the GPU takes for it. */
+static inline int64_t sb_video_step_ns(const struct sb_video_step *n)
+{
+	int64_t cpu_ns = n->end_ns - n->begin_ns, gpu_ns = n->gpu_end_ns - n->gpu_begin_ns;
+
+	return gpu_ns > cpu_ns ? gpu_ns : cpu_ns;
+}
+
 static inline double sb_video_step_s(const struct sb_video_step *n)
 {
-	return (double)(n->end_ns - n->begin_ns) / 1e9;
+	return (double)sb_video_step_ns(n) / 1e9;
 }
 
 struct sb_video_block {
@@ -66,6 +76,7 @@ struct sb_video_generation {
 /* A stage that is for something (base/role.h), outermost of its kind. */
 struct sb_video_stage {
 	int64_t begin_ns, end_ns;
+	int64_t gpu_begin_ns, gpu_end_ns; /* as of a step */
 	int64_t frames; /* -1: none */
 	uint32_t track;
 	uint32_t generation;
@@ -86,6 +97,7 @@ struct sb_video {
 	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */
 	int64_t forward_count;
+	struct sb_gpu_spans gpu;
 	struct sb_map ordinals; /* name -> steps of that name so far */
 	int64_t nested_steps; /* steps inside steps: forwards in truth */
 	double flops; /* sum; 0: none */

@@ -26,6 +26,26 @@ static void add(struct spans *s, int64_t begin_ns, int64_t end_ns, uint32_t gene
 	s->all[s->count++] = (struct span){ begin_ns, end_ns, generation };
 }
 
+/* On the CPU it is over when all is launched, and it begins before the GPU has done with what came before it. */
+static void add_real(struct spans *s, int64_t begin_ns, int64_t end_ns, int64_t gpu_begin_ns,
+	int64_t gpu_end_ns, uint32_t generation)
+{
+	bool known = gpu_end_ns > gpu_begin_ns;
+
+	add(s, known && gpu_begin_ns > begin_ns ? gpu_begin_ns : begin_ns,
+		known && gpu_end_ns > end_ns ? gpu_end_ns : end_ns, generation);
+}
+
+static void add_step(struct spans *s, const struct sb_video_step *n)
+{
+	add_real(s, n->begin_ns, n->end_ns, n->gpu_begin_ns, n->gpu_end_ns, n->generation);
+}
+
+static void add_stage(struct spans *s, const struct sb_video_stage *n)
+{
+	add_real(s, n->begin_ns, n->end_ns, n->gpu_begin_ns, n->gpu_end_ns, n->generation);
+}
+
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -127,7 +147,7 @@ static void add_stages(struct spans *s, const struct sb_video *v, enum strobe_ro
 
 	for (size_t i = 0; i < v->stages.count; i++)
 		if (stages[i].work == work && stages[i].generation != SB_NO_GENERATION)
-			add(s, stages[i].begin_ns, stages[i].end_ns, stages[i].generation);
+			add_stage(s, &stages[i]);
 }
 
 /* A pause longer than the step before it is something else's time, not denoising. */
@@ -144,12 +164,15 @@ static void add_chains(struct spans *s, const struct sb_video *v)
 	const struct sb_video_step *steps = v->steps.items;
 
 	for (size_t i = 0; i < v->steps.count;) {
-		int64_t end_ns = steps[i].end_ns;
+		struct sb_video_step chain = steps[i];
 		size_t k = i + 1;
 
-		for (; k < v->steps.count && goes_on(&steps[k - 1], &steps[k]); k++)
-			end_ns = steps[k].end_ns > end_ns ? steps[k].end_ns : end_ns;
-		add(s, steps[i].begin_ns, end_ns, steps[i].generation);
+		for (; k < v->steps.count && goes_on(&steps[k - 1], &steps[k]); k++) {
+			chain.end_ns = steps[k].end_ns > chain.end_ns ? steps[k].end_ns : chain.end_ns;
+			chain.gpu_end_ns = steps[k].gpu_end_ns > chain.gpu_end_ns ? steps[k].gpu_end_ns
+										  : chain.gpu_end_ns;
+		}
+		add_step(s, &chain);
 		i = k;
 	}
 }
@@ -203,7 +226,7 @@ double sb_steps_covered_s(struct sb_video *v)
 	if (!spans_init(&spans, v, v->steps.count))
 		return NAN;
 	for (size_t i = 0; i < v->steps.count; i++)
-		add(&spans, steps[i].begin_ns, steps[i].end_ns, steps[i].generation);
+		add_step(&spans, &steps[i]);
 	return spans_done(&spans, v);
 }
 
@@ -233,10 +256,10 @@ double sb_rated_compute_ratio(struct sb_video *v)
 	add_stages(&spans, v, STROBE_ROLE_VAE_DECODE);
 	for (size_t i = 0; i < v->encodes.count; i++)
 		if (encodes[i].generation != SB_NO_GENERATION)
-			add(&spans, encodes[i].begin_ns, encodes[i].end_ns, encodes[i].generation);
+			add_stage(&spans, &encodes[i]);
 	for (size_t i = 0; i < v->steps.count; i++)
 		if (steps[i].generation != SB_NO_GENERATION)
-			add(&spans, steps[i].begin_ns, steps[i].end_ns, steps[i].generation);
+			add_step(&spans, &steps[i]);
 	for (size_t i = 0; i < v->blocks.count; i++)
 		if (blocks[i].generation != SB_NO_GENERATION)
 			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, blocks[i].generation);

@@ -238,6 +238,26 @@ static void put_rows(struct tree *t)
 	}
 }
 
+#define WORTH_SAYING 0.1 /* of the generations, or of the run where none is */
+
+/* A row whose time is not its own: without this line its length says the wrong thing. */
+static void say_behind(const struct sb_stages_panel *s, struct sb_buf *out)
+{
+	double whole_s = s->generations_s > 0 ? s->generations_s : s->wall_s;
+
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sb_stage *row = &s->stages[i];
+		char text[24], of[24];
+
+		if (row->gpu_behind_s < WORTH_SAYING * whole_s || row->gpu_behind_s < 0.5 * row->self_s)
+			continue;
+		sb_text_seconds(text, sizeof text, row->gpu_behind_s);
+		sb_text_seconds(of, sizeof of, row->self_s);
+		sb_buf_printf(out, "  (%s: for %s of its %s the GPU was still at what came before it)\n",
+			row->name, text, of);
+	}
+}
+
 static void tree_end(const struct tree *t)
 {
 	const struct sb_stages_panel *s = &t->model->stages;
@@ -259,6 +279,7 @@ static void tree_end(const struct tree *t)
 	}
 	if (t->hidden)
 		sb_buf_printf(t->out, "  (%zu small stages not shown; JSON has them)\n", t->hidden);
+	say_behind(s, t->out);
 	if (t->imports.count)
 		sb_buf_puts(t->out, "  (imports are one row; --no-groups shows each)\n");
 	if (t->gpu == GPU_BUSY)

@@ -1,0 +1,144 @@
+/* The CPU runs ahead of the GPU: whose time is it? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/summary.h"
+#include "synthetic.h"
+
+#include <string.h>
+
+static const struct sb_stage *stage(const struct sb_model *m, const char *name)
+{
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		if (!strcmp(m->stages.stages[i].name, name))
+			return &m->stages.stages[i];
+	fail_msg("no stage '%s'", name);
+	return NULL;
+}
+
+static void on_gpu(
+	struct synthetic *s, const char *name, uint64_t launch_ns, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE,
+		.launch_tid = 1000,
+		.name = sb_builder_name(s->b, name, NULL),
+		.launch_ns = launch_ns,
+		.start_ns = begin_ns,
+		.duration_ns = end_ns - begin_ns };
+
+	sb_builder_gpu(s->b, &g);
+}
+
+/* Two steps of 10 ms on the CPU and of 40 ms on the GPU, a VAE of 5 and 60 ms, and an export that waits for it and then
+ * takes 30 ms: 170 ms. */
+static void video_ahead(struct synthetic *s, uint64_t t)
+{
+	synthetic_begin(s, t, "pipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(s, "frames", 17);
+	synthetic_stage(s, t, t + 10 * MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(s, t + 10 * MS, t + 20 * MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(s, t + 20 * MS, t + 25 * MS, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_stage(s, t + 25 * MS, t + 170 * MS, "export", STROBE_ROLE_EXPORT);
+	synthetic_end(s, t + 170 * MS);
+	on_gpu(s, "denoise", t + 1000, t, t + 40 * MS);
+	on_gpu(s, "denoise", t + 10 * MS + 1000, t + 40 * MS, t + 80 * MS);
+	on_gpu(s, "vae_decode", t + 20 * MS + 1000, t + 80 * MS, t + 140 * MS);
+}
+
+static void every_moment_is_that_of_the_stage_the_gpu_is_at(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 4; i++)
+		video_ahead(&s, i * 200 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(stage(m, "export")->self_s, 4 * 0.145, 1e-6); /* as the CPU was in it */
+	assert_near(stage(m, "export")->gpu_behind_s, 4 * 0.115, 1e-6);
+	assert_near(stage(m, "denoise")->gpu_late_s, 4 * 0.070, 1e-6);
+	assert_near(stage(m, "denoise")->gpu_behind_s, 4 * 0.010, 1e-6); /* the second during the first */
+	assert_near(stage(m, "vae_decode")->gpu_late_s, 4 * 0.060, 1e-6);
+	assert_true(stage(m, "denoise")->bottleneck);
+	assert_int_equal(stage(m, "export")->bottleneck_level, SB_BOTTLENECK_NONE);
+	assert_near(m->diffusion.denoise_s, 4 * 0.080, 1e-6);
+	assert_near(m->diffusion.vae_s, 4 * 0.060, 1e-6);
+	assert_near(m->diffusion.other_s, 4 * 0.030, 1e-6);
+	assert_near(m->diffusion.overlap_s, 0, 1e-9);
+	synthetic_done(&s);
+}
+
+static void a_step_lasts_as_long_as_the_gpu_takes_for_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 4; i++)
+		video_ahead(&s, i * 200 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(m->diffusion.step.median, 0.040, 1e-6);
+	assert_near(m->iterations.all[0].all.median, 0.040, 1e-6);
+	assert_near(m->iterations.all[0].per_second, 25, 1e-3);
+	assert_near(m->diffusion.fps, 17 / 0.080, 1e-3);
+	assert_near(m->generations.all[0].denoise_s, 0.080, 1e-6);
+	assert_near(m->generations.all[0].vae_s, 0.060, 1e-6);
+	for (size_t i = 0; i < m->diffusion.rate_count; i++) /* no more is computed than there is time */
+		assert_true(m->diffusion.rates[i].compute_s <= m->diffusion.rates[i].wall_s * 1.001);
+	synthetic_done(&s);
+}
+
+/* A generation that returns while the GPU still works: what comes after it is not its time. */
+static void what_lies_after_the_generation_is_not_its_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 10 * MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 10 * MS, 20 * MS, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_end(&s, 30 * MS);
+	synthetic_stage(&s, 30 * MS, 100 * MS, "export", STROBE_ROLE_EXPORT);
+	on_gpu(&s, "denoise", 1000, 0, 25 * MS);
+	on_gpu(&s, "vae_decode", 10 * MS + 1000, 25 * MS, 90 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(m->diffusion.denoise_s, 0.025, 1e-6);
+	assert_near(m->diffusion.vae_s, 0.005, 1e-6);
+	assert_near(stage(m, "export")->gpu_behind_s, 0.060, 1e-6);
+	synthetic_done(&s);
+}
+
+/* The CPU waits for the GPU in each stage itself: nothing is late, nothing changes hands. */
+static void who_waits_for_the_gpu_keeps_his_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 40 * MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 40 * MS, 100 * MS, "export", STROBE_ROLE_EXPORT);
+	synthetic_end(&s, 100 * MS);
+	on_gpu(&s, "denoise", 1000, 1000, 39 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(stage(m, "denoise")->gpu_late_s, 0, 1e-12);
+	assert_near(stage(m, "export")->gpu_behind_s, 0, 1e-12);
+	assert_true(stage(m, "export")->bottleneck);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_moment_is_that_of_the_stage_the_gpu_is_at),
+		cmocka_unit_test(a_step_lasts_as_long_as_the_gpu_takes_for_it),
+		cmocka_unit_test(what_lies_after_the_generation_is_not_its_time),
+		cmocka_unit_test(who_waits_for_the_gpu_keeps_his_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
