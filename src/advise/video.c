@@ -76,6 +76,12 @@ static void say_moment(struct sb_advisor *a, struct sb_advice *f, const struct s
 		SB_GAIN_BOUNDED, SB_LIKELY);
 	f->suggestion =
 		"Look at the slow moment in the report: kernels, stages and functions that took longer.";
+	for (size_t i = 0; i < m->part_count; i++)
+		if (!strcmp(m->parts[i].kind, "function")) { /* the first is the largest */
+			if (m->parts[i].file && m->parts[i].more_s >= (m->duration_s - m->normal_s) / 2)
+				sb_finding_line(f, m->parts[i].file, m->parts[i].line);
+			break;
+		}
 }
 
 /* Many slow steps are no accident: the loop has two kinds of steps. */

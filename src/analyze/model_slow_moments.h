@@ -27,6 +27,10 @@ struct sb_slow_moments_panel {
 		struct sb_slow_part {
 			const char *kind; /* "kernel", "stage", "function" */
 			const char *name;
+			const char *file; /* of a function of the thread that stepped; NULL: not known */
+			uint32_t line; /* that most of it was in; 0: not known */
+			const char *inside; /* the function of a library that it had called; NULL: none */
+			const char *place; /* function, file and line in words; NULL: not a function */
 			int64_t count, normal_count;
 			double total_s, normal_s, more_s;
 		} * parts; /* what took longer: kernels, then stages, then functions, each largest first */

@@ -350,7 +350,7 @@ static const struct sb_field function_rows[] = {
 	SB_FIELD(sb_function, self_count, "self_count", SB_ALWAYS, "samples in the function itself"),
 	SB_FIELD(sb_function, total_count, "total_count", SB_ALWAYS, "samples in it and in what it calls"),
 	SB_FIELD(sb_function, self_ratio, "self_ratio", SB_ALWAYS,
-		"share of the time that all samples stand for", .range = SB_SHARE),
+		"share of the time that all samples of its list stand for", .range = SB_SHARE),
 	SB_FIELD(sb_function, total_ratio, "total_ratio", SB_ALWAYS, "the same with what it calls",
 		.range = SB_SHARE),
 };
@@ -362,12 +362,17 @@ static const struct sb_field native_rows[] = {
 };
 static SB_FIELDS(native, sb_native_thread, "NativeThread", "Threads without Python.");
 
-SB_FIELD_WHEN(any_functions, sb_functions_panel, it->count > 0 || it->native_count > 0)
+SB_FIELD_WHEN(
+	any_functions, sb_functions_panel, it->count > 0 || it->waiting_count > 0 || it->native_count > 0)
 
 static const struct sb_field sb_functions_fields_rows[] = {
 	SB_FIELD(sb_functions_panel, sample_count, "sample_count", SB_ALWAYS, "stacks that were sampled"),
 	SB_FIELD_LIST(sb_functions_panel, all, count, "functions", SB_ALWAYS, function,
-		"the 20 seen most often themselves"),
+		"the 20 seen most often themselves, without those of `waiting`"),
+	SB_FIELD(sb_functions_panel, waiting_count, "waiting_count", SB_ALWAYS,
+		"of the stacks: those of threads beside the main one that only waited, in no stage"),
+	SB_FIELD_LIST(sb_functions_panel, waiting, waiting_listed, "waiting", SB_KNOWN, function,
+		"the functions these waited in, such as threading.Condition.wait"),
 	SB_FIELD_LIST(sb_functions_panel, natives, native_count, "native_threads", SB_KNOWN, native,
 		"of Python processes: decoders, OpenMP, the driver's; those that used 10 ms or more"),
 };

@@ -318,9 +318,12 @@ struct sb_functions_panel {
 		const char *stage; /* in which it was seen most often; NULL: in none */
 		uint64_t self_count, total_count; /* total: with what it calls */
 		double self_ratio, total_ratio;
-	} * all; /* the 20 seen most often themselves */
+	} * all; /* the 20 seen most often themselves, without waits of threads beside the work */
 	size_t count;
-	uint64_t sample_count;
+	uint64_t sample_count; /* all stacks */
+	uint64_t waiting_count; /* of them: of threads beside the main one that only waited, in no stage */
+	struct sb_function *waiting; /* the functions of these; shares are of their time */
+	size_t waiting_listed;
 	struct sb_native_thread { /* all threads of that name */
 		const char *name;
 		double cpu_s;

@@ -114,12 +114,90 @@ static void a_small_share_is_not_nothing_and_an_unknown_line_is_left_out(void **
 	synthetic_done(&s);
 }
 
+static void sampled(struct synthetic *s, uint32_t tid, const char *function, const char *file,
+	uint64_t from_ms, uint64_t count)
+{
+	const struct sb_builder_sample sample = { .tid = tid, .weight_us = 10000 };
+	uint32_t name = sb_builder_name(s->b, function, NULL), line = 359;
+
+	if (file)
+		sb_builder_code_file(s->b, name, file);
+	for (uint64_t i = 0; i < count; i++)
+		sb_builder_stack_sample(s->b, (from_ms + 10 * i) * MS, &sample, &name, &line, 1);
+}
+
+#define WAITS "threading.Condition.wait", "/usr/lib/python3.11/threading.py"
+
+static void waits_of_threads_beside_the_work_are_listed_apart(void **state)
+{
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_thread(s.b, TID, "tqdm_monitor");
+	sampled(&s, TID, WAITS, 0, 60);
+	sampled(&s, TID, "thread._worker", "/usr/lib/python3.11/concurrent/futures/thread.py", 700, 20);
+	sampled(&s, 1000, "pipe.main", "/srv/pipe.py", 0, 40);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->functions.count, 1);
+	assert_string_equal(m->functions.all[0].name, "pipe.main");
+	assert_near(m->functions.all[0].self_ratio, 1, 1e-9);
+	assert_int_equal(m->functions.sample_count, 120);
+	assert_int_equal(m->functions.waiting_count, 80);
+	assert_string_equal(m->functions.waiting[0].name, "threading.Condition.wait");
+	assert_near(m->functions.waiting[0].self_ratio, 0.75, 1e-9);
+	assert_int_equal(sb_report_text(m, NULL, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "shares of 40 sampled stacks"));
+	assert_non_null(strstr(sb_buf_text(&out),
+		"80 more of threads that only waited, left out: threading.Condition.wait, thread._worker\n"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+static void waits_of_the_main_thread_or_inside_a_stage_are_work(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sampled(&s, 1000, WAITS, 0, 10);
+	s.main = sb_builder_thread(s.b, TID, "exporter");
+	synthetic_stage(&s, 200 * MS, 400 * MS, "export", 0);
+	sampled(&s, TID, WAITS, 210, 10);
+	sampled(&s, TID, WAITS, 500, 10);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(find(m, "threading.Condition.wait")->self_count, 20);
+	assert_int_equal(m->functions.waiting_count, 10);
+	synthetic_done(&s);
+}
+
+/* As in a server: another thread makes the videos. */
+static void a_main_thread_that_waits_for_the_one_that_generates_only_waits(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sampled(&s, 1000, WAITS, 0, 60);
+	s.main = sb_builder_thread(s.b, TID, "worker");
+	synthetic_stage(&s, 0, 600 * MS, "video", STROBE_ROLE_GENERATION);
+	sampled(&s, TID, "pipe.step", "/srv/pipe.py", 0, 40);
+	m = synthetic_model(&s, SECOND);
+	assert_string_equal(m->functions.all[0].name, "pipe.step");
+	assert_int_equal(m->functions.waiting_count, 60);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_ranked_by_their_own_samples),
 		cmocka_unit_test(a_sample_belongs_to_the_innermost_stage),
 		cmocka_unit_test(without_stacks_there_is_no_panel),
+		cmocka_unit_test(waits_of_threads_beside_the_work_are_listed_apart),
+		cmocka_unit_test(waits_of_the_main_thread_or_inside_a_stage_are_work),
+		cmocka_unit_test(a_main_thread_that_waits_for_the_one_that_generates_only_waits),
 		cmocka_unit_test(a_small_share_is_not_nothing_and_an_unknown_line_is_left_out),
 	};
 

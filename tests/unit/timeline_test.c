@@ -65,6 +65,44 @@ static void lanes_are_threads_streams_steps_and_blocks(void **state)
 	sb_buf_done(&bytes);
 }
 
+static const char *name_at(const struct sb_jsondom *root, int64_t number)
+{
+	for (sb_jsondom_each(name, sb_jsondom_get(root, "names")))
+		if (!number--)
+			return sb_jsondom_string(name, "");
+	return "";
+}
+
+/* The same function in two threads: of the one beside the main thread it is below a frame of its own. */
+static void waits_of_other_threads_are_below_one_frame(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *stack;
+	uint32_t wait, line = 359;
+
+	(void)state;
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	sb_builder_thread(b, 1000, NULL);
+	sb_builder_thread(b, 77, NULL);
+	wait = sb_builder_name(b, "threading.Condition.wait", NULL);
+	sb_builder_code_file(b, wait, "/usr/lib/python3.11/threading.py");
+	sb_builder_stack(b, 1000, 1000, 0, &wait, &line, 1);
+	sb_builder_stack(b, 2000, 77, 0, &wait, &line, 1);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	stack = sb_jsondom_children(sb_jsondom_get(sb_jsondom_root(doc), "stacks"));
+	assert_int_equal(stack[0].size, 1);
+	for (sb_jsondom_each(other, sb_jsondom_get(sb_jsondom_root(doc), "stacks")))
+		stack = other;
+	assert_int_equal(stack->size, 2);
+	assert_string_equal(name_at(sb_jsondom_root(doc), sb_jsondom_int(sb_jsondom_children(stack), -1)),
+		"threads that only wait");
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 /* Equal stacks are written once, the outermost function first. */
 static void sampled_stacks_come_along(void **state)
 {
@@ -286,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
 		cmocka_unit_test(sampled_stacks_come_along),
+		cmocka_unit_test(waits_of_other_threads_are_below_one_frame),
 		cmocka_unit_test(cpu_time_and_memory_that_came_have_their_lane),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
 		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),

@@ -863,6 +863,9 @@ export type SlowMomentCounter = {
 export type SlowMomentPart = {
   kind: string; // "kernel", "stage" (its own time), "function" (sampled)
   name: string; // name of the kernel, stage or function
+  file?: string; // where that function is written; functions are those of the thread that ran the step
+  line?: number; // the line of it that most of the time was in
+  inside?: string; // the function of a library that it had called there, such as a wait
   count: number; // in the slow one: launches, calls, samples
   normal_count: number; // in the normal one
   total_s: number; // in the slow one
@@ -1377,7 +1380,9 @@ export type ProfiledLine = {
 // Sampled Python stacks (sample_hz): shares of samples weighed by time, not measured times.
 export type FunctionSamples = {
   sample_count: number; // stacks that were sampled
-  functions: SampledFunction[]; // the 20 seen most often themselves
+  functions: SampledFunction[]; // the 20 seen most often themselves, without those of `waiting`
+  waiting_count: number; // of the stacks: those of threads beside the main one that only waited, in no stage
+  waiting?: SampledFunction[]; // the functions these waited in, such as threading.Condition.wait
   native_threads?: NativeThread[]; // of Python processes: decoders, OpenMP, the driver's; those that used 10 ms or more
 };
 
@@ -1389,7 +1394,7 @@ export type SampledFunction = {
   stage?: string; // the stage in which it was seen most often
   self_count: number; // samples in the function itself
   total_count: number; // samples in it and in what it calls
-  self_ratio: number; // share of the time that all samples stand for
+  self_ratio: number; // share of the time that all samples of its list stand for
   total_ratio: number; // the same with what it calls
 };
 

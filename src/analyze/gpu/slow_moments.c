@@ -1,12 +1,13 @@
 /* Slow moments that a watch caught (--gpu-trace=slow:1.5): what each did longer than a normal one. */
 #include "analyze/gpu/kernels.h"
 #include "analyze/gpu/paths.h"
+#include "analyze/gpu/slow_samples.h"
+#include "analyze/gpu/slow_words.h"
 #include "run/gpu_traces.h"
 
 #include "base/error.h"
 #include "format/run_keys.h"
 #include "stats/coverage.h"
-#include "stats/seconds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,17 +16,22 @@
 
 #define MOMENTS_MOST 100u
 #define PARTS_MOST 5u /* of each kind */
+#define PART_LEAST 0.01 /* of the slow one */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
-#define SAMPLES_LEAST 2
-#define NAME_MOST 48u
 
-enum { KERNEL, STAGE, FUNCTION, KINDS };
-static const char *const kind_names[KINDS] = { "kernel", "stage", "function" };
+enum { KERNEL, STAGE, KINDS }; /* functions are in `samples` */
+static const char *const kind_names[KINDS] = { "kernel", "stage" };
+
+/* How surely a zone is what the moment is about: its thread explains it. */
+enum certainty { NONE, SOME_STEP, SAME_ROLE, THE_ONE };
 
 struct side { /* the slow one, or the normal one */
 	int64_t begin_ns, end_ns; /* 0, 0: there is none */
 	bool traced;
-	struct sb_vec tallies[KINDS]; /* struct sb_gpu_tally by name, path, name */
+	struct sb_vec tallies[KINDS]; /* struct sb_gpu_tally by name, path */
+	struct sb_slow_thread thread; /* that ran it */
+	enum certainty certain; /* that it did */
+	int64_t overlap_ns; /* of the zone that says so */
 	struct sb_union busy;
 	int64_t work_ns, first_ns, last_ns;
 	struct {
@@ -44,6 +50,7 @@ struct caught {
 struct moments {
 	struct sb_run *run;
 	struct sb_vec all; /* struct caught */
+	struct sb_slow_samples samples;
 	int64_t *row_ns; /* by schema: when its row before was */
 	bool no_memory;
 };
@@ -101,8 +108,11 @@ static int find_moments(struct moments *m)
 		if (meta->scope != SB_META_RUN || meta->attr.type != STROBE_TYPE_STRING || !meta->attr.s ||
 			strcmp(meta->attr.key, SB_RUN_SLOW_MOMENT) || !read_moment(m->run, meta, &c))
 			continue;
-		for (int s = 0; s < 2; s++)
+		for (uint32_t s = 0; s < 2; s++) {
 			c.sides[s].traced = is_traced(&traces, c.process, &c.sides[s]);
+			c.sides[s].thread = (struct sb_slow_thread){ 2 * (uint32_t)m->all.count + s,
+				c.process, UINT32_MAX };
+		}
 		kept = sb_vec_push(&m->all, sizeof *kept);
 		if (kept)
 			*kept = c;
@@ -155,8 +165,8 @@ static bool is_in(const struct side *s, int64_t t_ns)
 static void take_event_in(struct moments *m, struct side *s, const struct sb_event *e)
 {
 	if (e->kind == SB_EVENT_STACK) {
-		if (e->stack.frame_count && !e->stack.native && is_in(s, e->t_ns))
-			count_in(m, s, FUNCTION, e->stack.names[0], e->stack.weight_ns);
+		if (is_in(s, e->t_ns))
+			sb_slow_samples_take(&m->samples, s->thread.side, e);
 	} else if (s->traced && e->gpu.kind >= SB_GPU_KERNEL && e->gpu.kind <= SB_GPU_MEMSET &&
 		   e->gpu.duration_ns > 0 &&
 		   is_in(s, e->gpu.launch_ns != INT64_MIN ? e->gpu.launch_ns : e->t_ns)) {
@@ -211,10 +221,39 @@ static void take_event(void *self, const struct sb_event *e)
 			take_row(m, e);
 		return;
 	}
+	if (e->kind == SB_EVENT_CODE_FILE) {
+		sb_slow_samples_file(&m->samples, e);
+		return;
+	}
 	for (size_t i = 0; i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
 			if (all[i].process == e->process)
 				take_event_in(m, &all[i].sides[s], e);
+}
+
+static enum certainty certainty_of(const struct caught *c, const struct side *s, const struct sb_zone *z)
+{
+	bool step = z->role == STROBE_ROLE_STEP, generation = z->role == STROBE_ROLE_GENERATION;
+
+	if (!step && !generation)
+		return NONE;
+	if (strcmp(c->what, step ? "step" : "generation") != 0)
+		return SOME_STEP;
+	return llabs(z->begin_ns - s->begin_ns) <= EDGE_NS ? THE_ONE : SAME_ROLE;
+}
+
+/* Generations may run beside each other: the surest zone tells the thread, of several the one that covers most. */
+static void find_thread(const struct caught *c, struct side *s, const struct sb_zone *z)
+{
+	int64_t begin_ns = z->begin_ns > s->begin_ns ? z->begin_ns : s->begin_ns;
+	int64_t overlap_ns = (z->end_ns < s->end_ns ? z->end_ns : s->end_ns) - begin_ns;
+	enum certainty certain = overlap_ns > 0 ? certainty_of(c, s, z) : NONE;
+
+	if (certain == NONE || certain < s->certain || (certain == s->certain && overlap_ns <= s->overlap_ns))
+		return;
+	s->certain = certain;
+	s->overlap_ns = overlap_ns;
+	s->thread.track = z->track;
 }
 
 static void take_zone_in(struct moments *m, struct caught *c, int side, const struct sb_zone *z)
@@ -222,6 +261,7 @@ static void take_zone_in(struct moments *m, struct caught *c, int side, const st
 	struct side *s = &c->sides[side];
 	double step;
 
+	find_thread(c, s, z);
 	if (s->end_ns <= s->begin_ns || z->end_ns <= s->begin_ns || z->begin_ns >= s->end_ns ||
 		z->begin_ns < s->begin_ns - EDGE_NS || z->end_ns > s->end_ns + EDGE_NS)
 		return;
@@ -271,7 +311,6 @@ static const char *name_of(struct moments *m, struct sb_model *model, int kind, 
 			     : sb_model_text(model, m->run->names[id].text);
 }
 
-/* What took longer by a hundredth of the slow one or more. */
 static void add_parts(struct moments *m, struct sb_model *model, const struct caught *c, int kind,
 	struct sb_slow_moment *out)
 {
@@ -283,12 +322,15 @@ static void add_parts(struct moments *m, struct sb_model *model, const struct ca
 		struct sb_gpu_tally normal = tally_of(&c->sides[1], kind, i);
 		double more_s = seconds(slow.total_ns - normal.total_ns);
 
-		if (!slow.count || more_s <= 0 || more_s < out->duration_s / 100 ||
-			(kind == FUNCTION && slow.count < SAMPLES_LEAST))
+		if (!slow.count || more_s <= 0 || more_s < out->duration_s * PART_LEAST)
 			continue;
-		rows[n++] = (struct sb_slow_part){ kind_names[kind], name_of(m, model, kind, (uint32_t)i),
-			(int64_t)slow.count, (int64_t)normal.count, seconds(slow.total_ns),
-			seconds(normal.total_ns), more_s };
+		rows[n++] = (struct sb_slow_part){ .kind = kind_names[kind],
+			.name = name_of(m, model, kind, (uint32_t)i),
+			.count = (int64_t)slow.count,
+			.normal_count = (int64_t)normal.count,
+			.total_s = seconds(slow.total_ns),
+			.normal_s = seconds(normal.total_ns),
+			.more_s = more_s };
 	}
 	if (rows && n)
 		qsort(rows, n, sizeof *rows, by_more);
@@ -323,69 +365,6 @@ static void fill_counters(struct sb_model *model, const struct caught *c, struct
 			};
 }
 
-static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, int kind)
-{
-	for (size_t i = 0; i < s->part_count; i++)
-		if (!strcmp(s->parts[i].kind, kind_names[kind]))
-			return &s->parts[i];
-	return NULL;
-}
-
-/* A kernel's name may be a hundred letters long: the list below has all of it. */
-static const char *brief(struct sb_model *model, const char *name)
-{
-	int most = NAME_MOST - 1;
-
-	if (strlen(name) <= NAME_MOST)
-		return name;
-	while (most > 0 && ((unsigned char)name[most] & 0xc0) == 0x80)
-		most--;
-	return sb_model_printf(model, "%.*s…", most, name);
-}
-
-static const char *plus(struct sb_model *model, double s)
-{
-	char text[32];
-
-	sb_text_seconds(text, sizeof text, s);
-	return sb_model_text(model, text);
-}
-
-/* ", 20 instead of 0 calls"; of as many as usual nothing is said. */
-static const char *counts_of(struct sb_model *model, const struct sb_slow_part *p, const char *calls)
-{
-	if (p->count == p->normal_count)
-		return "";
-	return sb_model_printf(
-		model, ", %lld instead of %lld%s", (long long)p->count, (long long)p->normal_count, calls);
-}
-
-/* Half of what it took longer names the place; else the largest stage. */
-static const char *words_of(struct sb_model *model, const struct sb_slow_moment *s)
-{
-	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
-	const struct sb_slow_part *kernel = first_part(s, KERNEL), *stage = first_part(s, STAGE);
-	const struct sb_slow_part *function = first_part(s, FUNCTION);
-
-	if (isnan(s->normal_s))
-		return NULL;
-	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
-		return sb_model_printf(model, "the GPU worked %s longer: %s %s more%s",
-			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
-			plus(model, kernel->more_s), counts_of(model, kernel, ""));
-	if (s->idle_s - s->normal_idle_s >= more_s / 2)
-		return sb_model_printf(model, "the GPU waited %s longer%s%.160s",
-			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
-			stage ? stage->name : "");
-	if (stage && !(function && function->more_s > stage->more_s))
-		return sb_model_printf(model, "%.160s took %s longer%s", stage->name,
-			plus(model, stage->more_s), counts_of(model, stage, " calls"));
-	if (function)
-		return sb_model_printf(
-			model, "%.160s took %s longer", function->name, plus(model, function->more_s));
-	return NULL;
-}
-
 static void fill_moment(
 	struct moments *m, struct sb_model *model, struct caught *c, struct sb_slow_moment *out)
 {
@@ -403,11 +382,14 @@ static void fill_moment(
 	fill_work(slow, &out->work_s, &out->idle_s);
 	fill_work(normal, &out->normal_work_s, &out->normal_idle_s);
 	fill_counters(model, c, out);
-	out->parts = sb_model_alloc(model, KINDS * PARTS_MOST * sizeof *out->parts);
+	out->parts = sb_model_alloc(model, (KINDS + 1) * PARTS_MOST * sizeof *out->parts);
 	for (int kind = 0; out->parts && kind < KINDS; kind++)
 		if (kind != KERNEL || normal->traced)
 			add_parts(m, model, c, kind, out);
-	out->words = words_of(model, out);
+	if (out->parts)
+		out->part_count += sb_slow_samples_parts(&m->samples, &slow->thread, &normal->thread,
+			out->duration_s * PART_LEAST, out->parts + out->part_count, PARTS_MOST);
+	out->words = sb_slow_words(model, out);
 }
 
 /* ---- the analysis ---- */
@@ -426,6 +408,7 @@ static void done(void *self)
 		}
 	if (m) {
 		sb_vec_done(&m->all);
+		sb_slow_samples_done(&m->samples);
 		free(m->row_ns);
 	}
 	free(m);
@@ -444,9 +427,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	struct moments *m = calloc(1, sizeof *m);
 	int err = m ? 0 : STROBE_ENOMEM;
 
-	(void)model;
 	if (m) {
-		m->run = run;
+		m->run = m->samples.run = run;
+		m->samples.model = model;
 		err = find_moments(m);
 	}
 	if (!err && m->all.count)
@@ -456,7 +439,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return err ? sb_fail(err, "no memory for the slow moments of '%s'", run->path) : 0;
 	}
 	*v = (struct sb_visitor){ .self = m,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK | 1u << SB_EVENT_SAMPLE,
+		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK | 1u << SB_EVENT_SAMPLE |
+			 1u << SB_EVENT_CODE_FILE,
 		.roles = SB_EVERY_ZONE,
 		.event = take_event,
 		.zone = take_zone };
@@ -473,7 +457,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (size_t i = 0; model->slow_moments.all && i < m->all.count; i++)
 		fill_moment(m, model, (struct caught *)m->all.items + i,
 			&model->slow_moments.all[model->slow_moments.count++]);
-	return m->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the slow moments of '%s'", run->path) : 0;
+	return m->no_memory || m->samples.no_memory
+		       ? sb_fail(STROBE_ENOMEM, "no memory for the slow moments of '%s'", run->path)
+		       : 0;
 }
 
 const struct sb_analysis sb_analysis_slow_moments = {

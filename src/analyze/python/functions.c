@@ -1,22 +1,31 @@
 /* Sampled stacks: which functions and lines the program was in, and inside which
  * stage. Shares of the time that the samples stand for, never times: a sample is not a
- * measurement. Threads without Python are listed apart, with the CPU time they used. */
+ * measurement. Listed apart: threads that only wait beside those that work, and threads without Python, with the CPU
+ * time they used. */
 #include "analyze/analysis.h"
 #include "analyze/python/moments.h"
 #include "format/run_keys.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/python_file.h"
 #include "base/room.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES_MAX = 1 << 20, LISTED = 20, NATIVES_MAX = 64 };
 
-struct function {
-	uint32_t name;
+enum { WORK, WAIT, CLASSES }; /* of a sample */
+
+struct tally {
 	uint32_t self, total;
 	int64_t self_ns, total_ns; /* what these samples stand for */
+};
+
+struct function {
+	uint32_t name;
+	struct tally tallies[CLASSES];
 	uint32_t line, line_count; /* the line seen most often at the top */
 	uint32_t last_sample; /* so that recursion counts once */
 	const char *file;
@@ -27,9 +36,20 @@ struct function {
 struct sample {
 	struct sb_moment at;
 	uint32_t leaf; /* function index */
+	uint32_t wait; /* index of waits + 1; 0: its leaf does not wait */
+};
+
+/* A sample whose leaf waits. Whether its thread only waits is known when the zones are. */
+struct wait {
+	int64_t weight_ns;
+	size_t first_frame; /* in frames */
+	uint32_t frame_count;
+	bool main; /* of the main thread */
+	bool in_zone;
 };
 
 struct sampled {
+	struct sb_run *run;
 	struct sb_model *model;
 	struct function *functions;
 	uint32_t count, capacity;
@@ -37,8 +57,13 @@ struct sampled {
 	struct sample *samples;
 	uint32_t sample_count, sample_capacity;
 	struct sb_moments moments; /* of samples, once they are complete */
+	struct sb_vec waits; /* struct wait */
+	struct sb_vec frames; /* uint32_t: function indices, leaf first */
+	bool others_generate; /* the main thread makes no video: what it waits for is the one that does */
 	uint64_t total;
-	int64_t total_ns;
+	uint32_t counted; /* stacks, so far */
+	uint64_t class_total[CLASSES];
+	int64_t class_ns[CLASSES];
 	struct native {
 		uint32_t name;
 		int64_t cpu_ns;
@@ -70,7 +95,7 @@ static void add_one(struct sampled *s, struct sb_map *map, uint64_t key, uint32_
 	*out_count = count + 1;
 }
 
-static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t leaf)
+static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t leaf, uint32_t wait)
 {
 	if (s->sample_count == SAMPLES_MAX)
 		return;
@@ -78,7 +103,7 @@ static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t l
 		s->no_memory = true;
 		return;
 	}
-	s->samples[s->sample_count++] = (struct sample){ { ev->t_ns, ev->track, 0 }, leaf };
+	s->samples[s->sample_count++] = (struct sample){ { ev->t_ns, ev->track, 0 }, leaf, wait };
 }
 
 static void see_native(struct sampled *s, const struct sb_event *ev)
@@ -94,35 +119,96 @@ static void see_native(struct sampled *s, const struct sb_event *ev)
 	s->natives[i].cpu_ns += ev->stack.weight_ns;
 }
 
+static void count_frame(struct sampled *s, uint32_t index, int class, bool leaf, int64_t weight_ns)
+{
+	struct function *f = &s->functions[index];
+	struct tally *t = &f->tallies[class];
+
+	if (leaf) {
+		t->self++;
+		t->self_ns += weight_ns;
+	}
+	if (f->last_sample != s->counted) {
+		t->total++;
+		t->total_ns += weight_ns;
+	}
+	f->last_sample = s->counted;
+}
+
+static void count_stack(
+	struct sampled *s, const uint32_t *frames, uint32_t count, int class, int64_t weight_ns)
+{
+	s->counted++;
+	s->class_total[class]++;
+	s->class_ns[class] += weight_ns;
+	for (uint32_t i = 0; i < count; i++)
+		count_frame(s, frames[i], class, i == 0, weight_ns);
+}
+
+static void see_line(struct sampled *s, struct function *f, uint32_t line)
+{
+	uint32_t seen;
+
+	add_one(s, &f->lines, line, &seen);
+	if (seen > f->line_count) {
+		f->line_count = seen;
+		f->line = line;
+	}
+}
+
+static bool is_main_thread(const struct sampled *s, const struct sb_event *ev)
+{
+	return ev->stack.tid == s->run->processes[ev->process].reader->head.main_tid;
+}
+
+/* The frames' functions at the end of s->frames; false: no memory. */
+static bool find_functions(struct sampled *s, const struct sb_event *ev)
+{
+	for (uint32_t i = 0; i < ev->stack.frame_count; i++) {
+		struct function *f = function_of(s, ev->stack.names[i]);
+		uint32_t *index = f ? sb_vec_push(&s->frames, sizeof *index) : NULL;
+
+		if (!index)
+			return false;
+		*index = (uint32_t)(f - s->functions);
+	}
+	return true;
+}
+
+/* Leaves the frames where they are. */
+static uint32_t keep_wait(struct sampled *s, const struct sb_event *ev, size_t first, int64_t weight_ns)
+{
+	struct wait *w = sb_vec_push(&s->waits, sizeof *w);
+
+	s->no_memory |= !w;
+	if (w)
+		*w = (struct wait){ weight_ns, first, ev->stack.frame_count, is_main_thread(s, ev), false };
+	return (uint32_t)s->waits.count;
+}
+
 static void see_stack(struct sampled *s, const struct sb_event *ev)
 {
 	int64_t weight_ns = ev->stack.weight_ns > 0 ? ev->stack.weight_ns : 1;
+	size_t first = s->frames.count;
+	const uint32_t *frames;
+	bool waits;
 
 	s->total++;
-	s->total_ns += weight_ns;
-	for (uint32_t i = 0; i < ev->stack.frame_count; i++) {
-		struct function *f = function_of(s, ev->stack.names[i]);
-		uint32_t seen;
-
-		s->no_memory |= !f;
-		if (!f)
-			return;
-		if (i == 0) {
-			f->self++;
-			f->self_ns += weight_ns;
-			add_one(s, &f->lines, ev->stack.lines[0], &seen);
-			if (seen > f->line_count) {
-				f->line_count = seen;
-				f->line = ev->stack.lines[0];
-			}
-			keep_sample(s, ev, (uint32_t)(f - s->functions));
-		}
-		if (f->last_sample != s->total) {
-			f->total++;
-			f->total_ns += weight_ns;
-		}
-		f->last_sample = (uint32_t)s->total;
+	if (!find_functions(s, ev)) {
+		s->no_memory = true;
+		return;
 	}
+	frames = (const uint32_t *)s->frames.items + first;
+	see_line(s, &s->functions[frames[0]], ev->stack.lines[0]);
+	waits = sb_python_waits(s->run->names[ev->stack.names[0]].text, s->functions[frames[0]].file);
+	if (waits && s->sample_count < SAMPLES_MAX) {
+		keep_sample(s, ev, frames[0], keep_wait(s, ev, first, weight_ns));
+		return;
+	}
+	keep_sample(s, ev, frames[0], 0);
+	count_stack(
+		s, frames, ev->stack.frame_count, waits && !is_main_thread(s, ev) ? WAIT : WORK, weight_ns);
+	s->frames.count = first;
 }
 
 static void see_event(void *self, const struct sb_event *ev)
@@ -151,20 +237,48 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (z->flags & SB_ZONE_SPAN)
 		return;
+	s->others_generate |= z->role == STROBE_ROLE_GENERATION && z->track < s->run->track_count &&
+			      !s->run->tracks[z->track].main && !s->run->tracks[z->track].main_task;
 	i = sb_moments_from(&s->moments, z->track, z->begin_ns);
-	while (sb_moments_claim(&s->moments, z, &i))
+	while (sb_moments_claim(&s->moments, z, &i)) {
 		add_one(s, &s->functions[s->samples[i].leaf].paths, z->path, &unused);
+		if (s->samples[i].wait)
+			((struct wait *)s->waits.items)[s->samples[i].wait - 1].in_zone = true;
+	}
+}
+
+/* A wait inside a stage is the stage's time, and one of the main thread the program's. */
+static void count_waits(struct sampled *s)
+{
+	const struct wait *all = s->waits.items;
+
+	for (size_t i = 0; i < s->waits.count; i++)
+		count_stack(s, (const uint32_t *)s->frames.items + all[i].first_frame, all[i].frame_count,
+			all[i].in_zone || (all[i].main && !s->others_generate) ? WORK : WAIT,
+			all[i].weight_ns);
 }
 
 /* ---- the panel ------------------------------------------------------------ */
 
-static int most_often_first(const void *a, const void *b)
+static int by_tally(const struct tally *x, const struct tally *y)
 {
-	const struct function *x = a, *y = b;
-
 	if (x->self_ns != y->self_ns)
 		return x->self_ns > y->self_ns ? -1 : 1;
 	return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
+}
+
+static int most_work_first(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return by_tally(&x->tallies[WORK], &y->tallies[WORK]);
+}
+
+static int most_waits_first(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return by_tally(&x->tallies[WAIT], &y->tallies[WAIT]);
 }
 
 static const char *main_stage(const struct function *f, struct sb_run *run)
@@ -177,27 +291,42 @@ static const char *main_stage(const struct function *f, struct sb_run *run)
 	return best ? run->names[sb_run_path(run, (uint32_t)best->key)->name].text : NULL;
 }
 
-static void list(struct sampled *s, struct sb_run *run, struct sb_model *model)
+static size_t list(struct sampled *s, struct sb_run *run, int class, struct sb_function **out_all)
 {
-	struct sb_functions_panel *to = &model->functions;
+	struct sb_function *all = sb_model_alloc(s->model, LISTED * sizeof *all);
+	size_t count = 0;
 
-	qsort(s->functions, s->count, sizeof *s->functions, most_often_first);
-	to->sample_count = s->total;
-	to->all = sb_model_alloc(model, LISTED * sizeof *to->all);
-	for (uint32_t i = 0; to->all && i < s->count && to->count < LISTED && s->functions[i].self; i++) {
+	qsort(s->functions, s->count, sizeof *s->functions,
+		class == WORK ? most_work_first : most_waits_first);
+	for (uint32_t i = 0; all && i < s->count && count < LISTED; i++) {
 		const struct function *f = &s->functions[i];
-		const char *stage = main_stage(f, run);
+		const struct tally *t = &f->tallies[class];
+		const char *stage = class == WORK ? main_stage(f, run) : NULL;
 
-		to->all[to->count++] = (struct sb_function){ .name = sb_model_text(
-								     model, run->names[f->name].text),
+		if (!t->self)
+			break;
+		all[count++] = (struct sb_function){ .name = sb_model_text(
+							     s->model, run->names[f->name].text),
 			.file = f->file,
 			.line = f->line,
-			.stage = stage ? sb_model_text(model, stage) : NULL,
-			.self_count = f->self,
-			.total_count = f->total,
-			.self_ratio = (double)f->self_ns / (double)s->total_ns,
-			.total_ratio = (double)f->total_ns / (double)s->total_ns };
+			.stage = stage ? sb_model_text(s->model, stage) : NULL,
+			.self_count = t->self,
+			.total_count = t->total,
+			.self_ratio = (double)t->self_ns / (double)s->class_ns[class],
+			.total_ratio = (double)t->total_ns / (double)s->class_ns[class] };
 	}
+	*out_all = all;
+	return count;
+}
+
+static void list_both(struct sampled *s, struct sb_run *run)
+{
+	struct sb_functions_panel *to = &s->model->functions;
+
+	to->sample_count = s->total;
+	to->waiting_count = s->class_total[WAIT];
+	to->count = list(s, run, WORK, &to->all);
+	to->waiting_listed = list(s, run, WAIT, &to->waiting);
 }
 
 static int most_cpu_first(const void *a, const void *b)
@@ -225,6 +354,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (!s)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
+	s->run = run;
 	s->model = model;
 	v->self = s;
 	v->kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE;
@@ -245,9 +375,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	err = sb_moments_visit(&s->moments, run, see_zone, s);
 	if (err)
 		return err;
+	count_waits(s);
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
-	list(s, run, model);
+	list_both(s, run);
 	if (!model->stages.stage_count) /* from outside strobe run cannot tell: stacks are recorded, too */
 		sb_model_missing(model, "stages", SB_NO_STAGES, SB_NO_STAGES_HOW);
 	return 0;
@@ -264,6 +395,8 @@ static void done(void *self)
 		sb_map_done(&s->functions[i].paths);
 	}
 	sb_map_done(&s->by_name);
+	sb_vec_done(&s->waits);
+	sb_vec_done(&s->frames);
 	free(s->functions);
 	free(s->samples);
 	free(s);

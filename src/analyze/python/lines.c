@@ -5,6 +5,7 @@
 #include "analyze/python/source.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/python_file.h"
 #include "base/room.h"
 
 #include <stdlib.h>
@@ -310,7 +311,7 @@ static uint32_t find_caller(const struct sampled *s, const struct sample *at)
 	uint32_t i = at->own, outer;
 
 	while (i < at->frame_count &&
-		(is_installed(s, at, i) || sb_source_is_library(file_of(s, at->names[i]))))
+		(is_installed(s, at, i) || sb_python_is_library(file_of(s, at->names[i]))))
 		i++;
 	for (outer = i; outer < at->frame_count && !is_installed(s, at, outer);)
 		outer++;
@@ -323,7 +324,7 @@ static uint32_t find_caller(const struct sampled *s, const struct sample *at)
 static void find_own(const struct sampled *s, struct sample *at)
 {
 	for (at->own = 0; at->own < at->frame_count; at->own++)
-		if (!sb_source_is_library(file_of(s, at->names[at->own])))
+		if (!sb_python_is_library(file_of(s, at->names[at->own])))
 			break;
 	at->own = at->own < at->frame_count ? at->own : 0;
 	if (is_installed(s, at, at->own))
@@ -384,7 +385,7 @@ static void describe(struct sampled *s, struct sb_run *run, const struct sample 
 	line->function = sb_model_text(s->model, run->names[at->names[at->own]].text);
 	line->file = file_of(s, at->names[at->own]);
 	line->line = at->lines[at->own];
-	line->library = sb_source_is_library(line->file);
+	line->library = sb_python_is_library(line->file);
 	line->inner = at->own ? sb_model_text(s->model, run->names[at->names[0]].text) : NULL;
 	line->inner_file = at->own ? file_of(s, at->names[0]) : NULL;
 	line->stage = at->path == UINT32_MAX

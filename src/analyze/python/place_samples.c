@@ -2,7 +2,7 @@
 #include "analyze/python/place_samples.h"
 
 #include "analyze/python/moments.h"
-#include "analyze/python/source.h"
+#include "base/python_file.h"
 #include "base/room.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static const char *file_of(const struct sb_place_samples *p, uint32_t function)
 /* What a reader would not look into. A function without a file is the program's. */
 static bool is_library(const char *file)
 {
-	return file && sb_source_is_library(file);
+	return file && sb_python_is_library(file);
 }
 
 /* Files whose functions start processes and wait for them: Python's, torchrun's agent, torch.multiprocessing's spawn. */

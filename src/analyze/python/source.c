@@ -9,24 +9,6 @@
 #define SOURCE_MOST (4u << 20)
 #define LINE_MOST 160
 
-static const char *const libraries[] = { "/torch/", "/numpy/", "/strobe/", "/PIL/", "/imageio/",
-	"/imageio_ffmpeg/", "/safetensors/", "/einops/", "/triton/" };
-
-bool sb_source_is_library(const char *file)
-{
-	const char *python = strstr(file, "/lib/python");
-
-	if (!*file || *file == '<')
-		return true;
-	if (python && !strstr(python, "-packages/"))
-		return true;
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (strstr(file, libraries[i]) &&
-			(python || strcmp(libraries[i], "/strobe/") != 0 || strstr(file, "/python/strobe/")))
-			return true;
-	return false;
-}
-
 static bool is_here(const char *file, struct stat *out_stat)
 {
 	size_t length = strlen(file);

@@ -15,6 +15,20 @@ static void put_natives(const struct sb_functions_panel *f, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 }
 
+/* "  1520 more of threads that only waited, left out: threading.Condition.wait". */
+static void put_waiting(const struct sb_functions_panel *f, struct sb_buf *out)
+{
+	if (!f->waiting_count)
+		return;
+	sb_buf_printf(out,
+		"  %llu more of threads that only waited, left out: ", (unsigned long long)f->waiting_count);
+	for (size_t i = 0; i < f->waiting_listed && i < 3; i++) {
+		sb_buf_puts(out, i ? ", " : "");
+		sb_text_name(out, f->waiting[i].name, 40);
+	}
+	sb_buf_puts(out, f->waiting_listed > 3 ? " …\n" : "\n");
+}
+
 /* Of few samples their number: a share would look like a measurement. */
 static void put_part(double ratio, uint64_t count, bool shares, struct sb_buf *out)
 {
@@ -30,7 +44,8 @@ static void put_part(double ratio, uint64_t count, bool shares, struct sb_buf *o
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_functions_panel *f = &model->functions;
-	bool shares = f->sample_count >= SB_SHARE_SAMPLES_LEAST;
+	uint64_t counted = f->sample_count - f->waiting_count;
+	bool shares = counted >= SB_SHARE_SAMPLES_LEAST;
 
 	if (!f->count)
 		return;
@@ -56,8 +71,9 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		sb_buf_done(&name);
 	}
 	sb_buf_printf(out, "  %s %llu sampled stack%s%s; with: and what it calls\n",
-		shares ? "shares of" : "of", (unsigned long long)f->sample_count,
-		f->sample_count == 1 ? "" : "s", shares ? "" : ", too few for shares");
+		shares ? "shares of" : "of", (unsigned long long)counted, counted == 1 ? "" : "s",
+		shares ? "" : ", too few for shares");
+	put_waiting(f, out);
 	put_natives(f, out);
 }
 

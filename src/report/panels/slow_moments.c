@@ -87,7 +87,11 @@ static void put_part(struct sb_buf *out, const struct sb_text_options *options, 
 
 	sb_text_seconds(more, sizeof more, p->more_s);
 	sb_buf_printf(out, "    + %-8s %-8s ", more, p->kind);
-	sb_text_name(out, p->name, (size_t)sb_text_columns(options) - 44);
+	sb_text_name(out, p->place ? p->place : p->name, (size_t)sb_text_columns(options) - 44);
+	if (p->inside) {
+		sb_buf_puts(out, ", in ");
+		sb_text_name(out, p->inside, 40);
+	}
 	if (p->count == p->normal_count)
 		sb_buf_printf(out, ", %lld in both\n", (long long)p->count);
 	else

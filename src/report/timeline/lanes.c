@@ -281,8 +281,8 @@ static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 /* An event of the program; strobe's own say something to the panels. */
 static bool is_mark(const struct sb_run *run, const struct sb_event *e)
 {
-	return e->kind != SB_EVENT_GPU && e->kind != SB_EVENT_STACK && e->kind != SB_EVENT_ALLOC &&
-	       strncmp(run->names[e->name].text, "strobe.", 7) != 0;
+	return e->kind != SB_EVENT_GPU && e->kind != SB_EVENT_STACK && e->kind != SB_EVENT_CODE_FILE &&
+	       e->kind != SB_EVENT_ALLOC && strncmp(run->names[e->name].text, "strobe.", 7) != 0;
 }
 
 static void on_event(void *self, const struct sb_event *e)
@@ -292,7 +292,9 @@ static void on_event(void *self, const struct sb_event *e)
 	if (e->kind == SB_EVENT_GPU)
 		on_gpu(t, e);
 	else if (e->kind == SB_EVENT_STACK)
-		sb_timeline_stacks_add(&t->stacks, e);
+		sb_timeline_stacks_add(&t->stacks, t->run, e);
+	else if (e->kind == SB_EVENT_CODE_FILE)
+		sb_timeline_stacks_file(&t->stacks, t->run, e);
 	if (e->kind == SB_EVENT_SNAPSHOT || e->kind == SB_EVENT_ALLOC)
 		sb_timeline_rises_add(&t->rises, t->run, e);
 	if (is_mark(t->run, e) && t->mark_count < SB_TIMELINE_MARKS_MAX)
@@ -343,7 +345,7 @@ int sb_timeline_new(struct sb_run *run, struct sb_timeline **out)
 		.self = t,
 		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT |
 			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_STACK |
-			 1u << SB_EVENT_ALLOC,
+			 1u << SB_EVENT_CODE_FILE | 1u << SB_EVENT_ALLOC,
 		.roles = SB_EVERY_ZONE,
 		.zone = on_zone,
 		.event = on_event,

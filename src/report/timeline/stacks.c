@@ -1,6 +1,8 @@
 /* Samples past SAMPLES_MAX are counted, not kept: the page stays small. */
 #include "report/timeline/stacks.h"
 
+#include "base/python_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,61 +25,96 @@ void sb_timeline_stacks_done(struct sb_timeline_stacks *s)
 	free(s->stacks.items);
 	free(s->frames.items);
 	sb_map_done(&s->number_of);
+	sb_map_done(&s->waits);
 	memset(s, 0, sizeof *s);
 }
 
-static uint64_t hash_of(const struct sb_event *e)
+void sb_timeline_stacks_file(struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e)
+{
+	sb_map_put(&s->waits, e->name,
+		sb_python_waits(run->names[e->name].text, e->text)); /* else its name decides */
+}
+
+static bool only_waits(const struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e)
+{
+	uint32_t leaf = e->stack.names[0], waits;
+
+	if (e->stack.native || e->stack.tid == run->processes[e->process].reader->head.main_tid)
+		return false;
+	return sb_map_get(&s->waits, leaf, &waits) ? waits : sb_python_waits(run->names[leaf].text, NULL);
+}
+
+static uint64_t hash_of(const uint32_t *names, uint32_t count)
 {
 	uint64_t hash = 1469598103934665603ull;
 
-	for (uint32_t i = 0; i < e->stack.frame_count; i++)
-		hash = (hash ^ e->stack.names[i]) * 1099511628211ull;
+	for (uint32_t i = 0; i < count; i++)
+		hash = (hash ^ names[i]) * 1099511628211ull;
 	return hash;
 }
 
-static bool same(const struct sb_timeline_stacks *s, uint32_t number, const struct sb_event *e)
+static bool same(const struct sb_timeline_stacks *s, uint32_t number, const uint32_t *names, uint32_t count)
 {
 	const struct sb_timeline_stack *k = (const struct sb_timeline_stack *)s->stacks.items + number;
 
-	return k->count == e->stack.frame_count && !memcmp((const uint32_t *)s->frames.items + k->first,
-							   e->stack.names, k->count * sizeof(uint32_t));
+	return k->count == count &&
+	       !memcmp((const uint32_t *)s->frames.items + k->first, names, count * sizeof *names);
 }
 
-/* UINT32_MAX: there is no room for another one. */
-static uint32_t number_of(struct sb_timeline_stacks *s, const struct sb_event *e)
+/* The stack of the last frames, which go again if it is there already. UINT32_MAX: there is no room for another one. */
+static uint32_t number_of(struct sb_timeline_stacks *s, size_t first)
 {
-	uint64_t key = hash_of(e);
-	size_t first = s->frames.count;
+	const uint32_t *names = (const uint32_t *)s->frames.items + first;
+	uint32_t count = (uint32_t)(s->frames.count - first), number;
+	uint64_t key = hash_of(names, count);
 	struct sb_timeline_stack *stack;
-	uint32_t number;
 
-	if (sb_map_get(&s->number_of, key, &number))
-		return same(s, number, e) ? number : UINT32_MAX;
-	if (s->stacks.count == STACKS_MAX)
-		return UINT32_MAX;
-	number = (uint32_t)s->stacks.count;
-	for (uint32_t i = 0; i < e->stack.frame_count; i++) {
-		uint32_t *frame = sb_vec_push(&s->frames, sizeof *frame);
-
-		if (!frame)
-			return UINT32_MAX;
-		*frame = e->stack.names[i];
+	if (sb_map_get(&s->number_of, key, &number)) {
+		s->frames.count = first;
+		return same(s, number, names, count) ? number : UINT32_MAX;
 	}
-	stack = sb_vec_push(&s->stacks, sizeof *stack);
-	if (!stack || !sb_map_put(&s->number_of, key, number))
+	number = (uint32_t)s->stacks.count;
+	stack = number == STACKS_MAX ? NULL : sb_vec_push(&s->stacks, sizeof *stack);
+	if (!stack || !sb_map_put(&s->number_of, key, number)) {
+		s->frames.count = first;
 		return UINT32_MAX;
-	*stack = (struct sb_timeline_stack){ first, e->stack.frame_count };
+	}
+	*stack = (struct sb_timeline_stack){ first, count };
 	return number;
 }
 
-void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event *e)
+static bool push_frame(struct sb_timeline_stacks *s, uint32_t name)
+{
+	uint32_t *frame = sb_vec_push(&s->frames, sizeof *frame);
+
+	if (frame)
+		*frame = name;
+	return frame;
+}
+
+static uint32_t take_frames(struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e)
+{
+	size_t first = s->frames.count;
+	bool room = true;
+
+	for (uint32_t i = 0; i < e->stack.frame_count && room; i++)
+		room = push_frame(s, e->stack.names[i]);
+	if (room && only_waits(s, run, e))
+		room = push_frame(s, run->name_count);
+	if (room)
+		return number_of(s, first);
+	s->frames.count = first;
+	return UINT32_MAX;
+}
+
+void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e)
 {
 	struct sb_timeline_sample *sample;
 	uint32_t number;
 
 	if (!e->stack.frame_count)
 		return;
-	number = s->samples.count < SAMPLES_MAX ? number_of(s, e) : UINT32_MAX;
+	number = s->samples.count < SAMPLES_MAX ? take_frames(s, run, e) : UINT32_MAX;
 	sample = number == UINT32_MAX ? NULL : sb_vec_push(&s->samples, sizeof *sample);
 	if (sample)
 		*sample = (struct sb_timeline_sample){ e->t_ns, e->stack.native ? 0 : e->stack.weight_ns,

@@ -12,12 +12,18 @@ struct sb_timeline_stacks {
 	struct sb_vec stacks; /* struct sb_timeline_stack */
 	struct sb_vec frames; /* uint32_t: names, the innermost first */
 	struct sb_map number_of; /* by a hash of the frames */
+	struct sb_map waits; /* function -> 1: a thread in it waits; 0: it works */
 	uint64_t left_out; /* samples beyond what is kept */
 };
 
 void sb_timeline_stacks_done(struct sb_timeline_stacks *s);
-void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event *e);
-/* Marks the names that the stacks use with 0. */
+/* What is around the frames of a thread beside the main one that waits; its number is run->name_count. */
+#define SB_TIMELINE_WAITING "threads that only wait"
+
+void sb_timeline_stacks_file(
+	struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e);
+void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_run *run, const struct sb_event *e);
+/* Marks the names that the stacks use with 0; SB_TIMELINE_WAITING, too. */
 void sb_timeline_stacks_names(const struct sb_timeline_stacks *s, uint32_t *name_numbers);
 /* "stacks": names, the outermost first; "samples": [t_ns, stack, ns that it stands for], and where it is known
  * the CPU time that the thread used meanwhile and its lane or -1; of a thread without Python, whose one name is

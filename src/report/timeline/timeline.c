@@ -142,6 +142,10 @@ static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t l
 		t->name_numbers[i] = next++;
 		sb_json_string_n(j, NULL, run->names[i].text, strnlen(run->names[i].text, NAME_BYTES_MAX));
 	}
+	if (t->name_numbers[run->name_count] != UINT32_MAX) {
+		t->name_numbers[run->name_count] = next;
+		sb_json_string(j, NULL, SB_TIMELINE_WAITING);
+	}
 	sb_json_array_end(j);
 }
 

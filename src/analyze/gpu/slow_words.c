@@ -1,0 +1,87 @@
+/* Where the time of a slow moment went, in a sentence. */
+#include "analyze/gpu/slow_words.h"
+
+#include "stats/seconds.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NAME_MOST 48u
+
+static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, const char *kind)
+{
+	for (size_t i = 0; i < s->part_count; i++)
+		if (!strcmp(s->parts[i].kind, kind))
+			return &s->parts[i];
+	return NULL;
+}
+
+/* A kernel's name may be a hundred letters long: the list below has all of it. */
+static const char *brief(struct sb_model *model, const char *name)
+{
+	int most = NAME_MOST - 1;
+
+	if (strlen(name) <= NAME_MOST)
+		return name;
+	while (most > 0 && ((unsigned char)name[most] & 0xc0) == 0x80)
+		most--;
+	return sb_model_printf(model, "%.*s…", most, name);
+}
+
+static const char *plus(struct sb_model *model, double s)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, s);
+	return sb_model_text(model, text);
+}
+
+/* ", 20 instead of 0 calls"; of as many as usual nothing is said. */
+static const char *counts_of(struct sb_model *model, const struct sb_slow_part *p, const char *calls)
+{
+	if (p->count == p->normal_count)
+		return "";
+	return sb_model_printf(
+		model, ", %lld instead of %lld%s", (long long)p->count, (long long)p->normal_count, calls);
+}
+
+/* "; Python was at f (x.py:12), in threading.Condition.wait", where it was there for half of what is to be explained. */
+static const char *at_place(
+	struct sb_model *model, const struct sb_slow_moment *s, const char *lead, double explained_s)
+{
+	const struct sb_slow_part *f = first_part(s, "function");
+
+	if (!f || f->more_s < explained_s / 2)
+		return "";
+	return sb_model_printf(model, "%s%.200s%s%.80s", lead, f->place, f->inside ? ", in " : "",
+		f->inside ? f->inside : "");
+}
+
+/* Half of what it took longer names the place; else the largest stage. */
+const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s)
+{
+	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
+	const struct sb_slow_part *kernel = first_part(s, "kernel"), *stage = first_part(s, "stage");
+	const struct sb_slow_part *function = first_part(s, "function");
+
+	if (isnan(s->normal_s))
+		return NULL;
+	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
+		return sb_model_printf(model, "the GPU worked %s longer: %s %s more%s%s",
+			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
+			plus(model, kernel->more_s), counts_of(model, kernel, ""),
+			at_place(model, s, "; Python was at ", more_s));
+	if (s->idle_s - s->normal_idle_s >= more_s / 2)
+		return sb_model_printf(model, "the GPU waited %s longer%s%.160s%s",
+			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
+			stage ? stage->name : "",
+			at_place(model, s, stage ? ", at " : "; Python was at ", more_s));
+	if (stage)
+		return sb_model_printf(model, "%.160s took %s longer%s%s", stage->name,
+			plus(model, stage->more_s), counts_of(model, stage, " calls"),
+			at_place(model, s, ", at ", stage->more_s));
+	if (function)
+		return sb_model_printf(
+			model, "%s took %s longer", at_place(model, s, "", 0), plus(model, function->more_s));
+	return NULL;
+}
