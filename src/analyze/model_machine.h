@@ -101,6 +101,7 @@ struct sb_memory_panel {
 	const char *peak_stage;
 	const char *peak_source; /* "allocated" (the allocator's word), "process" or "device" (sampled) */
 	int peak_device;
+	double peak_used_bytes; /* of a run's own peak: what the whole device held then, as in residency; NAN: not known */
 	double reserved_peak_bytes, device_total_bytes;
 	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */
 	double fragmentation_bytes, fragmentation_reserved_bytes;

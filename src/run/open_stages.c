@@ -119,3 +119,16 @@ const struct sb_open_stage *sb_open_stages_over(struct sb_open_stages *s, int64_
 	}
 	return best;
 }
+
+const struct sb_open_stage *sb_open_stages_rose(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_open_stage *most = sb_open_stages_over(s, from_ns, to_ns), *at;
+	int64_t begin_ns;
+
+	sb_open_stages_at(s, &to_ns, 1, &at);
+	begin_ns = at && at->begin_ns > from_ns ? at->begin_ns : from_ns;
+	if (!most || (at && (to_ns - begin_ns) * 2 >= to_ns - from_ns))
+		return at;
+	begin_ns = most->begin_ns > from_ns ? most->begin_ns : from_ns;
+	return ((most->end_ns < to_ns ? most->end_ns : to_ns) - begin_ns) * 2 >= to_ns - from_ns ? most : at;
+}

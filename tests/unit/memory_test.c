@@ -188,6 +188,32 @@ static void samples_find_the_peak_without_snapshots(void **state)
 	synthetic_done(&s);
 }
 
+/* Nothing says what the run's processes hold. The sample after the rise lies in the next stage, and what was taken is kept. */
+static void a_peak_is_of_the_stage_in_which_the_device_filled(void **state)
+{
+	static const char *const used[] = { "memory_used_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t gpu;
+
+	synthetic_open(&s);
+	gpu = sb_builder_schema(s.b, "gpu", 0, used, 1);
+	for (uint64_t at = 0; at <= 20; at += 10) {
+		synthetic_begin(&s, at * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, at * SECOND, (at + 4) * SECOND, "denoise", 0);
+		synthetic_stage(&s, (at + 4) * SECOND, (at * 10 + 69) * 100 * MS, "vae_decode", 0);
+		synthetic_stage(&s, (at * 10 + 69) * 100 * MS, (at + 8) * SECOND, "postprocess", 0);
+		synthetic_end(&s, (at + 8) * SECOND);
+	}
+	for (uint64_t t = 1; t <= 29; t += 2)
+		sb_builder_sample(s.b, gpu, t * SECOND, (double[]){ t < 6 ? 3000 : 9000 }, 1);
+	m = synthetic_model(&s, 30 * SECOND);
+	assert_string_equal(m->memory.peak_source, "device");
+	assert_string_equal(m->memory.peak_stage, "vae_decode");
+	assert_near(stage_of(m, "denoise")->peak_bytes, 3000.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
 /* What strobe does itself inside the program is no place of the program's memory. */
 static void strobes_own_work_is_never_where_the_peak_was(void **state)
 {
@@ -369,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
 		cmocka_unit_test(a_peak_does_not_fall_when_the_program_resets_it),
 		cmocka_unit_test(samples_find_the_peak_without_snapshots),
+		cmocka_unit_test(a_peak_is_of_the_stage_in_which_the_device_filled),
 		cmocka_unit_test(strobes_own_work_is_never_where_the_peak_was),
 		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
 		cmocka_unit_test(a_peak_between_two_samples_is_the_highest_in_the_text_too),

@@ -108,6 +108,55 @@ static void a_peak_is_the_allocators_own(void **state)
 	synthetic_done(&s);
 }
 
+static double peak_mb(const struct sb_model *m, const char *stage)
+{
+	for (size_t i = 0; i < m->memory.stage_count; i++)
+		if (!strcmp(m->memory.stages[i].stage, stage))
+			return m->memory.stages[i].peak_bytes / (double)MIB;
+	return NAN;
+}
+
+/* The driver is not asked for the processes' memory before the second generation, which holds what the first one's decoding has
+ * taken: the peak is where memory rose to it, in every panel. */
+static void the_peak_is_where_memory_rose_in_every_panel(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_memory_picture *p;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	generation(&s, 2);
+	generation(&s, 12);
+	for (uint64_t t = 1000; t <= 4200; t += 400)
+		reading(&s, t, 2500, 3000, 2500);
+	for (uint64_t t = 5000; t <= 17000; t += 400)
+		reading(&s, t, 2500, 9000, 7500);
+	for (uint64_t t = 1500; t < 17000; t += 1000) {
+		double process = (t < 4400 ? 3000 : 9000) + CONTEXT_MB;
+
+		sb_builder_sample(s.b, schema, t * MS,
+			(double[]){ process + OTHERS_MB, t < 12000 ? NAN : process + (t > 15000) }, 2);
+	}
+	m = synthetic_model(&s, 18 * SECOND);
+	p = &m->memory_pictures.all[0];
+	assert_string_equal(m->memory.peak_stage, "vae_decode");
+	assert_string_equal(m->summary.gpu_peak_stage, "vae_decode");
+	assert_near(m->memory.peak_t_s, 5, 0.5);
+	assert_near(p->t_s[p->peak], m->memory.peak_t_s, 0);
+	assert_string_equal(p->stages[p->peak], "vae_decode");
+	assert_near(m->memory.peak_bytes / MIB, 9000 + CONTEXT_MB, 1);
+	assert_near(m->memory.peak_used_bytes, moment(m, "vae_decode", "peak")->total_bytes, 1);
+	assert_near(p->sum_mb[p->peak], m->memory.peak_used_bytes / MIB, 0.1);
+	assert_near(peak_mb(m, "vae_decode"), 9000 + CONTEXT_MB, 1);
+	assert_near(peak_mb(m, "denoise"), 3000 + CONTEXT_MB, 1);
+	assert_near(moment(m, "denoise", "peak")->total_bytes / MIB, 3000 + CONTEXT_MB + OTHERS_MB, 1);
+	assert_near(m->memory.spike_bytes / MIB, 6000, 1); /* of the device: the processes' is not known */
+	assert_string_equal(m->memory.spike_stage, "vae_decode");
+	synthetic_done(&s);
+}
+
 /* What the allocator took between a reading and a sample is no context. */
 static void the_picture_is_never_higher_than_the_device(void **state)
 {
@@ -165,6 +214,7 @@ static void a_script_on_a_gpu_has_its_outermost_stages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_peak_is_where_memory_rose_in_every_panel),
 		cmocka_unit_test(a_peak_is_the_allocators_own),
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),

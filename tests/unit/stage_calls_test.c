@@ -25,7 +25,7 @@ static int64_t below(int most)
 static void make_calls(void)
 {
 	for (int i = 0; i < CALLS; i++) {
-		struct sb_open_stage *s = sb_vec_push(&c.stages.all, sizeof *s);
+		struct sb_open_stage *s = sb_vec_push(&c.named.all, sizeof *s);
 		int64_t begin = i == 7 ? 10 : below(SPAN), length = i == 7 ? 400 : below(9);
 
 		*s = (struct sb_open_stage){ begin * 1000000000, (begin + length) * 1000000000,
@@ -35,7 +35,7 @@ static void make_calls(void)
 
 static double asked_of_each(double from_s, double to_s, bool *out_in)
 {
-	const struct sb_open_stage *all = c.stages.all.items;
+	const struct sb_open_stage *all = c.named.all.items;
 	double sum = 0;
 
 	*out_in = false;
@@ -73,7 +73,7 @@ static void calls_answer_as_each_of_them_does(void **state)
 	assert_false(sb_stage_calls_have(&calls, 20));
 	assert_true(sb_stage_calls_overlap_s(&calls, 0, SPAN) == 0);
 	sb_stage_calls_done(&calls);
-	sb_vec_done(&c.stages.all);
+	sb_vec_done(&c.named.all);
 }
 
 int main(void)

@@ -712,9 +712,10 @@ export type CacheEvent = {
 export type Memory = {
   peak_mb?: number; // peak memory of the GPU with the highest peak
   peak_t_s?: number; // when it was reached
-  peak_stage?: string; // the stage in which it was reached
+  peak_stage?: string; // the stage in which memory rose to it
   peak_source?: "allocated" | "process" | "device"; // allocated: as the allocator says; process, device: sampled
   peak_device_index?: number; // which GPU
+  peak_used_mb?: number; // what that GPU held then in all, with other processes and the driver: as in residency
   reserved_peak_mb?: number; // the most that the allocator held
   device_total_mb?: number; // memory of that GPU
   fragmentation?: Fragmentation; // reserved and unused GPU memory
@@ -760,7 +761,7 @@ export type MemorySnapshot = {
 export type MemoryStage = {
   name: string; // name of the stage
   count: number; // calls
-  peak_mb?: number; // highest reading inside it
+  peak_mb?: number; // the most that was held while it ran, in the generation with the highest peak, else in any
   before_mb?: number; // before its last call
   after_mb?: number; // after its last call
   kept_mb?: number; // allocated after it and not before; negative: it freed more

@@ -8,4 +8,7 @@
 
 extern const struct sb_analysis sb_analysis_memory;
 
+/* Once the peaks of stages are known: whether each gave back what it took, and the largest first. */
+void sb_memory_stages_judge(struct sb_memory_panel *panel);
+
 #endif

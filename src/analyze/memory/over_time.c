@@ -12,6 +12,7 @@
 #define MOMENTS_MOST 240u
 #define LAYERS_MOST 12u /* the last of them: all smaller ones */
 #define WEIGHTS_MOST 64u
+#define ALIKE_MB 4.0
 
 struct row { /* a layer while it is put together */
 	const char *component, *dtype;
@@ -23,6 +24,7 @@ struct row { /* a layer while it is put together */
 struct drawing {
 	struct sb_residency_collected *c;
 	int64_t device;
+	const struct sb_series *series;
 	double t_s[MOMENTS_MOST];
 	size_t count;
 	struct row *rows;
@@ -54,6 +56,19 @@ static void take_moments(const struct moments *m, struct drawing *d)
 			d->t_s[d->count++] = m->t_s[i];
 }
 
+/* What is beside the allocator may be highest where no reading is: the driver's highest sample is a moment too. */
+static void offer_highest_sample(
+	struct moments *m, const struct sb_series *s, const struct sb_series_column *c)
+{
+	size_t highest = s->count;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!isnan(c->values[i]) && (highest == s->count || c->values[i] > c->values[highest]))
+			highest = i;
+	if (highest < s->count)
+		offer(m, s->t_s[highest], INFINITY);
+}
+
 static void choose_moments(struct drawing *d, const struct sb_series *s, const char *column)
 {
 	const struct sb_device_reading *all = d->c->readings.items;
@@ -70,6 +85,8 @@ static void choose_moments(struct drawing *d, const struct sb_series *s, const c
 		}
 	for (size_t i = 0; !any && c && i < s->count; i++)
 		offer(&m, s->t_s[i], c->values[i]);
+	if (any && c)
+		offer_highest_sample(&m, s, c);
 	take_moments(&m, d);
 }
 
@@ -213,10 +230,17 @@ static void join_small(struct drawing *d)
 	qsort(d->rows, d->row_count, sizeof *d->rows, bottom_first);
 }
 
+static double sum_at(const struct drawing *d, size_t moment)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < d->row_count; r++)
+		sum += d->rows[r].mb[moment];
+	return sum;
+}
+
 static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
 {
-	double most = -1;
-
 	for (size_t r = 0; r < d->row_count; r++) {
 		struct sb_memory_layer *layer = &p->layers[r];
 
@@ -230,17 +254,46 @@ static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
 			layer->mb[i] = round(d->rows[r].mb[i] * 10) / 10;
 	}
 	p->layer_count = d->row_count;
-	for (size_t i = 0; i < d->count; i++) {
-		double sum = 0;
-
-		for (size_t r = 0; r < d->row_count; r++)
-			sum += d->rows[r].mb[i];
-		if (sum > most) {
-			most = sum;
-			p->peak = (int64_t)i;
-		}
-	}
 	return true;
+}
+
+/* The stage in which memory rose to what it was at a moment: there may be readings between it and the moment before. */
+static const char *rose_in(const struct drawing *d, size_t moment)
+{
+	int64_t from_ns = moment ? (int64_t)(d->t_s[moment - 1] * 1e9) : d->c->run->from_ns;
+	int64_t to_ns = (int64_t)(d->t_s[moment] * 1e9);
+	double high = (sum_at(d, moment) - ALIKE_MB) * SB_MB;
+	const struct sb_device_reading *all = d->c->readings.items;
+	const struct sb_open_stage *stage;
+
+	for (size_t i = 0; i < d->c->readings.count; i++) {
+		if (all[i].device != d->device || all[i].t_ns <= from_ns || all[i].t_ns >= to_ns)
+			continue;
+		if (sb_residency_device_at(d->c, d->series, (double)all[i].t_ns / 1e9).used < high)
+			from_ns = all[i].t_ns;
+		else
+			to_ns = all[i].t_ns;
+	}
+	stage = sb_open_stages_rose(&d->c->named, from_ns, to_ns);
+	return stage ? sb_model_text(d->c->model, d->c->run->names[stage->name].text) : "";
+}
+
+/* Memory that is kept may creep up later, in other stages: the peak is where it rose to nearly as much for the first time. */
+static void choose_peak(const struct drawing *d, struct sb_memory_picture *p)
+{
+	double most = -1;
+	size_t first = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		most = fmax(most, sum_at(d, i));
+	while (first + 1 < d->count && sum_at(d, first) < most - ALIKE_MB)
+		first++;
+	p->stages[first] = rose_in(d, first);
+	p->peak = (int64_t)first;
+	for (size_t i = first + 1; i < d->count && p->stages[i] && !strcmp(p->stages[i], p->stages[first]);
+		i++)
+		if (sum_at(d, i) > sum_at(d, (size_t)p->peak))
+			p->peak = (int64_t)i;
 }
 
 static bool store(struct drawing *d)
@@ -261,12 +314,13 @@ static bool store(struct drawing *d)
 		return false;
 	for (size_t i = 0; i < d->count; i++)
 		t_ns[i] = (int64_t)(d->t_s[i] * 1e9);
-	sb_open_stages_at(&d->c->stages, t_ns, d->count, open);
+	sb_open_stages_at(&d->c->named, t_ns, d->count, open);
 	for (size_t i = 0; i < d->count; i++) {
 		p->t_s[i] = d->t_s[i];
 		p->stages[i] = open[i] ? sb_model_text(d->c->model, d->c->run->names[open[i]->name].text)
 				       : "";
 	}
+	choose_peak(d, p);
 	panel->count++;
 	return true;
 }
@@ -274,6 +328,7 @@ static bool store(struct drawing *d)
 static bool draw(struct drawing *d, int64_t device, const struct sb_series *s)
 {
 	d->device = device;
+	d->series = s;
 	d->count = d->row_count = 0;
 	choose_moments(d, s, device < 0 ? "rss_mb" : "memory_used_mb");
 	if (device < 0)

@@ -14,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STAGES                                                                                        \
+	(SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_LOAD | \
+		1u << STROBE_ROLE_OFFLOAD)
+#define NAMED (1u << STROBE_ROLE_FORWARD | 1u << STROBE_ROLE_COMPILE | 1u << STROBE_ROLE_WARMUP)
 #define WEIGHTS_MOST 256u
 #define STAGES_MOST 16u
 #define PARTS_MOST 40u
@@ -80,7 +84,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 	struct sb_open_stage *g;
 
 	if (z->role != STROBE_ROLE_GENERATION) {
-		sb_open_stages_add(&c->stages, z);
+		sb_open_stages_add(&c->named, z);
+		if (STAGES >> z->role & 1)
+			sb_open_stages_add(&c->stages, z);
 		return;
 	}
 	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED))
@@ -102,8 +108,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	c->model = model;
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_EVENT;
-	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_STEP |
-		   1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_OFFLOAD;
+	v->roles = STAGES | NAMED | 1u << STROBE_ROLE_GENERATION;
 	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
@@ -440,10 +445,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	sb_residency_host_sort(c);
 	sb_residency_device_prepare(c);
 	sb_residency_caches_prepare(c);
-	if (c->failed || c->stages.failed)
+	if (c->failed || c->stages.failed || c->named.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	g = chosen_generation(c);
-	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model))
+	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model) ||
+		!sb_residency_device_peaks(
+			c, g ? (double)g->begin_ns / 1e9 : -INFINITY, g ? (double)g->end_ns / 1e9 : INFINITY))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (g)
 		in = (struct span){ g->begin_ns, g->end_ns, g->track, g->depth + 1 };
@@ -473,6 +480,7 @@ static void done(void *self)
 	sb_vec_done(&c->host_readings);
 	sb_vec_done(&c->generations);
 	sb_open_stages_done(&c->stages);
+	sb_open_stages_done(&c->named);
 	free(c);
 }
 

@@ -1,4 +1,4 @@
-/* What residency.c noted in the pass, for over_time.c; no other file includes it. */
+/* What residency.c noted in the pass, for the other files of residency and over_time.c; no other file includes it. */
 #ifndef SB_ANALYZE_MEMORY_RESIDENCY_H
 #define SB_ANALYZE_MEMORY_RESIDENCY_H
 
@@ -40,6 +40,8 @@ struct sb_residency_collected {
 	bool several_read; /* they are of several processes */
 	struct sb_vec generations; /* struct sb_open_stage */
 	struct sb_open_stages stages;
+	struct sb_open_stages
+		named; /* the same, with the calls of models: what a moment or a peak is said to be in */
 	bool failed;
 };
 
@@ -67,6 +69,9 @@ void sb_stage_calls_done(struct sb_stage_calls *calls);
 bool sb_stage_calls_have(const struct sb_stage_calls *calls, double t_s);
 /* How much of a time the calls take; those at the same time add up. */
 double sb_stage_calls_overlap_s(const struct sb_stage_calls *calls, double from_s, double to_s);
+/* From when to when the calls last that lie in a time. False: none does. */
+bool sb_stage_calls_within(const struct sb_stage_calls *calls, double from_s, double to_s,
+	double *out_begin_s, double *out_end_s);
 
 /* ---- residency_caches.c ---- */
 /* Once all are there: before the call below. Sets c->failed where there is no memory. */
@@ -96,6 +101,11 @@ bool sb_residency_device_peak(const struct sb_residency_collected *c, const stru
 	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s, double *out_most);
 /* When the allocator's maximum, over all devices, was reached; NAN: not known. */
 double sb_residency_most_at(const struct sb_residency_collected *c);
+
+/* ---- device_peaks.c ---- */
+/* Peaks of the memory panel, as the pictures and the stages' residency have them: of the run, and of each stage in the
+ * generation from from_s to to_s. After the pictures. False: no memory. */
+bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s);
 
 /* ---- residency_host.c ---- */
 void sb_residency_host_see(struct sb_residency_collected *c, const struct sb_event *e);

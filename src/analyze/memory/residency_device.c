@@ -251,9 +251,21 @@ static double alike_bytes(double bytes)
 	return fmax(ALIKE_BYTES, ALIKE_RATIO * bytes);
 }
 
-/* Takes the first pair that agrees, else the one that is least off. False: none agrees. */
-static bool agree(const struct sb_device_reading *readings[2], const struct sample samples[2],
-	const struct sb_device_reading **out_reading, struct sample *out_sample)
+/* False: other readings lie between a reading and a sample. */
+static bool are_neighbours(
+	const struct device *d, const struct sb_device_reading *r, const struct sample *sample)
+{
+	const struct sb_device_reading *end = d->readings + d->reading_count;
+
+	return (r == d->readings || sample->t_s >= seconds_of(r - 1)) &&
+	       (r + 1 == end || sample->t_s <= seconds_of(r + 1));
+}
+
+/* Takes the first pair that agrees, else the one that is least off. False: none agrees. The first reading is the nearer one;
+ * the other one counts only with a sample of its own time: memory may have changed between the two. */
+static bool agree(const struct device *d, const struct sb_device_reading *readings[2],
+	const struct sample samples[2], const struct sb_device_reading **out_reading,
+	struct sample *out_sample)
 {
 	double least = INFINITY;
 
@@ -261,7 +273,7 @@ static bool agree(const struct sb_device_reading *readings[2], const struct samp
 		const struct sb_device_reading *r = readings[i / 2];
 		double off = r ? fabs(samples[i % 2].bytes - r->reserved - r->context) : NAN;
 
-		if (!(off < least))
+		if (!(off < least) || (i / 2 && readings[0] && !are_neighbours(d, r, &samples[i % 2])))
 			continue;
 		*out_reading = r;
 		*out_sample = samples[i % 2];
@@ -298,7 +310,7 @@ struct sb_device_values sb_residency_device_at(
 	readings[1] = readings[0] == before ? after : before;
 	reading = readings[0];
 	sample = isnan(samples[0].t_s) ? samples[1] : samples[0];
-	agreed = agree(readings, samples, &reading, &sample);
+	agreed = agree(d, readings, samples, &reading, &sample);
 	v = (struct sb_device_values){ reading, used_at(d, isnan(sample.t_s) ? t_s : sample.t_s),
 		sample.bytes, reading ? reading->context : NAN };
 	if (reading && isnan(v.context))

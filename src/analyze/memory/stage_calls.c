@@ -19,12 +19,12 @@ static int by_begin(const void *a, const void *b)
 bool sb_stage_calls_init(
 	struct sb_stage_calls *calls, const struct sb_residency_collected *c, const char *stage)
 {
-	const struct sb_open_stage *open = c->stages.all.items;
+	const struct sb_open_stage *open = c->named.all.items;
 	double until_s = -INFINITY;
 	struct call *all;
 
 	*calls = (struct sb_stage_calls){ 0 };
-	for (size_t i = 0; i < c->stages.all.count; i++) {
+	for (size_t i = 0; i < c->named.all.count; i++) {
 		struct call *call;
 
 		if (strcmp(c->run->names[open[i].name].text, stage) != 0)
@@ -83,4 +83,22 @@ double sb_stage_calls_overlap_s(const struct sb_stage_calls *calls, double from_
 		sum += end_s > begin_s ? end_s - begin_s : 0;
 	}
 	return sum;
+}
+
+bool sb_stage_calls_within(const struct sb_stage_calls *calls, double from_s, double to_s,
+	double *out_begin_s, double *out_end_s)
+{
+	const struct call *all = calls->all.items;
+	double begin_s = INFINITY, end_s = -INFINITY;
+
+	for (size_t i = 0; i < calls->all.count; i++)
+		if (all[i].begin_s >= from_s && all[i].end_s <= to_s) {
+			begin_s = fmin(begin_s, all[i].begin_s);
+			end_s = fmax(end_s, all[i].end_s);
+		}
+	if (begin_s > end_s)
+		return false;
+	*out_begin_s = begin_s;
+	*out_end_s = end_s;
+	return true;
 }

@@ -220,7 +220,7 @@ static void fill_moments(struct walk *w, struct sb_memory_picture *p)
 
 	for (size_t i = 0; i < p->count; i++)
 		t_ns[i] = all[w->moments[i]].t_ns;
-	sb_open_stages_at(&w->c->stages, t_ns, p->count, open);
+	sb_open_stages_at(&w->c->named, t_ns, p->count, open);
 	for (size_t i = 0; i < p->count; i++) {
 		p->t_s[i] = (double)t_ns[i] / 1e9;
 		p->stages[i] = open[i] ? sb_model_text(w->c->model, w->c->run->names[open[i]->name].text)

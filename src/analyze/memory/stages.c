@@ -86,20 +86,65 @@ static const struct sb_series_column *vram_column(const struct sb_series *s, con
 	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
 }
 
-static const struct sb_open_stage *stage_at(struct sb_memory_collected *m, double t_s)
+/* When a column was last known before a moment. */
+static int64_t known_before(const struct sb_memory_collected *m, const struct sb_series *s,
+	const struct sb_series_column *c, double t_s)
 {
-	int64_t t_ns = (int64_t)(t_s * 1e9);
-	const struct sb_open_stage *stage;
+	int64_t from_ns = m->run->from_ns;
 
-	sb_open_stages_at(&m->stages, &t_ns, 1, &stage);
-	return stage;
+	for (size_t i = 0; i < s->count && s->t_s[i] < t_s; i++)
+		if (!isnan(c->values[i]))
+			from_ns = (int64_t)(s->t_s[i] * 1e9);
+	return from_ns;
 }
 
+/* The generation around a moment, else the whole run. */
+static void generation_at(const struct sb_model *model, double t_s, double *out_begin_s, double *out_end_s)
+{
+	const struct sb_generations_panel *g = &model->generations;
+
+	*out_begin_s = -INFINITY;
+	*out_end_s = INFINITY;
+	for (size_t i = 0; i < g->count && !g->whole_run; i++)
+		if (g->all[i].begin_s <= t_s && g->all[i].begin_s + g->all[i].wall_s >= t_s) {
+			*out_begin_s = g->all[i].begin_s;
+			*out_end_s = g->all[i].begin_s + g->all[i].wall_s;
+			return;
+		}
+}
+
+/* Memory that an allocator keeps stays on the device: after the generation with the highest peak, every stage would have it.
+ * A stage that is called in that generation has its peak there, another one in any of its calls. */
+static void stage_peaks_from_samples(struct sb_memory_collected *m, struct sb_model *model,
+	const struct sb_series *s, const struct sb_series_column *c)
+{
+	const struct sb_open_stage *open = m->stages.all.items;
+	double from_s, to_s, inside[STAGES_MOST], anywhere[STAGES_MOST];
+
+	generation_at(model, c->max_t_s, &from_s, &to_s);
+	for (size_t i = 0; i < STAGES_MOST; i++)
+		inside[i] = anywhere[i] = NAN;
+	for (size_t i = 0; i < m->stages.all.count; i++) {
+		double begin_s = (double)open[i].begin_ns / 1e9, end_s = (double)open[i].end_ns / 1e9;
+		double mb = sb_series_max(s, c, begin_s, end_s);
+		struct sb_memory_stage *row =
+			isnan(mb) ? NULL : stage_row(&model->memory, model, sb_open_stage_name(m, &open[i]));
+
+		if (!row)
+			continue;
+		raise(&anywhere[row - model->memory.stages], mb * SB_MB);
+		if (begin_s >= from_s && end_s <= to_s)
+			raise(&inside[row - model->memory.stages], mb * SB_MB);
+	}
+	for (size_t i = 0; i < model->memory.stage_count; i++)
+		raise(&model->memory.stages[i].peak_bytes, isnan(inside[i]) ? anywhere[i] : inside[i]);
+}
+
+/* Of a GPU of which the driver says what the run's processes held, device_peaks.c knows more. */
 static void peaks_from_samples(
 	struct sb_memory_collected *m, struct sb_model *model, const struct sb_series *s)
 {
 	struct sb_memory_panel *panel = &model->memory;
-	const struct sb_open_stage *open = m->stages.all.items;
 	bool by_snapshots = panel->peak_source && strcmp(panel->peak_source, "allocated") == 0;
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb"), *c;
 	const char *source;
@@ -107,14 +152,8 @@ static void peaks_from_samples(
 	c = vram_column(s, &source);
 	if (!c)
 		return;
-	for (size_t i = 0; !by_snapshots && i < m->stages.all.count; i++) {
-		double mb = sb_series_max(s, c, (double)open[i].begin_ns / 1e9, (double)open[i].end_ns / 1e9);
-		struct sb_memory_stage *row =
-			isnan(mb) ? NULL : stage_row(panel, model, sb_open_stage_name(m, &open[i]));
-
-		if (row)
-			raise(&row->peak_bytes, mb * SB_MB);
-	}
+	if (!by_snapshots)
+		stage_peaks_from_samples(m, model, s, c);
 	if (total && (!by_snapshots || panel->peak_device == s->device))
 		panel->device_total_bytes = total->stats.max * SB_MB;
 	if (by_snapshots || c->stats.max * SB_MB <= panel->peak_bytes)
@@ -123,22 +162,21 @@ static void peaks_from_samples(
 	panel->peak_t_s = c->max_t_s;
 	panel->peak_source = source;
 	panel->peak_device = s->device;
-	panel->peak_stage = sb_model_text(model, sb_open_stage_name(m, stage_at(m, c->max_t_s)));
+	panel->peak_stage = sb_model_text(model,
+		sb_open_stage_name(m, sb_open_stages_rose(&m->stages, known_before(m, s, c, c->max_t_s),
+					      (int64_t)(c->max_t_s * 1e9))));
 }
 
 /* ---- spike -------------------------------------------------------------- */
 
-/* A stage that was over before the rise was seen, and took less than half of that time, may
- * have nothing to do with it. */
-static const struct sb_open_stage *blamed(struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
+/* What the run's processes hold is not known while it changes: the whole device's is. */
+static double rise_before(const struct sb_series *s, const struct sb_series_column *c, size_t i)
 {
-	const struct sb_open_stage *stage = sb_open_stages_over(&m->stages, from_ns, to_ns);
-	int64_t begin_ns = stage && stage->begin_ns > from_ns ? stage->begin_ns : from_ns;
+	const struct sb_series_column *used = sb_series_column_find(s, "memory_used_mb");
 
-	if (!stage || stage->end_ns >= to_ns || (stage->end_ns - begin_ns) * 2 >= to_ns - from_ns)
-		return stage;
-	sb_open_stages_at(&m->stages, &to_ns, 1, &stage);
-	return stage;
+	if (used && (isnan(c->values[i]) || isnan(c->values[i - 1])))
+		c = used;
+	return (c->values[i] - c->values[i - 1]) * SB_MB;
 }
 
 static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
@@ -156,7 +194,7 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 	}
 
 	for (size_t i = 1; c && i < s->count; i++) {
-		double rise = (c->values[i] - c->values[i - 1]) * SB_MB;
+		double rise = rise_before(s, c, i);
 
 		if (isnan(rise) || rise <= 0 || rise <= panel->spike_bytes)
 			continue;
@@ -178,8 +216,9 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 		panel->spike_bytes = panel->spike_t_s = NAN;
 		return;
 	}
-	panel->spike_stage = sb_model_text(model,
-		sb_open_stage_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(panel->spike_t_s * 1e9))));
+	panel->spike_stage = sb_model_text(
+		model, sb_open_stage_name(m, sb_open_stages_rose(&m->stages, (int64_t)(from_s * 1e9),
+						     (int64_t)(panel->spike_t_s * 1e9))));
 }
 
 /* ---- freed after the stage? --------------------------------------------- */
@@ -250,6 +289,11 @@ static bool side_by_side(const struct sb_open_stage *a, const struct sb_open_sta
 	return a->track == b->track && a->depth == b->depth;
 }
 
+static bool is_freed(const struct sb_memory_stage *row)
+{
+	return row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
+}
+
 /* A reading counts only when no neighbouring stage lies between it and the
  * stage: else the neighbour's memory would be put down to it. */
 static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
@@ -282,7 +326,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		row->after_bytes = (double)after->allocated;
 		row->kept_bytes = row->after_bytes - row->before_bytes;
 		row->checked = true;
-		row->freed = row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
+		row->freed = is_freed(row);
 		row->holds = sb_role_work(row->stage, open[i].role) == STROBE_ROLE_LOAD;
 		row->let_go = !row->freed && is_let_go(m, model, &open[i], row);
 	}
@@ -305,6 +349,14 @@ static void count_stage_calls(struct sb_model *model)
 	}
 }
 
+void sb_memory_stages_judge(struct sb_memory_panel *panel)
+{
+	for (size_t i = 0; i < panel->stage_count; i++)
+		panel->stages[i].freed = panel->stages[i].checked && is_freed(&panel->stages[i]);
+	if (panel->stage_count)
+		qsort(panel->stages, panel->stage_count, sizeof *panel->stages, largest_first);
+}
+
 void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
@@ -320,6 +372,5 @@ void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model
 	check_freed(m, model);
 	find_spike(m, model);
 	count_stage_calls(model);
-	if (panel->stage_count)
-		qsort(panel->stages, panel->stage_count, sizeof *panel->stages, largest_first);
+	sb_memory_stages_judge(panel);
 }

@@ -1,0 +1,106 @@
+/* The peaks of the memory panel, of GPUs of which the driver says what the run's processes held: as the pictures and the stages'
+ * residency have them. Where the program takes snapshots itself, the allocator's word in them stands. */
+#include "analyze/memory/memory.h"
+#include "analyze/memory/residency.h"
+
+#include "base/memory_units.h"
+
+#include <string.h>
+
+static const struct sb_memory_picture *picture_of(const struct sb_model *m, int64_t device)
+{
+	for (size_t i = 0; i < m->memory_pictures.count; i++) {
+		const struct sb_memory_picture *p = &m->memory_pictures.all[i];
+
+		if (p->device == device && !p->by_line && !p->by_stage)
+			return p;
+	}
+	return NULL;
+}
+
+static void peak_of_run(struct sb_residency_collected *c, const struct sb_series *s)
+{
+	const struct sb_memory_picture *p = picture_of(c->model, s->device);
+	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb");
+	struct sb_memory_panel *panel = &c->model->memory;
+	struct sb_device_values v;
+
+	if (!p)
+		return;
+	v = sb_residency_device_at(c, s, p->t_s[p->peak]);
+	if (isnan(v.process) || v.process <= panel->peak_bytes)
+		return;
+	panel->peak_bytes = v.process;
+	panel->peak_used_bytes = v.used;
+	panel->peak_t_s = p->t_s[p->peak];
+	panel->peak_stage = *p->stages[p->peak] ? p->stages[p->peak] : NULL;
+	panel->peak_source = "process";
+	panel->peak_device = s->device;
+	panel->device_total_bytes = total ? total->stats.max * SB_MB : NAN;
+}
+
+/* Of the calls in a time; NAN: neither a reading nor a sample lies in one. */
+static double peak_within(const struct sb_residency_collected *c, const struct sb_series *s,
+	const struct sb_stage_calls *calls, double from_s, double to_s)
+{
+	double begin_s, end_s, at_s, most;
+
+	if (!sb_stage_calls_within(calls, from_s, to_s, &begin_s, &end_s) ||
+		!sb_residency_device_peak(c, s, calls, begin_s, end_s, &at_s, &most))
+		return NAN;
+	return sb_residency_device_at(c, s, at_s).process;
+}
+
+/* After the generation with the highest peak an allocator may keep what it has taken: calls before its end tell more of a stage,
+ * later ones only of a stage that has no others. False: no memory. */
+static bool peak_of_stage(const struct sb_residency_collected *c, const struct sb_series *s,
+	struct sb_memory_stage *row, double from_s, double to_s)
+{
+	struct sb_stage_calls calls;
+	double begin_s, end_s, bytes = NAN;
+	bool known = sb_stage_calls_init(&calls, c, row->stage);
+
+	if (known) {
+		bytes = peak_within(c, s, &calls, from_s, to_s);
+		bytes = isnan(bytes) ? peak_within(c, s, &calls, -INFINITY, to_s) : bytes;
+		if (!sb_stage_calls_within(&calls, -INFINITY, to_s, &begin_s, &end_s))
+			bytes = peak_within(c, s, &calls, to_s, INFINITY);
+	}
+	if (!isnan(bytes) && !(bytes <= row->peak_bytes))
+		row->peak_bytes = bytes;
+	sb_stage_calls_done(&calls);
+	return known;
+}
+
+static bool any_used(const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->series_count; i++)
+		if (sb_residency_is_used_gpu(&m->series[i]))
+			return true;
+	return false;
+}
+
+bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s)
+{
+	struct sb_memory_panel *panel = &c->model->memory, sampled = *panel;
+	bool known = true;
+
+	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model))
+		return true;
+	panel->peak_bytes = NAN;
+	for (size_t i = 0; i < panel->stage_count; i++)
+		panel->stages[i].peak_bytes = NAN;
+	for (size_t i = 0; i < c->model->series_count && known; i++) {
+		const struct sb_series *s = &c->model->series[i];
+
+		if (!sb_residency_is_used_gpu(s))
+			continue;
+		peak_of_run(c, s);
+		for (size_t k = 0; k < panel->stage_count && known; k++)
+			known = peak_of_stage(c, s, &panel->stages[k], from_s, to_s);
+	}
+	if (isnan(panel->peak_bytes)) /* too few moments for a picture */
+		panel->peak_bytes = sampled.peak_bytes;
+	sb_memory_stages_judge(panel);
+	return known;
+}
