@@ -3,9 +3,9 @@
 #include "advise/hot.h"
 
 #include "advise/locks.h"
+#include "advise/python_calls.h"
 #include "base/role.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* The first row that fits decides. */
@@ -83,23 +83,6 @@ static bool names_a_device(const char *text)
 	return has(text, "device") && (has(text, ".to(") || has(text, "tensor("));
 }
 
-/* How many of its calls turn a plain value into a number: "float(sigmas[i])", not "int(count(frames))". */
-static int conversions(const char *text)
-{
-	static const char *const names[] = { "float(", "int(", "bool(" };
-	int count = 0;
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		for (const char *at = strstr(text, names[i]); at; at = strstr(at + 1, names[i])) {
-			const char *value = at + strlen(names[i]);
-			bool word = at > text &&
-				    (isalnum((unsigned char)at[-1]) || at[-1] == '_' || at[-1] == '.');
-
-			count += !word && value[strcspn(value, "()")] == ')';
-		}
-	return count;
-}
-
 /* Of a number or a tensor of the host's that takes no time: a line that does nothing else, and takes long, waits for a
  * GPU. */
 static bool only_converts(const char *text)
@@ -108,7 +91,7 @@ static bool only_converts(const char *text)
 
 	for (const char *at = text; at && *at; at++)
 		calls += *at == '(';
-	return calls && calls == conversions(text);
+	return calls && calls == sb_python_conversions(text);
 }
 
 enum sb_doing sb_hot_doing(const struct sb_line *line)
@@ -164,6 +147,7 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 		hot.generation_s += l->generation_s;
 		hot.step_s += l->step_s;
 		hot.among_s += l->among_s;
+		hot.module_s += l->module_s;
 		hot.outside_s += l->outside_s;
 		hot.warm_count += l->warm_count;
 		hot.outside_count += l->outside_count;

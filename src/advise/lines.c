@@ -1,4 +1,5 @@
 /* Rules that blame a line of the program: sampled stacks say where the time of the generations went. */
+#include "advise/forward.h"
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
@@ -180,14 +181,14 @@ static void find_waits_between(struct sb_advisor *a)
 
 void sb_rule_hidden_sync(struct sb_advisor *a)
 {
-	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);
+	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step), loop = sb_forward_find_reads(a->model);
 	double idle_s = sb_weigh_idle_s(a->model);
 	double sampled_s = hot.sample_count >= SAMPLES_LEAST ? fmin(hot.step_s, idle_s) : 0;
 	struct sb_weigh_step step;
 	bool found;
 
 	if (sb_weigh_step(a->model, &step) && reads_cost_s(a->model, &step) > sampled_s)
-		found = find_reads(a, &hot, &step);
+		found = find_reads(a, loop.step_s > hot.step_s ? &loop : &hot, &step);
 	else
 		found = find_hot(a, &hot, sampled_s, SB_LIKELY,
 				sb_say(a,
@@ -380,10 +381,24 @@ static bool is_busy_in_a_step(const struct sb_model *model, const struct sb_line
 	return counts(l) && l->between && l->step_s > 0;
 }
 
+/* Where Python makes most objects, between the model's calls or inside them. */
+static struct sb_hot find_busy(const struct sb_model *model)
+{
+	struct sb_hot between = sb_hot_find(model, is_busy_in_a_step), inside = sb_forward_find(model);
+
+	return inside.module_s > between.step_s ? inside : between;
+}
+
+#define MUCH 20 /* percent: less has no cause of its own, other than the objects that are made */
+
+static enum sb_confidence how_sure(bool called, double percent)
+{
+	return called ? SB_CERTAIN : percent >= MUCH ? SB_LIKELY : SB_POSSIBLE;
+}
+
 void sb_rule_garbage_collection(struct sb_advisor *a)
 {
-	struct sb_hot called = sb_hot_find(a->model, collects),
-		      busy = sb_hot_find(a->model, is_busy_in_a_step);
+	struct sb_hot called = sb_hot_find(a->model, collects), busy = find_busy(a->model);
 	const struct sb_hot *place = called.line ? &called : &busy;
 	int64_t count;
 	double sum_s = collected_s(a->model, &count), percent = sb_weigh_percent(a->model, sum_s);
@@ -400,7 +415,7 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 			    : sb_say(a, "Python collects by itself, over a large heap%s%s",
 				      busy.line ? "; most is made in " : "",
 				      busy.line ? sb_hot_words(a, busy.line) : ""),
-		SB_GAIN_MEASURED, SB_CERTAIN);
+		SB_GAIN_MEASURED, how_sure(called.line, percent));
 	if (f && called.line)
 		f->suggestion = "Take gc.collect() out of the generation; reference counting frees tensors "
 				"without it.";

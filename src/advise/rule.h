@@ -84,6 +84,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(hidden_sync)             \
 	X(allocator_thrash)        \
 	X(python_between_steps)    \
+	X(python_in_forward)       \
 	X(between_generations)     \
 	X(slow_export)             \
 	X(input_starved)           \

@@ -42,6 +42,7 @@ static const struct explanation {
 	{ "hidden_sync", { IDLE, "unattributed", "stage_dominates", "copies" } },
 	{ "allocator_thrash", { IDLE, "unattributed" } },
 	{ "python_between_steps", { IDLE, "unattributed", "stage_dominates" } },
+	{ "python_in_forward", { IDLE, "stage_dominates", "step_slow" } },
 	{ "between_generations", { "unattributed" } },
 	{ "slow_export", { IDLE, "unattributed", "stage_dominates" } },
 	{ "input_starved", { IDLE, "unattributed", "stage_dominates", "data_loading" } },

@@ -275,6 +275,14 @@ static const struct sb_rule rules[] = {
 		  "of the generations",
 		  "Move it out of the loop, into a thread, or onto the GPU: the model waits meanwhile." },
 		sb_rule_python_between_steps },
+	{ { "python_in_forward", "cause", HIGH, HOURS, false, "in_forward_percent", "percent", 20,
+		  "sampled Python stacks inside the calls of torch's modules",
+		  "lines of one function that only run Python (a hook, a loop over values, a log), inside a "
+		  "model's call, take more than this share of its stage",
+		  "Take it out of the model's call, or do it once for the whole tensor: "
+		  "rows.extend(values.tolist()) in place of float() for each of them; the model waits "
+		  "meanwhile." },
+		sb_rule_python_in_forward },
 	{ { "between_generations", "cause", HIGH, HOURS, false, "between_generations_percent", "percent", 10,
 		  "sampled Python stacks and generations",
 		  "lines of one function, outside of all generations and after the first began, take more "

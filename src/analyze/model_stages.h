@@ -346,6 +346,9 @@ struct sb_lines_panel {
 		bool library; /* no frame of the stack is the program's: function and file are a library's */
 		double total_s; /* what its samples weigh */
 		double generation_s, step_s; /* of that inside warm generations, inside their steps */
+		double module_s,
+			hook_s; /* of generation_s, or of total_s where nothing is generated: inside a
+					    call of a module of torch's; of that in a hook on one */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began; where several threads make
 				     them, those of its own */

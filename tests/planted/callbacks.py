@@ -150,6 +150,43 @@ def wan_prompt_encoded_every_step(fixed):
     make(pipe, on_step)
 
 
+def list_values(pipe, count, fixed):
+    """A forward hook on every block that a debugging session left behind: one number after the other."""
+    rows = []
+
+    def hook(module, inputs, output):
+        values = output.flatten()[:count]
+        if fixed:
+            rows.append(values.tolist())
+            return
+        rows.append([])
+        for value in values:
+            rows[-1].append(float(value))  # planted: list_values
+
+    for block in pipe.transformer.blocks:
+        block.register_forward_hook(hook)
+
+
+def with_wide_blocks():
+    return pipeline(transformer=tiny.wan_transformer(num_attention_heads=4, attention_head_dim=64))
+
+
+@planted("python_in_forward", marks="list_values", needs="diffusers")
+def wan_hook_lists_values(fixed):
+    pipe = with_wide_blocks()
+    list_values(pipe, 2000, fixed)
+    make(pipe)
+
+
+@planted("python_in_forward", "hidden_sync", marks="list_values", needs="cuda")
+def wan_hook_lists_values_of_the_gpu(fixed):
+    """Each number is a wait, too."""
+    pipe = with_wide_blocks()
+    pipe.to("cuda", torch.bfloat16)
+    list_values(pipe, 400, fixed)
+    make(pipe)
+
+
 @planted(healthy=True, needs="diffusers")
 def healthy_wan_batch(fixed):
     """Prompts in turn, with a log, one preview a video and the frames as an array: what has to be."""

@@ -7,6 +7,7 @@ import time
 import zlib
 
 import torch
+from torch import nn
 
 import strobe
 
@@ -349,6 +350,7 @@ def another_process_on_the_gpu(fixed):
 OTHER = """
 import os, sys, time
 import torch
+from torch import nn
 x = torch.randn(8192, 8192, device="cuda")
 x @ x
 torch.cuda.synchronize()
@@ -427,3 +429,32 @@ def healthy_videos_of_growing_size(fixed):
 @planted(healthy=True, needs="torch")
 def healthy_small_torch(fixed):
     Pipeline(Size(False)).run()
+
+
+class Own(nn.Module):
+    """Written by hand, without a module inside: its lines are the model."""
+
+    def __init__(self, dim, layers):
+        super().__init__()
+        self.weights = nn.ParameterList(nn.Parameter(torch.randn(dim, dim) / dim ** 0.5) for _ in range(layers))
+
+    def forward(self, x):
+        kept = []
+        for weight in self.weights:
+            x = torch.tanh(x @ weight)
+            heads = x.view(len(x), 4, -1).transpose(0, 1)
+            x = x + torch.softmax(heads @ heads.transpose(1, 2), -1).matmul(heads).transpose(0, 1).reshape(x.shape)
+            kept.append(x)
+        return x + sum(kept) / len(kept)
+
+
+@planted(healthy=True, needs="torch")
+def healthy_model_of_ones_own(fixed):
+    torch.set_num_threads(1)
+    model, x = Own(64, 8), torch.randn(64, 64)
+    with torch.no_grad():
+        for _ in range(6):
+            with strobe.generation(frames=5):
+                for _ in strobe.steps(range(8)):
+                    for _ in range(20):
+                        x = model(x)

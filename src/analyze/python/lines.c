@@ -2,6 +2,7 @@
  * the standard library's, with the stage around it. What a sample weighs is the time since the one before. */
 #include "analyze/analysis.h"
 #include "analyze/python/moments.h"
+#include "analyze/python/own_frame.h"
 #include "analyze/python/source.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -13,7 +14,15 @@
 
 /* Of a deeper stack both ends: copying a model calls itself for each of its parts. */
 enum { FRAMES = 32, LEAVES = 12, SAMPLES_MAX = 1 << 16, LISTED = 48 };
-enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8, AMONG_STEPS = 16 };
+enum {
+	IN_GENERATION = 1,
+	IN_STEP = 2,
+	BETWEEN = 4,
+	IN_FIRST = 8,
+	AMONG_STEPS = 16,
+	IN_MODULE = 32,
+	IN_HOOK = 64
+};
 
 struct sample {
 	struct sb_moment at;
@@ -299,36 +308,26 @@ static void weigh(struct sampled *s)
 
 /* ---- lines -------------------------------------------------------------- */
 
-static bool is_installed(const struct sampled *s, const struct sample *at, uint32_t frame)
+/* What a module calls by another name than its forward: a hook on it. */
+static bool is_hook(const struct sampled *s, const struct sample *at, const char *file, uint32_t frame)
 {
-	return strstr(file_of(s, at->names[frame]), "-packages/") != NULL;
+	const char *name = s->run->names[at->names[frame]].text;
+
+	return !strstr(file, "-packages/") && !strstr(name, "forward") && !strstr(name, "__call__");
 }
 
-/* The program's frame that called into an installed package: between two generations, and in a callback, which a package
- * called in turn. Elsewhere the package's own line says more. */
-static uint32_t find_caller(const struct sampled *s, const struct sample *at)
-{
-	uint32_t i = at->own, outer;
-
-	while (i < at->frame_count &&
-		(is_installed(s, at, i) || sb_python_is_library(file_of(s, at->names[i]))))
-		i++;
-	for (outer = i; outer < at->frame_count && !is_installed(s, at, outer);)
-		outer++;
-	if (i < at->frame_count && (!(at->flags & IN_GENERATION) || outer < at->frame_count))
-		return i;
-	return at->own;
-}
-
-/* The innermost frame of the program's own code; the leaf where there is none. */
 static void find_own(const struct sampled *s, struct sample *at)
 {
-	for (at->own = 0; at->own < at->frame_count; at->own++)
-		if (!sb_python_is_library(file_of(s, at->names[at->own])))
-			break;
-	at->own = at->own < at->frame_count ? at->own : 0;
-	if (is_installed(s, at, at->own))
-		at->own = find_caller(s, at);
+	const char *files[FRAMES];
+	uint32_t called;
+
+	for (uint32_t i = 0; i < at->frame_count; i++)
+		files[i] = file_of(s, at->names[i]);
+	at->own = sb_own_frame(files, at->frame_count, at->flags & IN_GENERATION);
+	called = sb_module_frame(files, at->frame_count, at->own);
+	if (called == UINT32_MAX)
+		return;
+	at->flags |= IN_MODULE | (is_hook(s, at, files[called], called) ? IN_HOOK : 0);
 }
 
 static int compare_u32(uint32_t a, uint32_t b)
@@ -357,11 +356,14 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 	bool warm = !is_cold(s, at), outside = at->at.t_ns > s->first_ns && !is_in_generation(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
 	double inside_s = (double)at->inside_ns / 1e9;
+	double work_s = s->generation_count ? warm * inside_s : weight_s; /* a model may run in none */
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
 	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
 	line->among_s += warm && at->flags & AMONG_STEPS ? inside_s : 0;
+	line->module_s += at->flags & IN_MODULE ? work_s : 0;
+	line->hook_s += at->flags & IN_HOOK ? work_s : 0;
 	line->warm_count += warm && at->flags & IN_GENERATION;
 	line->outside_s += outside ? weight_s : 0;
 	line->outside_count += outside;
