@@ -28,7 +28,7 @@ static bool is_of_generations(const struct sb_model *model, const struct sb_stag
 /* Of the generations inside of them, as on the first screen; else of the run. */
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
-	return is_of_generations(model, s) ? fmin(1, s->covered_s / model->summary.generation_s)
+	return is_of_generations(model, s) ? fmin(1, sb_stage_real_s(s) / model->summary.generation_s)
 					   : s->wall_ratio;
 }
 
@@ -59,7 +59,7 @@ static bool is_largest(const struct sb_stages_panel *stages, size_t stage)
 	for (size_t i = 0; i < stages->stage_count; i++)
 		if (!stages->stages[i].setup && !is_around(stages, i, stage) &&
 			!is_around(stages, stage, i) &&
-			stages->stages[i].covered_s > stages->stages[stage].covered_s)
+			sb_stage_real_s(&stages->stages[i]) > sb_stage_real_s(&stages->stages[stage]))
 			return false;
 	return true;
 }
@@ -131,7 +131,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 			sb_say(a, "'%s' takes %.1f %% of the %s", s->name, percent,
 				inside ? "generations" : "wall time"),
 			sb_say(a, "%s of %s in %lld call%s%s%s; each tenth of it saves %s",
-				sb_say_seconds(a, s->covered_s),
+				sb_say_seconds(a, sb_stage_real_s(s)),
 				sb_say_seconds(a, inside ? a->model->summary.generation_s : stages->wall_s),
 				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
 				sb_stage_at_once(s) ? sb_say(a, ", %.1f at once", s->at_once_mean) : "",
@@ -141,7 +141,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 			return;
 		f->stage = s->name;
 		f->rank_s = sb_stage_in_turn_s(a->model, s) * TENTH;
-		f->whole_s = s->covered_s;
+		f->whole_s = sb_stage_real_s(s);
 		if (sb_weigh_traced(a->model))
 			f->suggestion = KERNELS;
 		if (found == 1 && is_largest(stages, i))

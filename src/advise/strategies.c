@@ -225,6 +225,12 @@ static double proposed(double now, double keep)
 	return value < 1 ? 1 : value;
 }
 
+static double real_mean_s(const struct sb_stage *s)
+{
+	return s->count > 0 && s->moved_s != 0 ? (s->total_s + s->moved_s) / (double)sb_stage_calls(s)
+					       : s->time.mean;
+}
+
 static void say_knob(
 	struct sb_model *m, const struct sb_stage *s, const struct row *row, struct sb_strategy *f)
 {
@@ -235,7 +241,9 @@ static void say_knob(
 	f->unit = knob->many;
 	f->now = value_of(m, s, row->knob);
 	f->proposed = proposed(f->now, row->keep);
-	f->each_s = knob->law != SB_KNOB_EACH ? NAN : sum > 0 ? s->total_s / sum : s->time.mean;
+	f->each_s = knob->law != SB_KNOB_EACH ? NAN
+		    : sum > 0                 ? (s->total_s + s->moved_s) / sum
+					      : real_mean_s(s);
 	if (knob->law == SB_KNOB_EACH)
 		say_each(m, s, knob, f);
 	else

@@ -73,6 +73,7 @@ struct sb_stage {
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
 	double gpu_late_s, gpu_behind_s; /* see model_stages.c; 0: none */
+	double moved_s; /* the one without the other, its parts' too; not of the report */
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
@@ -110,6 +111,12 @@ static inline double sb_stage_worked_s(const struct sb_stage *s)
 	double worked_s = s->self_s - s->gpu_behind_s + s->gpu_late_s;
 
 	return worked_s > 0 ? worked_s : 0;
+}
+
+/* The same of its covered time, with the stages inside it. */
+static inline double sb_stage_real_s(const struct sb_stage *s)
+{
+	return s->covered_s + s->moved_s > 0 ? s->covered_s + s->moved_s : 0;
 }
 
 /* Every outermost call, whole or not. */

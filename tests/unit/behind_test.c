@@ -68,6 +68,7 @@ static void every_moment_is_that_of_the_stage_the_gpu_is_at(void **state)
 	assert_near(m->diffusion.vae_s, 4 * 0.060, 1e-6);
 	assert_near(m->diffusion.other_s, 4 * 0.030, 1e-6);
 	assert_near(m->diffusion.overlap_s, 0, 1e-9);
+	assert_near(sb_stage_in_turn_s(m, stage(m, "export")), 4 * 0.030, 1e-6); /* all that it can save */
 	synthetic_done(&s);
 }
 

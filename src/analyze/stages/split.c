@@ -228,6 +228,20 @@ int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *su
 		       : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", sums->run->path);
 }
 
+/* Rows have their parents before them. */
+void sb_stages_move(struct sb_model *model)
+{
+	struct sb_stages_panel *s = &model->stages;
+
+	for (size_t i = s->stage_count; i-- > 0;) {
+		struct sb_stage *row = &s->stages[i];
+
+		row->moved_s += row->gpu_late_s - row->gpu_behind_s;
+		if (row->parent >= 0)
+			s->stages[row->parent].moved_s += row->moved_s;
+	}
+}
+
 static bool is_of_generation(const struct sb_stages_panel *all, const struct sb_stage *s)
 {
 	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
@@ -240,6 +254,6 @@ double sb_stage_in_turn_s(const struct sb_model *model, const struct sb_stage *s
 	double ratio = model->generations.in_turn_ratio;
 
 	if (!(ratio > 0 && ratio < 1) || !is_of_generation(&model->stages, s))
-		return s->covered_s;
-	return fmin(s->covered_s, s->total_s * ratio);
+		return sb_stage_real_s(s);
+	return fmin(sb_stage_real_s(s), (s->total_s + s->moved_s) * ratio);
 }

@@ -434,6 +434,7 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 	err = sb_stages_split(paths, t->sums, t->model);
 	if (!err) {
 		sb_stages_find_gaps(t->sums, t->model);
+		sb_stages_move(t->model);
 		sb_stages_tell_kinds(t->model);
 		sb_stages_find_startup(paths, t->sums, t->model);
 		sb_stages_rank(t->model);

@@ -26,14 +26,18 @@ static void add(struct spans *s, int64_t begin_ns, int64_t end_ns, uint32_t gene
 	s->all[s->count++] = (struct span){ begin_ns, end_ns, generation };
 }
 
+#define LAUNCHING 0.05 /* of its time: the GPU has not begun, and nothing before it holds it up */
+
 /* On the CPU it is over when all is launched, and it begins before the GPU has done with what came before it. */
 static void add_real(struct spans *s, int64_t begin_ns, int64_t end_ns, int64_t gpu_begin_ns,
 	int64_t gpu_end_ns, uint32_t generation)
 {
-	bool known = gpu_end_ns > gpu_begin_ns;
-
-	add(s, known && gpu_begin_ns > begin_ns ? gpu_begin_ns : begin_ns,
-		known && gpu_end_ns > end_ns ? gpu_end_ns : end_ns, generation);
+	if (gpu_end_ns > gpu_begin_ns) {
+		end_ns = gpu_end_ns > end_ns ? gpu_end_ns : end_ns;
+		if ((double)(gpu_begin_ns - begin_ns) > LAUNCHING * (double)(end_ns - begin_ns))
+			begin_ns = gpu_begin_ns;
+	}
+	add(s, begin_ns, end_ns, generation);
 }
 
 static void add_step(struct spans *s, const struct sb_video_step *n)
