@@ -83,13 +83,23 @@ static double gpu_share(const struct sb_model *model)
 
 /* ---- the stage that shows it most ------------------------------------------- */
 
-/* How much of the stage's kernel time the problem costs; 0: the stage does not have it. */
-typedef double (*problem_fn)(const struct sb_model *model, const struct kernels *k);
+/* Kernel time of a stage that shows the problem, and how much of it goes when it is fixed; 0: the stage does not have it. */
+struct cost {
+	double seen_s, saved_s;
+};
+typedef struct cost (*problem_fn)(const struct sb_model *model, const struct kernels *k);
+
+static struct cost cost_of(double seen_s, double saved_ratio)
+{
+	return (struct cost){ seen_s, saved_ratio * seen_s };
+}
+
+static const struct cost none;
 
 struct shown {
 	const struct sb_stage *stage;
 	struct kernels kernels;
-	double cost_s, gain_s, share; /* cost: in all calls; share of the stage's kernels */
+	double saved_s, seen_s, gain_s, share; /* in all calls; share: what is seen of the stage's kernels */
 };
 
 static bool has_inner(const struct sb_model *model, size_t at, problem_fn problem, double cost_s)
@@ -99,7 +109,7 @@ static bool has_inner(const struct sb_model *model, size_t at, problem_fn proble
 	for (size_t i = at + 1; i < model->stages.stage_count && all[i].depth > all[at].depth; i++) {
 		struct kernels k = kernels_of(&all[i]);
 
-		if (all[i].kernel_share_count && problem(model, &k) >= 0.8 * cost_s)
+		if (all[i].kernel_share_count && problem(model, &k).saved_s >= 0.8 * cost_s)
 			return true;
 	}
 	return false;
@@ -112,16 +122,16 @@ static struct shown worst(const struct sb_model *model, problem_fn problem)
 	for (size_t i = 0; sb_weigh_traced(model) && i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 		struct kernels k = kernels_of(s);
-		double cost_s = s->kernel_share_count ? problem(model, &k) : 0,
-		       all_s = cost_s * sb_weigh_calls_per_traced(model, s);
+		struct cost cost = s->kernel_share_count ? problem(model, &k) : none;
+		double calls = sb_weigh_calls_per_traced(model, s), all_s = cost.saved_s * calls;
 
-		if (!(cost_s > 0) || all_s <= most.cost_s || s->role == STROBE_ROLE_GENERATION ||
-			has_inner(model, i, problem, cost_s))
+		if (!(cost.saved_s > 0) || all_s <= most.saved_s || s->role == STROBE_ROLE_GENERATION ||
+			has_inner(model, i, problem, cost.saved_s))
 			continue;
-		most = (struct shown){ s, k, all_s, 0, cost_s / k.all_s };
+		most = (struct shown){ s, k, all_s, cost.seen_s * calls, 0, cost.seen_s / k.all_s };
 	}
 	if (most.stage)
-		most.gain_s = fmin(most.cost_s, sb_weigh_work_s(model)) * gpu_share(model);
+		most.gain_s = fmin(most.saved_s, sb_weigh_work_s(model)) * gpu_share(model);
 	return most;
 }
 
@@ -144,7 +154,7 @@ static struct sb_advice *find_shown(struct sb_advisor *a, const struct shown *s,
 		return NULL;
 	f = sb_advisor_find(a, percent, s->gain_s, issue,
 		sb_say(a, "%.0f %% of the kernel time of '%s', %s in all its calls", s->share * 100,
-			s->stage->name, sb_say_seconds(a, s->cost_s)));
+			s->stage->name, sb_say_seconds(a, s->seen_s)));
 	sb_finding_cause(f, cause, SB_GAIN_ESTIMATED, sure);
 	if (f)
 		f->stage = s->stage->name;
@@ -157,16 +167,17 @@ static struct sb_advice *find_shown(struct sb_advisor *a, const struct shown *s,
 #define UNFUSED 0.9 /* of the time of unfused attention is saved by a fused kernel */
 #define EFFICIENT 0.5
 
-static double math_attention(const struct sb_model *model, const struct kernels *k)
+static struct cost math_attention(const struct sb_model *model, const struct kernels *k)
 {
 	double around_s = k->half_s > 0 ? k->fp32_s + k->cast_s + k->reduction_s + k->elementwise_s * 0.8 : 0;
 
-	return k->math_s > 0.03 * k->all_s ? UNFUSED * (k->math_s + around_s) : 0;
+	return k->math_s > 0.03 * k->all_s ? cost_of(k->math_s + around_s, UNFUSED) : none;
 }
 
-static double efficient_attention(const struct sb_model *model, const struct kernels *k)
+static struct cost efficient_attention(const struct sb_model *model, const struct kernels *k)
 {
-	return k->efficient_s > 0.15 * k->all_s && run_is_half(model) ? EFFICIENT * k->efficient_s : 0;
+	return k->efficient_s > 0.15 * k->all_s && run_is_half(model) ? cost_of(k->efficient_s, EFFICIENT)
+								      : none;
 }
 
 void sb_rule_fallback_attention(struct sb_advisor *a)
@@ -212,9 +223,9 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 
 /* ---- convolutions ---------------------------------------------------------------- */
 
-static double slow_convolution(const struct sb_model *model, const struct kernels *k)
+static struct cost slow_convolution(const struct sb_model *model, const struct kernels *k)
 {
-	return k->slow_conv_s > 0 ? 0.8 * (k->slow_conv_s + k->gemm_s) : 0;
+	return k->slow_conv_s > 0 ? cost_of(k->slow_conv_s + k->gemm_s, 0.8) : none;
 }
 
 void sb_rule_fallback_conv(struct sb_advisor *a)
@@ -253,46 +264,46 @@ static bool needs_16_bits(const struct sb_model *model)
 }
 
 /* Large products take as long as the unit's rate says. */
-static double double_precision(const struct sb_model *model, const struct kernels *k)
+static struct cost double_precision(const struct sb_model *model, const struct kernels *k)
 {
 	double better = rate_of(model, needs_16_bits(model) ? "bf16" : "fp32"),
 	       left = better > 0 ? rate_of(model, "fp64") / better : 0.05;
 
-	return k->fp64_s > 0.01 * k->all_s ? (1 - left) * k->fp64_s : 0;
+	return k->fp64_s > 0.01 * k->all_s ? cost_of(k->fp64_s, 1 - left) : none;
 }
 
-static double single_precision(const struct sb_model *model, const struct kernels *k)
+static struct cost single_precision(const struct sb_model *model, const struct kernels *k)
 {
 	return k->fp32_s > 0.2 * k->all_s && !(k->math_s > 0) && !(k->slow_conv_s > 0) && run_is_half(model)
-		       ? 0.8 * k->fp32_s
-		       : 0;
+		       ? cost_of(k->fp32_s, 0.8)
+		       : none;
 }
 
 /* Weights of 32 bits whose products run on the tensor cores as TF32: at half the rate of 16 bits. */
-static double half_rate(const struct sb_model *model, const struct kernels *k)
+static struct cost half_rate(const struct sb_model *model, const struct kernels *k)
 {
-	return k->tf32_s > 0.2 * k->all_s && run_is_half(model) && !(single_precision(model, k) > 0)
-		       ? 0.5 * k->tf32_s
-		       : 0;
+	return k->tf32_s > 0.2 * k->all_s && run_is_half(model) && !(single_precision(model, k).seen_s > 0)
+		       ? cost_of(k->tf32_s, 0.5)
+		       : none;
 }
 
 /* Weights that are cast for every call: products in 16 bits beside many casts. */
-static double cast_every_call(const struct sb_model *model, const struct kernels *k)
+static struct cost cast_every_call(const struct sb_model *model, const struct kernels *k)
 {
 	return k->cast_s > 0.25 * k->all_s && k->half_s > 0 && k->gemm_s > k->conv_s && !(k->math_s > 0) &&
 			       k->elementwise_s < 0.25 * k->all_s
-		       ? 0.95 * k->cast_s
-		       : 0;
+		       ? cost_of(k->cast_s, 0.95)
+		       : none;
 }
 
-static double dequantised_every_call(const struct sb_model *model, const struct kernels *k)
+static struct cost dequantised_every_call(const struct sb_model *model, const struct kernels *k)
 {
 	if (k->dequantise_s > 0.2 * k->all_s)
-		return 0.95 * k->dequantise_s;
+		return cost_of(k->dequantise_s, 0.95);
 	return k->cast_s > 0.25 * k->all_s && k->elementwise_s >= 0.25 * k->all_s && k->half_s > 0 &&
 			       k->gemm_s > k->conv_s && !(k->math_s > 0)
-		       ? 0.9 * (k->cast_s + k->elementwise_s)
-		       : 0;
+		       ? cost_of(k->cast_s + k->elementwise_s, 0.9)
+		       : none;
 }
 
 void sb_rule_precision_mismatch(struct sb_advisor *a)
@@ -366,11 +377,12 @@ void sb_rule_quantised_not_used(struct sb_advisor *a)
 
 /* ---- layout ----------------------------------------------------------------------------- */
 
-static double layout_changes(const struct sb_model *model, const struct kernels *k)
+static struct cost layout_changes(const struct sb_model *model, const struct kernels *k)
 {
 	double moved_s = k->transpose_s + k->cast_s;
 
-	return moved_s > 0.35 * k->all_s && k->conv_s > 0 && k->conv_s > k->gemm_s ? 0.9 * moved_s : 0;
+	return moved_s > 0.35 * k->all_s && k->conv_s > 0 && k->conv_s > k->gemm_s ? cost_of(moved_s, 0.9)
+										   : none;
 }
 
 void sb_rule_layout_conversion(struct sb_advisor *a)

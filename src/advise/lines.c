@@ -144,7 +144,7 @@ static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_ESTIMATED, SB_LIKELY);
 	sb_hot_place(f, hot);
 	if (f)
-		f->rank_s = GAPS_SHARE * hot->step_s;
+		f->rank_s = fmax(GAPS_SHARE * hot->step_s, fmin(hot->step_s, sb_weigh_idle_s(a->model)));
 	sb_weigh_priority(a, f);
 	return true;
 }
@@ -189,13 +189,14 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 
 	if (sb_weigh_step(a->model, &step) && reads_cost_s(a->model, &step) > sampled_s)
 		found = find_reads(a, loop.step_s > hot.step_s ? &loop : &hot, &step);
+	else if (hot.line && synchronizes(hot.line) && !sb_weigh_traced(a->model))
+		found = find_synchronize(a, &hot);
 	else
 		found = find_hot(a, &hot, sampled_s, SB_LIKELY,
-				sb_say(a,
-					"a line inside the steps waits for the GPU: %.0f %% of the "
-					"generations",
-					sb_weigh_percent(a->model, hot.step_s))) ||
-			find_synchronize(a, &hot);
+			sb_say(a,
+				"a line inside the steps waits for the GPU: %.0f %% of the "
+				"generations",
+				sb_weigh_percent(a->model, hot.step_s)));
 	if (!found)
 		find_waits_between(a);
 }
@@ -210,10 +211,18 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
 	/* it also waits for work that the GPU has to do anyway */
 	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
-
-	find_hot(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
+	struct sb_advice *f = find_hot(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
 		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.generation_s)));
+
+	if (!f || sb_weigh_traced(a->model))
+		return;
+	f->saves_s = NAN; /* neither those calls nor the gaps are seen without a trace */
+	f->basis = NULL;
+	f->evidence = sb_say(a,
+		"%s; the allocations that follow stand at other lines: what it costs, --gpu-trace=steps:3 "
+		"tells",
+		f->evidence);
 }
 
 /* ---- garbage collection in the warm generations ------------------------------ */

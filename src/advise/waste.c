@@ -41,12 +41,31 @@ static bool is_line_of(const struct sb_line *l, enum strobe_role work)
 	return l->stage && sb_role_work(l->stage, 0) == work;
 }
 
-/* The share of such a stage's time that lies in steps or between two of them, as sampled. */
+static const struct sb_stage *steps_stage(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
+			return &model->stages.stages[i];
+	return NULL;
+}
+
+/* Short calls are rarely sampled; the clock tells of what belongs before the steps: it is called about as often as they are, and on
+ * until the last of them. */
+static bool goes_on_in_steps(const struct sb_model *model, const struct sb_stage *s, enum strobe_role work)
+{
+	const struct sb_stage *steps = steps_stage(model);
+
+	return work != STROBE_ROLE_VAE_DECODE && steps && !steps->span && !s->span &&
+	       (double)sb_stage_calls(s) >= MOSTLY * (double)model->diffusion.steps &&
+	       s->end_s > steps->end_s - steps->time.p50;
+}
+
+/* The share of such a stage's time that lies in steps or between two of them; where the clock does not tell, as sampled. */
 static double among_steps(const struct sb_model *model, const struct sb_stage *s, enum strobe_role work)
 {
 	double among_s = 0, all_s = 0;
 
-	if (has_step_above(&model->stages, s))
+	if (has_step_above(&model->stages, s) || goes_on_in_steps(model, s, work))
 		return 1;
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
@@ -84,7 +103,8 @@ static const struct sb_stage *called_again(const struct sb_model *model, const s
 	return most;
 }
 
-/* The largest line of the program that such a stage was called from; where none was seen, of a library inside it. */
+/* The largest line of the program that such a stage was called from in the steps; where none was seen, of a library inside
+ * it. */
 static const struct sb_line *line_of(const struct sb_model *model, enum strobe_role work)
 {
 	const struct sb_line *inside = NULL, *own = NULL;
@@ -92,7 +112,7 @@ static const struct sb_line *line_of(const struct sb_model *model, enum strobe_r
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (!is_line_of(l, work))
+		if (!is_line_of(l, work) || !(l->among_s > 0))
 			continue;
 		if (!l->library && !strstr(l->file, "-packages/") && l->among_s > (own ? own->among_s : 0))
 			own = l;
@@ -115,9 +135,10 @@ static void find_again(struct sb_advisor *a, const struct once *once)
 	f = sb_advisor_find(a, sb_weigh_percent(a->model, gain_s), gain_s,
 		sb_say(a, "'%s' runs again and again in the steps: %.0f %% of %s", s->name,
 			sb_weigh_percent(a->model, gain_s), sb_weigh_words(a->model)),
-		sb_say(a, "%lld calls in %lld generations with %lld steps, %s in all",
+		sb_say(a, "%lld calls in %lld generation%s with %lld steps, %s in all",
 			(long long)sb_stage_calls(s), (long long)a->model->generations.total,
-			(long long)a->model->diffusion.steps, sb_say_seconds(a, s->covered_s)));
+			a->model->generations.total == 1 ? "" : "s", (long long)a->model->diffusion.steps,
+			sb_say_seconds(a, s->covered_s)));
 	sb_finding_cause(f,
 		line ? sb_say(a, "%s: %s", once->again, sb_hot_words(a, line))
 		     : sb_say(a, "%s, by '%s'", once->again, s->name),
@@ -235,14 +256,6 @@ static const struct sb_stage_attr *attr_of(const struct sb_stage *s, const char 
 	for (size_t i = 0; i < s->attr_count; i++)
 		if (strcmp(s->attrs[i].key, key) == 0)
 			return &s->attrs[i];
-	return NULL;
-}
-
-static const struct sb_stage *steps_stage(const struct sb_model *model)
-{
-	for (size_t i = 0; i < model->stages.stage_count; i++)
-		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
-			return &model->stages.stages[i];
 	return NULL;
 }
 

@@ -41,6 +41,8 @@ static const char *stage_words(const struct sb_stage_change *s)
 		return "skipped";
 	if (isnan(s->now_s))
 		return "untimed";
+	if (sb_stage_calls_changed(s))
+		return s->now_count > s->base_count ? "more calls" : "fewer calls";
 	return verdict_words(s->verdict, SB_METRIC_WALL);
 }
 

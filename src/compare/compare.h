@@ -43,6 +43,13 @@ struct sb_stage_change {
 	double delta_s, change_ratio; /* NaN: not timed on both sides */
 };
 
+/* Judged on one call, of which nothing is proved, and called more or less often: what its total shows is that. */
+static inline bool sb_stage_calls_changed(const struct sb_stage_change *s)
+{
+	return s->verdict == SB_VERDICT_UNCERTAIN && s->per_call && s->base_count > 0 && s->now_count > 0 &&
+	       s->base_count != s->now_count && (s->base_s < s->now_s) == (s->base_count < s->now_count);
+}
+
 struct sb_metric_change {
 	enum sb_metric metric;
 	double base, now; /* medians; NaN: absent */

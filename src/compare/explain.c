@@ -273,7 +273,7 @@ static int carriers(struct sb_comparison *c, bool same_direction)
 		char text[512];
 
 		if (s->contribution_s == 0 || seems_renamed(s) || same != same_direction ||
-			s->verdict == SB_VERDICT_UNCERTAIN ||
+			(s->verdict == SB_VERDICT_UNCERTAIN && !sb_stage_calls_changed(s)) ||
 			fabs(s->contribution_s) < SHARE_WORTH_A_WORD * fabs(change) ||
 			fabs(s->contribution_s) < c->tolerance.absolute)
 			continue;
@@ -323,7 +323,7 @@ static int outside(struct sb_comparison *c)
 		if (fabs(c->unattributed_change_s) > 2 * SHARE_WORTH_A_WORD * fabs(change) &&
 			fabs(c->unattributed_change_s) > c->tolerance.absolute)
 			return say(c,
-				"time %soutside every stage went %s (%s%s): nothing says what it was spent "
+				"time %soutside every stage went %s (%s%s): no stage says what it was spent "
 				"on",
 				m->per_generation ? "of a generation " : "",
 				from_to(m->base, m->now, times, sizeof times),

@@ -150,6 +150,18 @@ def wan_prompt_encoded_every_step(fixed):
     make(pipe, on_step)
 
 
+@planted("repeated_work", stage="text_encode", needs="diffusers")
+def wan_prompt_encoded_in_one_video(fixed):
+    """So little that no sample need hit it."""
+    pipe = pipeline()
+
+    def on_step(latents):
+        if not fixed:
+            pipe.encode_prompt("w1 w2 w3", "w4", max_sequence_length=16)  # planted
+
+    make(pipe, on_step, videos=1)
+
+
 def list_values(pipe, count, fixed):
     """A forward hook on every block that a debugging session left behind: one number after the other."""
     rows = []

@@ -276,6 +276,51 @@ static void a_vae_between_the_steps_is_repeated_work_of_the_callback(void **stat
 	synthetic_done(&s);
 }
 
+/* Too short to be sampled; the clock tells, also where there is one video. */
+static void a_text_encoded_after_each_step_is_repeated_work_without_a_sample(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 100 * MS, "text_encode");
+	f = finding(synthetic_model(&s, VIDEOS * APART), "repeated_work");
+	assert_non_null(f);
+	if (!strstr(f->cause, "the text is encoded again in the steps or between them, by 'text_encode'"))
+		fail_msg("%s", f->cause);
+	assert_string_equal(f->stage, "text_encode");
+	synthetic_done(&s);
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 50 * MS, "text_encode", 0);
+	for (uint64_t k = 0; k < STEPS; k++) {
+		synthetic_step(&s, (k + 1) * 200 * MS, (k + 1) * 200 * MS + 100 * MS, (int64_t)k, 0);
+		synthetic_stage(
+			&s, (k + 1) * 200 * MS + 110 * MS, (k + 1) * 200 * MS + 190 * MS, "text_encode", 0);
+	}
+	synthetic_end(&s, (STEPS + 1) * 200 * MS);
+	f = finding(synthetic_model(&s, (STEPS + 1) * 200 * MS), "repeated_work");
+	assert_non_null(f);
+	assert_non_null(strstr(f->evidence, "in 1 generation with"));
+	synthetic_done(&s);
+}
+
+/* Prompts that are encoded as often as there are steps, all of them before the steps. */
+static void texts_that_are_encoded_before_the_steps_are_no_repeated_work(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t k = 0; k < STEPS; k++)
+		synthetic_stage(&s, k * 100 * MS, (k + 1) * 100 * MS, "text_encode", 0);
+	for (uint64_t k = 0; k < STEPS; k++)
+		synthetic_step(&s, SECOND + k * 100 * MS, SECOND + (k + 1) * 100 * MS, (int64_t)k, 0);
+	synthetic_end(&s, 2 * SECOND);
+	assert_null(finding(synthetic_model(&s, 2 * SECOND), "repeated_work"));
+	synthetic_done(&s);
+}
+
 /* Frame by frame, after the last step: as often, and no step waits for it. */
 static void a_vae_after_the_steps_is_no_repeated_work(void **state)
 {
@@ -376,6 +421,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_interpreter_is_not_blamed),
 		cmocka_unit_test(what_strobe_does_itself_is_not_blamed),
 		cmocka_unit_test(a_vae_between_the_steps_is_repeated_work_of_the_callback),
+		cmocka_unit_test(a_text_encoded_after_each_step_is_repeated_work_without_a_sample),
+		cmocka_unit_test(texts_that_are_encoded_before_the_steps_are_no_repeated_work),
 		cmocka_unit_test(a_vae_after_the_steps_is_no_repeated_work),
 		cmocka_unit_test(what_is_written_between_the_steps_is_no_export),
 		cmocka_unit_test(every_finding_has_a_cause_a_confidence_and_a_basis_of_its_gain),

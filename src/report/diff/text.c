@@ -97,7 +97,7 @@ static void put_stage(
 	colour(out, o, s->tone);
 	sb_buf_puts(out, s->words);
 	plain(out, o);
-	if ((s->per_call || s->per_rank) && s->verdict != SB_VERDICT_SAME &&
+	if ((s->per_call || s->per_rank) && s->verdict != SB_VERDICT_SAME && !sb_stage_calls_changed(s) &&
 		s->judgement.basis == SB_BASIS_RANK_TEST)
 		sb_buf_printf(out, s->judgement.p < 0.001 ? " p<0.001" : " p=%.3f", s->judgement.p);
 	sb_buf_putc(out, '\n');
