@@ -11,6 +11,7 @@
 #define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
 #define GPU_WAITS 0.3 /* less than that: it is idle for most of the time */
 #define GPU_BEHIND 0.6 /* of the time the CPU runs ahead of it */
+#define GPU_SOMETIMES_BEHIND 0.4 /* launching cannot be what limits the run */
 #define CPU_BUSY 80 /* percent of a core */
 #define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
 #define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
@@ -91,10 +92,10 @@ static bool by_copies(struct sb_model *model)
 	return true;
 }
 
-/* How much of the generations the GPU certainly had work: samples of its load lag in short runs. */
+/* How much of the time the GPU certainly had work: samples of its load lag in short runs. */
 static double behind(const struct sb_model *model)
 {
-	return sb_weigh_behind_s(model) / judged_s(model);
+	return fmax(sb_weigh_behind_s(model) / judged_s(model), sb_weigh_ahead_ratio(model));
 }
 
 static bool by_gpu(struct sb_model *model)
@@ -106,7 +107,7 @@ static bool by_gpu(struct sb_model *model)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
 	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util", utilization(model));
-	else if (isnan(busy) && behind(model) >= GPU_BEHIND)
+	else if (behind(model) >= GPU_BEHIND) /* a trace has mostly cold steps, these have them all */
 		model->summary.bound_reason = sb_model_printf(
 			model, "the CPU runs ahead of it for %.0f %% of the time", behind(model) * 100);
 	else
@@ -160,6 +161,8 @@ static bool by_launches(struct sb_model *model)
 	double util = utilization(model);
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
+	if (behind(model) >= GPU_SOMETIMES_BEHIND)
+		return false;
 	if (sb_weigh_traced(model) && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
 		model->gpu.small_kernel_ratio > 0.5)
 		model->summary.bound_reason = sb_model_printf(model,
@@ -254,9 +257,10 @@ static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s
  * everything else look small. */
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
-	double inside = s->parent < 0 ? NAN : s->covered_s / judged_s(model);
+	double own = sb_weigh_own_ratio(s), all = s->wall_ratio * own;
+	double inside = s->parent < 0 ? NAN : s->covered_s * own / judged_s(model);
 
-	return inside > s->wall_ratio ? inside : s->wall_ratio;
+	return inside > all ? inside : all;
 }
 
 /* A finding above LOW is in this stage: a small stage can still be what others wait for. */
@@ -271,16 +275,12 @@ static bool is_named_by_a_finding(const struct sb_model *model, const struct sb_
 	return false;
 }
 
-/* Two pipelines have stages of one name: each of them must be small. Those that are not are the first by their total. */
+/* Two pipelines have stages of one name: each of them must be small. */
 static bool is_small(const struct sb_model *model, const char *name)
 {
-	double least_s = SMALL_STAGE * fmin(judged_s(model), model->summary.wall_s);
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
 
-	for (size_t k = 0; k < model->stages.stage_count; k++) {
-		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
-
-		if (s->total_s < least_s)
-			break;
 		if (strcmp(s->name, name) == 0 && is_main_stage(model, s) &&
 			share_of(model, s) >= SMALL_STAGE)
 			return false;
@@ -314,7 +314,7 @@ void sb_bound_leave_alone(struct sb_model *model)
 		if (!is_main_stage(model, s) || !is_small(model, s->name) || s->total_s <= 0 ||
 			is_named_by_a_finding(model, s))
 			continue;
-		summary->leave_alone_ratio += s->wall_ratio;
+		summary->leave_alone_ratio += s->wall_ratio * sb_weigh_own_ratio(s);
 		leave_alone(summary, s->name);
 	}
 }

@@ -8,13 +8,20 @@
 
 #define FIRST 2 /* findings that are read */
 
+/* A slow moment that was caught with its kernels needs no trace to be explained. */
+static bool is_caught(const struct sb_model *model, const struct sb_advice *f)
+{
+	return model->slow_moments.count && !strcmp(f->id, "slow_steps");
+}
+
 /* True if one of the first findings names a cause that is worth something. */
 static bool is_named(const struct sb_model *model)
 {
 	for (size_t i = 0; i < model->advice.count && i < FIRST; i++) {
 		const struct sb_advice *f = &model->advice.all[i];
 
-		if (!f->startup && f->cause && !sb_rule_is_symptom(f->id) && strcmp(f->priority, "low") != 0)
+		if (!f->startup && f->cause && (!sb_rule_is_symptom(f->id) || is_caught(model, f)) &&
+			strcmp(f->priority, "low") != 0)
 			return true;
 	}
 	return false;

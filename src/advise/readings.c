@@ -108,6 +108,7 @@ static bool is_plain(const struct sb_stage *s)
 #define RARE_CALLS 3
 #define OFTEN 50
 #define SHORT_S 0.1
+#define ALIKE 2 /* times the median: a larger mean comes from some slow calls, of which this is no praise */
 
 /* Slow, but called so rarely that keeping its result helps enough. */
 static void read_seldom(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
@@ -117,6 +118,18 @@ static void read_seldom(struct sb_model *m, const struct sb_stage *s, const stru
 		add(m, "stages", "slow_but_seldom", false,
 			"'%s' is slow (%.2f s a call) but runs only %lld times: keep its results", s->name,
 			s->time.mean, (long long)s->count);
+}
+
+/* It or a stage inside it is what most time goes to. */
+static bool has_bottleneck(const struct sb_model *m, const struct sb_stage *s)
+{
+	const struct sb_stage *end = m->stages.stages + m->stages.stage_count, *part = s;
+
+	do {
+		if (part->bottleneck_level != SB_BOTTLENECK_NONE)
+			return true;
+	} while (++part < end && part->depth > s->depth);
+	return false;
 }
 
 /* Many short calls: together they are worth the work, or do not add up to much beside the largest stage. */
@@ -131,7 +144,8 @@ static void read_often(struct sb_model *m, const struct sb_stage *s, const struc
 			"'%s' takes only %s a call, but %lld calls are %s: worth optimising", s->name, each,
 			(long long)s->count, all);
 	else if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
-		 s->wall_ratio < most->wall_ratio / 3)
+		 s->wall_ratio < most->wall_ratio / 3 && !has_bottleneck(m, s) &&
+		 !(s->time.mean > ALIKE * s->time.median))
 		add(m, "stages", "fast_enough", true,
 			"'%s' takes %s a call, %.1f %% of the time in %lld calls: fast enough for now",
 			s->name, each, s->wall_ratio * 100, (long long)s->count);

@@ -29,7 +29,7 @@ static bool is_of_generations(const struct sb_model *model, const struct sb_stag
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
 	return is_of_generations(model, s) ? fmin(1, sb_stage_real_s(s) / model->summary.generation_s)
-					   : s->wall_ratio;
+					   : fmin(1, s->wall_ratio * sb_weigh_own_ratio(s));
 }
 
 /* The advice names the innermost stage that still passes the limit, not the stages around it. */

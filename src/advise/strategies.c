@@ -3,6 +3,7 @@
 #include "advise/strategies.h"
 
 #include "advise/rule.h"
+#include "advise/weigh.h"
 #include "base/knob.h"
 #include "base/role.h"
 
@@ -391,8 +392,9 @@ static int by_effort_and_gain(const void *a, const void *b)
 
 static bool worth_it(const struct sb_stage *s)
 {
-	return s->state == SB_STAGE_NORMAL && s->wall_ratio >= WORTH_IT && !s->setup && !s->other_thread &&
-	       s->role != STROBE_ROLE_GENERATION && s->role != STROBE_ROLE_LAYER;
+	return s->state == SB_STAGE_NORMAL && s->wall_ratio * sb_weigh_own_ratio(s) >= WORTH_IT &&
+	       !s->setup && !s->other_thread && s->role != STROBE_ROLE_GENERATION &&
+	       s->role != STROBE_ROLE_LAYER;
 }
 
 void sb_strategies_find(struct sb_model *m)

@@ -276,13 +276,16 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 	say_short_kernels(a, f);
 }
 
+#define AHEAD 0.6 /* of the time */
+
 void sb_rule_small_kernels(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double idle = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) : 0;
 
-	/* slow moments alone are no picture of the run */
-	if (sb_weigh_traced(a->model) && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
+	/* slow moments alone are no picture of the run, nor are cold steps of one that launches ahead */
+	if (sb_weigh_traced(a->model) && sb_weigh_ahead_ratio(a->model) < AHEAD &&
+		gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
 		sb_advisor_find(a, gpu->small_kernel_ratio * 100, NAN,
 			sb_say(a, "%.0f %% of the kernels are short", gpu->small_kernel_ratio * 100),
 			sb_say(a, "%lld kernels, %.1f us each on average, the GPU idles %.0f %%",

@@ -260,6 +260,49 @@ double sb_weigh_behind_s(const struct sb_model *model)
 	return fmin(sum_s, model->summary.generation_s > 0 ? model->summary.generation_s : 0);
 }
 
+double sb_weigh_own_ratio(const struct sb_stage *s)
+{
+	return s->covered_s > 0 ? sb_stage_real_s(s) / s->covered_s : 1;
+}
+
+#define LATE_LEAST \
+	0.1 /* of the GPU's warm time of a stage: less is the way from the last launch to its end */
+
+/* The CPU leaves the stage while the GPU is still at it: launching is not what holds it up. */
+static bool is_launched_ahead(const struct sb_model *model, const struct sb_stage *s)
+{
+	bool counts = model->generations.whole_run ? !s->setup : s->in_generation;
+
+	return counts && !s->span && s->role != STROBE_ROLE_GENERATION && s->count > 0 &&
+	       s->gpu_span_count == s->count &&
+	       s->gpu_late_s > LATE_LEAST * (s->gpu_span_s - sb_stage_cold_s(s));
+}
+
+static bool is_inside_one_ahead(const struct sb_model *model, const struct sb_stage *s)
+{
+	while ((s = above(model, s)))
+		if (is_launched_ahead(model, s))
+			return true;
+	return false;
+}
+
+double sb_weigh_ahead_ratio(const struct sb_model *model)
+{
+	double ahead_s = 0, cold_s = 0, warm_s = sb_weigh_work_s(model);
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (!is_launched_ahead(model, s) || is_inside_one_ahead(model, s))
+			continue;
+		ahead_s += s->gpu_span_s - sb_stage_cold_s(s);
+		cold_s += sb_stage_cold_s(s);
+	}
+	if (!sb_weigh_leaves_first_out(model))
+		warm_s -= cold_s;
+	return warm_s > 0 ? fmin(1, ahead_s * sb_weigh_warm_share(model) / warm_s) : 0;
+}
+
 static bool is_innermost_in_generation(const struct sb_model *model, const struct sb_stage *s)
 {
 	const struct sb_stage *up = s;

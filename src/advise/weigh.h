@@ -35,6 +35,12 @@ double sb_weigh_idle_s(const struct sb_model *model);
 double sb_weigh_utilization(const struct sb_model *model);
 /* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
 double sb_weigh_behind_s(const struct sb_model *model);
+/* What a stage works over the wall time that the CPU is in it: less than 1 where it waits for the GPU's work of stages
+ * before it, more where the GPU is at it later. */
+double sb_weigh_own_ratio(const struct sb_stage *s);
+/* The share of the warm time that the GPU takes for stages which the CPU leaves before the GPU is through: these are not
+ * held up by launching. Cold first calls count nowhere. 0: none, or not known. */
+double sb_weigh_ahead_ratio(const struct sb_model *model);
 /* Time of the warm generations in which no innermost stage had work on the GPU, by the GPU's own events:
  * the most that waits between stages can cost. INFINITY: not known, or the GPU was not behind in a step,
  * where such a wait delays the launches. */

@@ -23,6 +23,28 @@ static struct part part_of(const struct sb_model *model, size_t index)
 	return p;
 }
 
+#define COLD_LEAST 0.1 /* of the part: a shorter warm-up changes no verdict */
+
+/* Of a run without generations: its largest stage's first call is a warm-up, as the first generation of several. */
+static struct part warm_part_of(const struct sb_model *model, size_t index)
+{
+	struct part p = part_of(model, index);
+	const struct sb_stage *most = NULL;
+	double cold_s;
+
+	for (size_t i = 0; model->generations.whole_run && i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->parent < 0 && !s->setup && !s->span && s->gpu_span_s > 0 && s->first_s >= p.from_s &&
+			(!most || s->total_s > most->total_s))
+			most = s;
+	}
+	cold_s = most ? sb_stage_cold_s(most) : 0;
+	if (cold_s > COLD_LEAST * (p.to_s - p.from_s) && most->first_s + cold_s < p.to_s)
+		p.from_s = most->first_s + cold_s;
+	return p;
+}
+
 static int64_t rows_in(const struct sb_series *s, struct part p)
 {
 	int64_t count = 0;
@@ -47,7 +69,7 @@ static double mean_of(const struct sb_model *model, const struct sb_series *s, c
 	double sum = 0, seconds = 0;
 
 	for (size_t i = 0; c && i < model->generations.count; i++) {
-		struct part p = part_of(model, i);
+		struct part p = warm_part_of(model, i);
 		double mean = sb_series_mean(s, c, p.from_s, p.to_s);
 
 		if (isnan(mean))
@@ -64,7 +86,7 @@ static double utilization(const struct sb_model *model)
 	double sum = 0, seconds = 0;
 
 	for (size_t i = 0; i < model->generations.count; i++) {
-		struct part p = part_of(model, i);
+		struct part p = warm_part_of(model, i);
 		double busiest = NAN;
 
 		for (size_t k = 0; k < model->series_count; k++) {

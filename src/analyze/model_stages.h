@@ -104,6 +104,8 @@ struct sb_stage {
 	size_t member_total; /* all */
 };
 #define SB_MEMBERS_MAX 1000
+#define SB_COLD_CALLS_LEAST 3 /* fewer do not tell what is usual */
+#define SB_COLD_RATIO 3
 
 /* Its own time where every moment is that of the stage the GPU is at when the CPU runs ahead. */
 static inline double sb_stage_worked_s(const struct sb_stage *s)
@@ -117,6 +119,13 @@ static inline double sb_stage_worked_s(const struct sb_stage *s)
 static inline double sb_stage_real_s(const struct sb_stage *s)
 {
 	return s->covered_s + s->moved_s > 0 ? s->covered_s + s->moved_s : 0;
+}
+
+/* Its first call, where one took many times as long as the others do: a warm-up. 0: there is none. */
+static inline double sb_stage_cold_s(const struct sb_stage *s)
+{
+	return s->count >= SB_COLD_CALLS_LEAST && s->time.max > SB_COLD_RATIO * s->time.median ? s->time.max
+											       : 0;
 }
 
 /* Every outermost call, whole or not. */

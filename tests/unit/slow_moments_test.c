@@ -13,19 +13,24 @@
 
 enum { MAIN = 1000, OTHER = 77 };
 
-/* A slow step from 10 to 12 s with the pause after it, beside a normal one from 8 to 8.1 s. */
-static void caught(struct synthetic *s)
+/* A slow step of 2 s with the pause after it, beside a normal one from 8 to 8.1 s. */
+static void caught_at(struct synthetic *s, uint64_t t_ns)
 {
 	char text[160];
 	struct strobe_attr attr = TEXT(SB_RUN_SLOW_MOMENT, text);
 
 	snprintf(text, sizeof text, "step pause %llu %llu %llu %llu %llu",
-		(unsigned long long)sb_builder_ticks_at(s->b, 10 * SECOND),
-		(unsigned long long)sb_builder_ticks_at(s->b, 12 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s->b, t_ns),
+		(unsigned long long)sb_builder_ticks_at(s->b, t_ns + 2 * SECOND),
 		(unsigned long long)sb_builder_ticks_at(s->b, 8 * SECOND),
 		(unsigned long long)sb_builder_ticks_at(s->b, 8 * SECOND + 100 * MS),
 		(unsigned long long)(sb_builder_ticks_at(s->b, 100 * MS) - sb_builder_ticks_at(s->b, 0)));
 	sb_builder_meta(s->b, SB_META_RUN, &attr);
+}
+
+static void caught(struct synthetic *s)
+{
+	caught_at(s, 10 * SECOND);
 }
 
 static void steps(struct synthetic *s)
@@ -162,6 +167,36 @@ static void a_slow_stage_is_named_with_the_line_it_was_at(void **state)
 	synthetic_done(&s);
 }
 
+/* What was caught has its cause: the report does not say beside it that none was found. */
+static void a_caught_cause_needs_no_trace(void **state)
+{
+	const struct sb_advice *found;
+	struct synthetic s;
+	struct names n;
+	uint32_t gpu;
+
+	(void)state;
+	synthetic_open(&s);
+	n = name_all(&s);
+	synthetic_begin(&s, 7 * SECOND, "video", STROBE_ROLE_GENERATION);
+	steps(&s);
+	synthetic_step(&s, 14 * SECOND, 14 * SECOND + 90 * MS, 3, 0);
+	synthetic_end(&s, 17 * SECOND);
+	gpu = synthetic_gpu(&s, 0);
+	for (uint64_t t = 7; t < 17; t++)
+		synthetic_gpu_sample(&s, gpu, t * SECOND, 1000, 50, 100);
+	sampled(&s, MAIN, &n.callback, (const uint32_t[]){ 41 }, 1, 30);
+	caught(&s);
+	caught_at(&s, 14 * SECOND);
+	found = finding(synthetic_model(&s, 20 * SECOND), "slow_steps");
+	assert_non_null(found);
+	assert_non_null(found->cause);
+	assert_string_equal(found->where.file, "/srv/pipe.py");
+	assert_int_equal(found->where.line, 41);
+	assert_null(s.model->summary.next_command);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_wait_of_the_thread_that_steps_is_named_with_its_caller),
 		cmocka_unit_test(a_step_of_another_thread_is_explained_by_that_thread),
 		cmocka_unit_test(a_slow_stage_is_named_with_the_line_it_was_at),
+		cmocka_unit_test(a_caught_cause_needs_no_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

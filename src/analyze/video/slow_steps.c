@@ -149,13 +149,28 @@ static void tell_loop(
 	}
 }
 
+/* Of the loop's warm-up, which has its own line: slow for another reason than a step among warm ones. */
+static bool is_warmup(const struct sb_video *v, const struct sb_model *model, const struct sb_video_step *n)
+{
+	const char *name = v->run->names[n->name].text;
+
+	for (size_t i = 0; i < model->iterations.count; i++) {
+		const struct sb_iterations *it = &model->iterations.all[i];
+
+		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
+			return n->ordinal < it->warmup_count;
+	}
+	return false;
+}
+
 static void judge(struct sb_video *v, struct sb_model *model, const struct candidate *peers, size_t count,
 	double *scratch_s)
 {
 	double ratio = sb_slow_ratio(v->run), peer_s = peer_median_s(peers, count, scratch_s);
 
 	for (size_t i = 0; !isnan(peer_s) && i < count; i++) {
-		if (!sb_is_slow(sb_video_step_s(peers[i].step), peer_s, ratio))
+		if (!sb_is_slow(sb_video_step_s(peers[i].step), peer_s, ratio) ||
+			is_warmup(v, model, peers[i].step))
 			continue;
 		list_slow(&model->diffusion, peers[i].step, peer_s);
 		tell_loop(v, model, peers[i].step, peer_s);
