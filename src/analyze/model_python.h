@@ -31,6 +31,8 @@ struct sb_place_list {
 struct sb_unattributed_panel {
 	struct sb_place_list generations; /* inside them, from 5 % on */
 	struct sb_place_list run; /* in all of the run, from 10 % on */
+	struct sb_place_list
+		work; /* the run's after its start-up, where it has one and no generations: as the first screen has it */
 	struct sb_place_list around
 		[SB_PHASE_COUNT]; /* in the stages around the steps, each from 5 % of the generations on */
 };

@@ -178,16 +178,15 @@ static int say_more(struct sb_fitting *f, size_t known, size_t missing_count, co
 	return f->fit->more ? 0 : sb_fail(STROBE_ENOMEM, "no memory for a fit");
 }
 
-/* By how much the asked size is beyond what was measured: the product of its sizes. */
-static double beyond(const struct sb_fitting *f)
+double sb_fit_beyond(const struct sb_fitting *f, const double *all)
 {
 	double most = 0, asked = 1, farthest = 1;
 
 	for (size_t i = 0; i < f->vary_count; i++) {
 		const struct sb_fit_axis *a = &f->points.axes[f->varies[i]];
 
-		asked *= a->value;
-		farthest = fmax(farthest, a->value / a->most);
+		asked *= all[f->varies[i]];
+		farthest = fmax(farthest, all[f->varies[i]] / a->most);
 	}
 	for (size_t i = 0; i < f->points.count; i++) {
 		double product = 1;
@@ -268,7 +267,7 @@ static int work(struct sb_fitting *f, const struct sb_facts *run, const struct s
 	}
 	if (isnan(fit->time.predicted))
 		fit->time_of = NULL;
-	fit->extrapolates_ratio = beyond(f);
+	fit->extrapolates_ratio = sb_fit_beyond(f, all);
 	judge(f);
 	if (f->memory.known)
 		err = predict_stages(f);
@@ -289,6 +288,8 @@ int sb_fit(const struct sb_facts *run, const struct sb_facts *const *others, siz
 		f->fit->model = run->sizes.model;
 		f->fit->device = run->sizes.device;
 		f->fit->run_count = f->points.run_count;
+		f->fit->other_count = f->points.other_count;
+		f->fit->other_model = f->points.other_model;
 		f->fit->size_count = (int64_t)f->points.count;
 		f->fit->memory_of = f->points.memory_of;
 		f->fit->context_bytes = f->points.context_bytes;

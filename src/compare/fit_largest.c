@@ -8,9 +8,15 @@
 
 #define STEP_MOST 16 /* of a size's grid */
 
-static bool fits(const struct sb_fitting *f, const double *all)
+static bool has_room(const struct sb_fitting *f, const double *all)
 {
 	return sb_fit_value_at(f, &f->memory, all).high + f->fit->context_bytes <= f->fit->capacity_bytes;
+}
+
+/* No size is said to fit that is too far to tell. */
+static bool fits(const struct sb_fitting *f, const double *all)
+{
+	return !(sb_fit_beyond(f, all) > SB_FIT_FARTHEST) && has_room(f, all);
 }
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -63,7 +69,7 @@ static void add_largest(struct sb_fitting *f, size_t axis, int64_t other)
 	int64_t step = grid_of(f, axis), low = -(int64_t)((a->value - 1) / (double)step);
 	double ratio = other >= 0 ? f->points.axes[other].value / a->value : 1;
 	double farthest = a->most * (other >= 0 ? sqrt(SB_FIT_FARTHEST) : SB_FIT_FARTHEST);
-	int64_t high = (int64_t)((fmax(farthest, a->value) - a->value) / (double)step), found;
+	int64_t high = (int64_t)floor((farthest - a->value) / (double)step), found;
 	struct sb_fit_largest *l = &f->fit->largest[f->fit->largest_count];
 	double all[SB_SURFACE_AXES] = { 0 };
 
@@ -71,11 +77,14 @@ static void add_largest(struct sb_fitting *f, size_t axis, int64_t other)
 	all[axis] = a->value + (double)(low * step);
 	if (other >= 0)
 		all[other] = all[axis] * ratio;
-	if (!fits(f, all))
-		return; /* what is asked for beside it does not fit at all */
+	if (high < low || !fits(f, all))
+		return; /* what is asked for beside it does not fit at all, or is too far itself */
 	found = search(f, axis, other, ratio, step, low, high);
+	all[axis] = a->value + (double)((found + 1) * step);
+	if (other >= 0)
+		all[other] = all[axis] * ratio;
 	*l = (struct sb_fit_largest){ other >= 0 ? "width x height" : a->key,
-		a->value + (double)(found * step), NAN, found == high };
+		a->value + (double)(found * step), NAN, found == high || has_room(f, all) };
 	if (other >= 0) {
 		int64_t other_step = grid_of(f, (size_t)other);
 

@@ -37,6 +37,9 @@ struct sb_fit_value sb_fit_value_at(
 	const struct sb_fitting *f, const struct sb_fit_model *m, const double *all);
 void sb_fit_target(const struct sb_fitting *f, double *out); /* the size that is asked for */
 
+/* By how much a size is beyond what was measured, as a ratio: the farthest of its axes, and of their product; NAN: it is not. */
+double sb_fit_beyond(const struct sb_fitting *f, const double *all);
+
 /* fit_largest.c: how far each size may grow while all else is as asked for. */
 int sb_fit_find_largest(struct sb_fitting *f);
 

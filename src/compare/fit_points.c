@@ -90,12 +90,17 @@ static int choose_axes(struct sb_fit_points *p, const struct sb_facts *run, cons
 
 /* ---- which runs count ---- */
 
+/* Parameters or weights, where they are known, tell models of one name apart; else the run's name is the same as well. */
 static bool is_same_model(const struct sb_facts *run, const struct sb_facts *other)
 {
-	bool named = strchr(run->sizes.model, ','); /* its parameters are known */
+	const char *a = run->sizes.model, *b = other->sizes.model;
+	size_t name_size = strcspn(a, ",");
+	bool known = a[name_size] && strchr(b, ',');
+	bool same = known ? !strcmp(a, b)
+			  : !strcmp(run->name, other->name) && strcspn(b, ",") == name_size &&
+				    !strncmp(a, b, name_size);
 
-	return !strcmp(run->sizes.model, other->sizes.model) && !strcmp(run->host, other->host) &&
-	       !strcmp(run->sizes.device, other->sizes.device) && (named || !strcmp(run->name, other->name));
+	return same && !strcmp(run->host, other->host) && !strcmp(run->sizes.device, other->sizes.device);
 }
 
 /* The history's session has the run's id, name and start; without an id the latter two tell. */
@@ -203,8 +208,14 @@ static bool take_runs(struct sb_fit_points *p, const struct sb_facts *run,
 	for (size_t i = 0; i < other_count && taken; i++) {
 		const struct sb_facts *o = others[i];
 
-		if (o != run && !is_itself(run, o) && o->sizes.count && is_same_model(run, o))
+		if (o == run || is_itself(run, o) || !o->sizes.count)
+			continue;
+		if (is_same_model(run, o)) {
 			taken = take_run(p, o, raw);
+			continue;
+		}
+		p->other_count++;
+		p->other_model = p->other_model ? p->other_model : o->sizes.model;
 	}
 	return taken;
 }

@@ -186,6 +186,10 @@ void sb_fit_text(const struct sb_fit *f, struct sb_buf *out)
 	sb_label_printf(out, "%s on %s, from %lld size%s in %lld run%s\n", f->model, f->device,
 		(long long)f->size_count, f->size_count == 1 ? "" : "s", (long long)f->run_count,
 		f->run_count == 1 ? "" : "s");
+	if (f->other_count)
+		sb_label_printf(out, "  left out: %lld run%s of another model, device or host (%s%s)\n",
+			(long long)f->other_count, f->other_count == 1 ? "" : "s", f->other_model,
+			f->other_count == 1 ? "" : ", ...");
 	put_sizes(f, out);
 	put_memory(f, out);
 	put_time(f, out);

@@ -46,18 +46,16 @@ static const char *noun_of(const struct sb_model *model)
 	return sum->frames > 0 ? "video" : "generation";
 }
 
-/* " of 5 videos", " of 1 video and 4 images": where one each would not say it. */
+/* ", 5 videos", ", 1 video, 4 images": where one each would not say it. */
 static void made_by_these(struct sb_screen *s)
 {
 	const struct sb_summary_panel *sum = &s->model->summary;
 	bool images = sum->image_count > 0 && strcmp(noun_of(s->model), "image") != 0;
 
 	if (sum->video_count > 0)
-		sb_screen_say(
-			s, " of %lld video%s", (long long)sum->video_count, sum->video_count == 1 ? "" : "s");
+		count_of(s, sum->video_count, "video");
 	if (images)
-		sb_screen_say(s, "%s %lld image%s", sum->video_count > 0 ? " and" : " of",
-			(long long)sum->image_count, sum->image_count == 1 ? "" : "s");
+		count_of(s, sum->image_count, "image");
 }
 
 /* "1 of 3 videos failed: RuntimeError: no room (make.py:12) in transformer" */

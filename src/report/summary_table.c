@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MIXED_LEAST \
+	0.02 /* calls a step: less beside a whole number is a step that was cut, not guidance in part */
 #define SHORT_RUN_S 10.0 /* below that milliseconds matter */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
@@ -23,7 +25,21 @@ static enum strobe_role work_of(const struct sb_summary_row *row)
 	return sb_role_work(row->stage->name, row->stage->role);
 }
 
-/* " (50 steps, 2 calls each)", " (81 frames, 12 tiles)", "  11.2 GB". */
+/* " (50 steps, CFG 2x)", " (50 steps, 40 % with CFG)" where some steps have guidance and others have none. */
+static void guidance(const struct sb_diffusion_panel *d, char *out, size_t size)
+{
+	double calls = d->forwards_per_step, whole = round(calls);
+
+	if (fabs(calls - whole) < MIXED_LEAST)
+		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, whole);
+	else if (calls < 2)
+		snprintf(
+			out, size, " (%lld steps, %.0f %% with CFG)", (long long)d->steps, 100 * (calls - 1));
+	else
+		snprintf(out, size, " (%lld steps, %.1f calls each)", (long long)d->steps, calls);
+}
+
+/* " (50 steps, CFG 2x)", " (81 frames, 12 tiles)", "  11.2 GB". */
 static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
 {
 	enum strobe_role work = work_of(row);
@@ -34,8 +50,8 @@ static void row_detail(const struct sb_model *model, const struct sb_summary_row
 	if (work == STROBE_ROLE_OFFLOAD && row->bytes > 0) {
 		sb_text_bytes(bytes, sizeof bytes, row->bytes);
 		snprintf(out, size, "  %s", bytes);
-	} else if (work == STROBE_ROLE_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
-		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, d->forwards_per_step);
+	} else if (work == STROBE_ROLE_DENOISE && d->steps > 0 && d->forwards_per_step >= 1 + MIXED_LEAST) {
+		guidance(d, out, size);
 	} else if (work == STROBE_ROLE_DENOISE && d->steps > 0) {
 		snprintf(out, size, " (%lld steps)", (long long)d->steps);
 	} else if (row->frames > 0 && row->tiles > 0) {
@@ -357,6 +373,20 @@ static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	sb_screen_end(s, NULL);
 }
 
+/* Their shares are of what the row has; where the functions are known of another time only, that is said. */
+static void unattributed_lines(struct sb_screen *s, double row_s)
+{
+	const struct sb_place_list *work = &s->model->unattributed.work;
+	const struct sb_place_list *list = work->count ? work : sb_place_list_of(s->model);
+	char took[32], whole[80] = "it";
+
+	if (list && fabs(list->unattributed_s - row_s) > 0.01 * list->unattributed_s) {
+		sb_text_seconds(took, sizeof took, list->unattributed_s);
+		snprintf(whole, sizeof whole, "%s that belong to no stage", took);
+	}
+	place_lines(s, list, whole, 2);
+}
+
 int sb_screen_table(struct sb_screen *s)
 {
 	struct sb_summary_rows rows;
@@ -398,7 +428,7 @@ int sb_screen_table(struct sb_screen *s)
 		row_numbers(s, rows.unattributed_s, rows.wall_s, s->model->session.digit_s);
 		sb_screen_end(s, NULL);
 	}
-	place_lines(s, sb_place_list_of(s->model), "it", 2);
+	unattributed_lines(s, rows.unattributed_s);
 	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;

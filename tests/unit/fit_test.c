@@ -277,6 +277,26 @@ static void generation(struct synthetic *s, uint64_t t_ns, int64_t frames)
 	synthetic_end(s, t_ns + 4 * SECOND);
 }
 
+/* num_videos_per_prompt=3: the generation counts 99 frames, each video has 33. */
+static void frames_are_those_of_one_video(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 99);
+	synthetic_attr(&s, "videos", 3);
+	synthetic_end(&s, 3 * SECOND);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_int_equal(m->sizes.count, 1);
+	for (size_t i = 0; i < m->sizes.all[0].attribute_count; i++)
+		assert_int_equal(m->sizes.all[0].attributes[i].i,
+			strcmp(m->sizes.all[0].attributes[i].key, "frames") ? 3 : 33);
+	assert_int_equal(m->sizes.all[0].attribute_count, 2);
+	synthetic_done(&s);
+}
+
 static void a_run_says_what_each_size_needed(void **state)
 {
 	struct synthetic s;
@@ -377,9 +397,44 @@ static void a_rise_is_that_of_one_stage(void **state)
 	synthetic_done(&s);
 }
 
+/* One answer: what is too far to tell is not a size that fits. */
+static void the_largest_is_never_farther_than_can_be_told(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	f = fit(500, 832, 480, 4000 * GIB, "a large one");
+	assert_int_equal(f->verdict, SB_FIT_TIGHT);
+	assert_true(f->extrapolates_ratio > SB_FIT_FARTHEST);
+	for (size_t i = 0; i < f->largest_count; i++)
+		if (!strcmp(f->largest[i].key, "frames")) {
+			assert_true(f->largest[i].open);
+			assert_true(f->largest[i].value < 500);
+		}
+	sb_fit_free(f);
+}
+
+/* Two pipelines of one class and one run name: their weights tell them apart, and what is left out is said. */
+static void runs_of_another_model_are_left_out_and_said(void **state)
+{
+	struct sb_fit *f;
+
+	add_run("WanPipeline, 12025 MB of weights", 33, 480, 320);
+	add_run("WanPipeline, 12025 MB of weights", 81, 480, 320);
+	add_run("WanPipeline, 31000 MB of weights", 49, 480, 320);
+	f = fit(33, 480, 320, NAN, NULL);
+	assert_int_equal(f->run_count, 2);
+	assert_int_equal(f->other_count, 1);
+	assert_string_equal(f->other_model, "WanPipeline, 31000 MB of weights");
+	sb_fit_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_are_those_of_one_video),
+		cmocka_unit_test_teardown(the_largest_is_never_farther_than_can_be_told, forget_runs),
+		cmocka_unit_test_teardown(runs_of_another_model_are_left_out_and_said, forget_runs),
 		cmocka_unit_test_teardown(a_held_back_size_is_met_and_its_limit_named, forget_runs),
 		cmocka_unit_test_teardown(a_smaller_gpu_has_no_room_and_a_largest_size, forget_runs),
 		cmocka_unit_test_teardown(

@@ -45,7 +45,7 @@ static void videos_of_a_batch_are_counted(void **state)
 	synthetic_end(&s, 9 * SECOND);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "2 generations of 5 videos, 45 frames in 9.00 s");
+	assert_has(text, "2 generations, 5 videos, 45 frames in 9.00 s");
 	assert_has(text, "per generation");
 	free(text);
 	synthetic_done(&s);
@@ -65,7 +65,7 @@ static void latents_are_no_video(void **state)
 	synthetic_end(&s, 9 * SECOND);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "2 generations of 1 video, 9 frames in 9.00 s");
+	assert_has(text, "2 generations, 1 video, 9 frames in 9.00 s");
 	free(text);
 	synthetic_done(&s);
 }
@@ -95,7 +95,7 @@ static void images_are_counted_beside_videos(void **state)
 	images(&s, 0, 4);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "1 generation of 4 images in 1.00 s");
+	assert_has(text, "1 generation, 4 images in 1.00 s");
 	free(text);
 	synthetic_done(&s);
 	synthetic_open(&s);
@@ -103,7 +103,7 @@ static void images_are_counted_beside_videos(void **state)
 	images(&s, 8, 4);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "2 generations of 1 video and 4 images, 9 frames in ");
+	assert_has(text, "2 generations, 1 video, 4 images, 9 frames in ");
 	free(text);
 	synthetic_done(&s);
 }
@@ -121,7 +121,7 @@ static void as_many_videos_as_generations_beside_images_are_said(void **state)
 	images(&s, 8, 4);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "2 generations of 2 videos and 4 images, 18 frames in ");
+	assert_has(text, "2 generations, 2 videos, 4 images, 18 frames in ");
 	free(text);
 	synthetic_done(&s);
 }
@@ -144,7 +144,7 @@ static void latents_that_another_pipeline_decodes_are_its_videos(void **state)
 	synthetic_end(&s, 2 * SECOND);
 	synthetic_model(&s, 14 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "1 generation of 4 videos, 36 frames in ");
+	assert_has(text, "1 generation, 4 videos, 36 frames in ");
 	free(text);
 	synthetic_done(&s);
 }
@@ -236,9 +236,37 @@ static void weights_that_hardly_move_have_no_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* Two videos of four steps: the first with guidance, the second without. */
+static void guidance_in_some_steps_is_said(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 8; i++) {
+		uint64_t t = i * SECOND;
+
+		if (i % 4 == 0)
+			synthetic_begin(&s, t, "video", STROBE_ROLE_GENERATION);
+		synthetic_begin(&s, t, "denoise", STROBE_ROLE_STEP);
+		synthetic_stage(&s, t + 10 * MS, t + 400 * MS, "transformer", STROBE_ROLE_FORWARD);
+		if (i < 4)
+			synthetic_stage(&s, t + 410 * MS, t + 800 * MS, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_end(&s, t + 900 * MS);
+		if (i % 4 == 3)
+			synthetic_end(&s, t + SECOND);
+	}
+	synthetic_model(&s, 8 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "(8 steps, 50 % with CFG)");
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(guidance_in_some_steps_is_said),
 		cmocka_unit_test(stages_of_one_name_in_two_pipelines_are_said_once),
 		cmocka_unit_test(videos_of_a_batch_are_counted),
 		cmocka_unit_test(latents_are_no_video),

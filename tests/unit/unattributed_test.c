@@ -275,6 +275,30 @@ static void without_generations_the_run_is_asked(void **state)
 	synthetic_done(&s);
 }
 
+/* 4 s of imports, 2 s of reading in no stage, a stage, then 2 s in which 'pipe.serve' runs for half the time: the row below which
+ * it stands has these 2 s. */
+static void a_share_on_the_first_screen_is_of_the_seconds_beside_it(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	files(&s);
+	synthetic_stage(&s, 0, 4 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 6 * SECOND, 8 * SECOND, "denoise", 0);
+	for (uint64_t i = 1; i <= 40; i++)
+		see(&s, 4000 + 50 * i, 50, "pipe.read", false);
+	for (uint64_t i = 1; i <= 40; i++)
+		see(&s, 8000 + 50 * i, 50, i > 20 ? "pipe.serve" : "pipe.close", false);
+	synthetic_model(&s, 10 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "unattributed                            2.00 s   20.0 %");
+	assert_has(text, "50 % of it in pipe.serve");
+	assert_null(strstr(text, "pipe.read"));
+	free(text);
+	synthetic_done(&s);
+}
+
 static void a_native_thread_is_no_function(void **state)
 {
 	struct sb_builder_sample sample = { .tid = OTHER, .weight_us = 250000, .native = true };
@@ -432,6 +456,7 @@ int main(void)
 		cmocka_unit_test(few_samples_tell_no_share),
 		cmocka_unit_test(a_sampled_run_is_not_told_to_sample),
 		cmocka_unit_test(without_generations_the_run_is_asked),
+		cmocka_unit_test(a_share_on_the_first_screen_is_of_the_seconds_beside_it),
 		cmocka_unit_test(a_native_thread_is_no_function),
 		cmocka_unit_test(the_functions_around_the_steps_are_told),
 		cmocka_unit_test(a_launcher_waits_and_its_processes_have_the_causes),

@@ -2299,6 +2299,8 @@ export type Fit = {
   device: string; // what they ran on: the GPU, or cpu
   run_count: number; // runs it rests on
   size_count: number; // different sizes in them
+  left_out_count: number; // runs of the history that are of another model, device or host
+  left_out_model?: string; // the model of the latest of these
   more_count: number; // sizes that are still needed; 0: there are enough
   more?: string; // which sizes these are
   sizes: FitAxis[]; // the size asked for, one row for each number

@@ -149,6 +149,16 @@ static bool is_inside(const struct asked *a, const struct sb_generation *g)
 	       (double)a->span.end_ns / 1e9 <= g->end_s + 1e-9;
 }
 
+/* A generation counts the frames of all its videos; its size is that of one, beside the number of videos. */
+static double frames_of_one(const struct asked *a, double frames)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (!strcmp(a->values[i].key, "videos") && a->values[i].i > 1 &&
+			fmod(frames, (double)a->values[i].i) == 0)
+			return frames / (double)a->values[i].i;
+	return frames;
+}
+
 /* The outermost zone of a generation of the report, with what is known of its size; false: it does not count. */
 static bool size_of(struct collected *c, const struct sb_generation *g, struct asked *out)
 {
@@ -172,7 +182,7 @@ static bool size_of(struct collected *c, const struct sb_generation *g, struct a
 										 : all[i].values[k].f);
 		}
 	if (g->frames > 0)
-		set_value(c->model, out, "frames", (double)g->frames);
+		set_value(c->model, out, "frames", frames_of_one(out, (double)g->frames));
 	if (g->steps > 0)
 		set_value(c->model, out, "steps", (double)g->steps);
 	return out->count > 0;
@@ -323,6 +333,26 @@ static const char *given_name(const struct sb_model *model)
 	return model->generations.all[0].name ? model->generations.all[0].name : "generation";
 }
 
+/* What the models' weights take together, on all devices and the host, at the moment that has most of them; 0: none are listed. */
+static double listed_weights(const struct sb_model *model)
+{
+	const struct sb_residency *all = model->residency.all;
+	double most = 0, sum = 0;
+
+	for (size_t i = 0; i < model->residency.count; i++) {
+		sum = 0;
+		for (size_t k = 0; k < model->residency.count; k++)
+			for (size_t n = 0; n < all[k].part_count && !strcmp(all[k].stage, all[i].stage) &&
+					   !strcmp(all[k].at, all[i].at);
+				n++)
+				sum += strncmp(all[k].parts[n].component, "weights of ", 11)
+					       ? 0
+					       : all[k].parts[n].bytes;
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
 static const char *model_name(struct sb_model *model)
 {
 	const struct sb_model_panel *p = &model->models;
@@ -330,6 +360,8 @@ static const char *model_name(struct sb_model *model)
 	double bytes = 0;
 	char text[16];
 
+	if ((!p->present || p->total_parameters <= 0) && listed_weights(model) > 0)
+		return sb_model_printf(model, "%s, %.0f MB of weights", name, listed_weights(model) / SB_MB);
 	if (!p->present || p->total_parameters <= 0)
 		return sb_model_text(model, name);
 	for (size_t i = 0; i < p->model_count; i++)

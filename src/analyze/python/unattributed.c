@@ -190,6 +190,23 @@ static void list_run(struct unattributed *u, const struct sb_model *model, struc
 	leave_unsampled(to);
 }
 
+static bool is_after_startup(const struct sb_place_samples *p, const struct sb_place_sample *s, int which)
+{
+	return !s->covered[which] &&
+	       (double)(s->t_ns - s->weight_ns / 2) / 1e9 >= p->model->stages.startup_end_s;
+}
+
+/* The first screen has the start-up apart: what is unattributed in it is none of the row that the functions stand below. */
+static void list_work(struct unattributed *u, const struct sb_model *model, struct sb_place_list *to)
+{
+	to->unattributed_s = model->stages.unattributed_s - model->stages.startup_unattributed_s;
+	if (!model->generations.whole_run || !(model->stages.startup_unattributed_s > 0) ||
+		!(to->unattributed_s > 0))
+		return;
+	sb_places_list(&u->places, is_after_startup, ANYWHERE, to->unattributed_s, to);
+	leave_unsampled(to);
+}
+
 static bool is_in_phase(const struct sb_place_samples *p, const struct sb_place_sample *s, int phase)
 {
 	(void)p;
@@ -254,6 +271,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		list(u, INSIDE, &to->generations);
 	if (all)
 		list_run(u, model, &to->run);
+	if (all && !to->run.launcher)
+		list_work(u, model, &to->work);
 	model->stages.unattributed = to->run.count ? to->run.all : to->generations.all;
 	model->stages.unattributed_count = to->run.count ? to->run.count : to->generations.count;
 	for (int i = 0; i < SB_PHASE_COUNT; i++)

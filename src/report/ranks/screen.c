@@ -148,6 +148,7 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb_buf *out)
 {
 	put_head(a, out);
+	sb_ranks_put_made(a, out);
 	put_attempts(a, out);
 	put_table(a, out);
 	put_failed(a, out);

@@ -7,5 +7,7 @@
 
 /* Lines of at most 80 columns; folder: what to name in the commands that tell more. */
 void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb_buf *out);
+/* A line on what the ranks made; none where they count nothing. */
+void sb_ranks_put_made(const struct sb_aggregate *a, struct sb_buf *out);
 
 #endif

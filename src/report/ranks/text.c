@@ -4,6 +4,7 @@
 
 #include "report/label.h"
 #include "report/ranks/endings.h"
+#include "report/ranks/screen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_label_printf(out, "Job: %s\n", a->job);
 	if (a->host_count)
 		sb_buf_printf(out, "Hosts: %zu\n", a->host_count);
+	sb_ranks_put_made(a, out);
 	sb_ranks_put_attempts(a, out);
 }
 
