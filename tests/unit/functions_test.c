@@ -150,7 +150,8 @@ static void waits_of_threads_beside_the_work_are_listed_apart(void **state)
 	assert_int_equal(sb_report_text(m, NULL, &out), 0);
 	assert_non_null(strstr(sb_buf_text(&out), "shares of 40 sampled stacks"));
 	assert_non_null(strstr(sb_buf_text(&out),
-		"80 more of threads that only waited, left out: threading.Condition.wait, thread._worker\n"));
+		"80 more of threads that only waited, left out: threading.Condition.wait,\n"
+		"  thread._worker\n"));
 	sb_buf_done(&out);
 	synthetic_done(&s);
 }

@@ -16,17 +16,22 @@ static void put_natives(const struct sb_functions_panel *f, struct sb_buf *out)
 }
 
 /* "  1520 more of threads that only waited, left out: threading.Condition.wait". */
-static void put_waiting(const struct sb_functions_panel *f, struct sb_buf *out)
+static void put_waiting(
+	const struct sb_functions_panel *f, const struct sb_text_options *options, struct sb_buf *out)
 {
+	struct sb_buf words = { 0 };
+
 	if (!f->waiting_count)
 		return;
-	sb_buf_printf(out,
-		"  %llu more of threads that only waited, left out: ", (unsigned long long)f->waiting_count);
+	sb_buf_printf(&words,
+		"%llu more of threads that only waited, left out: ", (unsigned long long)f->waiting_count);
 	for (size_t i = 0; i < f->waiting_listed && i < 3; i++) {
-		sb_buf_puts(out, i ? ", " : "");
-		sb_text_name(out, f->waiting[i].name, 40);
+		sb_buf_puts(&words, i ? ", " : "");
+		sb_text_name(&words, f->waiting[i].name, 40);
 	}
-	sb_buf_puts(out, f->waiting_listed > 3 ? " …\n" : "\n");
+	sb_buf_puts(&words, f->waiting_listed > 3 ? " …" : "");
+	sb_text_wrap(out, sb_buf_text(&words), 2, sb_text_columns(options));
+	sb_buf_done(&words);
 }
 
 /* Of few samples their number: a share would look like a measurement. */
@@ -73,7 +78,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	sb_buf_printf(out, "  %s %llu sampled stack%s%s; with: and what it calls\n",
 		shares ? "shares of" : "of", (unsigned long long)counted, counted == 1 ? "" : "s",
 		shares ? "" : ", too few for shares");
-	put_waiting(f, out);
+	put_waiting(f, options, out);
 	put_natives(f, out);
 }
 

@@ -83,15 +83,17 @@ static void put_counters(struct sb_buf *out, const struct sb_slow_moment *s)
 
 static void put_part(struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p)
 {
+	size_t most = (size_t)sb_text_columns(options) - 44; /* file and line come before what it was in */
+	struct sb_buf name = { 0 };
 	char more[32];
 
+	sb_buf_puts(&name, p->place ? p->place : p->name);
+	if (p->inside && strlen(sb_buf_text(&name)) + strlen(", in ") + strlen(p->inside) <= most)
+		sb_buf_printf(&name, ", in %s", p->inside);
 	sb_text_seconds(more, sizeof more, p->more_s);
 	sb_buf_printf(out, "    + %-8s %-8s ", more, p->kind);
-	sb_text_name(out, p->place ? p->place : p->name, (size_t)sb_text_columns(options) - 44);
-	if (p->inside) {
-		sb_buf_puts(out, ", in ");
-		sb_text_name(out, p->inside, 40);
-	}
+	sb_text_name(out, sb_buf_text(&name), most);
+	sb_buf_done(&name);
 	if (p->count == p->normal_count)
 		sb_buf_printf(out, ", %lld in both\n", (long long)p->count);
 	else
