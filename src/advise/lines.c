@@ -245,10 +245,22 @@ static bool tells_calls_in_steps(const struct sb_model *model)
 	return !isnan(sb_weigh_step_busy(model));
 }
 
+#define AHEAD_LEAST 0.5 /* of the stage's own time */
+
+/* The GPU is still at what was launched before: what the CPU does meanwhile holds nothing up. */
+static bool runs_ahead(const struct sb_model *model, const struct sb_line *l)
+{
+	const struct sb_stage *s = l->stage ? sb_model_stage(model, l->stage) : NULL;
+
+	return s && s->gpu_behind_s > AHEAD_LEAST * s->self_s;
+}
+
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
 
+	if (runs_ahead(model, l))
+		return false;
 	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
 	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||

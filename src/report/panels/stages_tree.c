@@ -249,11 +249,12 @@ static void say_behind(const struct sb_stages_panel *s, struct sb_buf *out)
 		const struct sb_stage *row = &s->stages[i];
 		char text[24], of[24];
 
-		if (row->gpu_behind_s < WORTH_SAYING * whole_s || row->gpu_behind_s < 0.5 * row->self_s)
+		if (row->gpu_behind_s - row->gpu_late_s < WORTH_SAYING * whole_s ||
+			row->gpu_behind_s < 0.5 * row->self_s)
 			continue;
 		sb_text_seconds(text, sizeof text, row->gpu_behind_s);
 		sb_text_seconds(of, sizeof of, row->self_s);
-		sb_buf_printf(out, "  (%s: for %s of its %s the GPU was still at what came before it)\n",
+		sb_buf_printf(out, "  (%s: for %s of its own %s the GPU was still at what came before it)\n",
 			row->name, text, of);
 	}
 }
