@@ -374,8 +374,8 @@ static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
 }
 
 /* Five videos of one long step each, all of it in one line; parts: the step has the model's call as a stage; a GPU that
- * works for a third of the time. */
-static bool blames_python_in_steps(bool parts, bool gpu)
+ * works for a third of the time; behind: it is at the model's call for most of the step. */
+static bool blames_python_in_steps(bool parts, bool gpu, bool behind)
 {
 	static const char *const columns[] = { "utilization_percent" };
 	const double used[] = { 33 };
@@ -393,6 +393,13 @@ static bool blames_python_in_steps(bool parts, bool gpu)
 		synthetic_end(&s, (i + 1) * SECOND);
 		synthetic_end(&s, (i + 1) * SECOND);
 	}
+	for (uint64_t i = 0; behind && i < VIDEOS; i++)
+		sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .kind = SB_GPU_ZONE,
+					    .launch_tid = TID,
+					    .name = sb_builder_name(s.b, "transformer", NULL),
+					    .launch_ns = i * SECOND + 1000,
+					    .start_ns = i * SECOND,
+					    .duration_ns = 700 * MS });
 	own = sb_builder_name(s.b, "main.<module>", NULL);
 	sb_builder_code_file(s.b, own, "/srv/main.py");
 	for (uint64_t i = 1; i < VIDEOS * 20; i++)
@@ -408,10 +415,11 @@ static bool blames_python_in_steps(bool parts, bool gpu)
 /* Where neither a part of the step nor its kernels tell the model's call apart, the line may be that call. */
 static void a_line_of_a_step_without_parts_is_not_between_the_models_calls(void **state)
 {
-	assert_true(blames_python_in_steps(true, false));
-	assert_true(blames_python_in_steps(true, true));
-	assert_false(blames_python_in_steps(false, false));
-	assert_false(blames_python_in_steps(false, true));
+	assert_true(blames_python_in_steps(true, false, false));
+	assert_true(blames_python_in_steps(true, true, false));
+	assert_false(blames_python_in_steps(false, false, false));
+	assert_false(blames_python_in_steps(false, true, false));
+	assert_false(blames_python_in_steps(true, true, true));
 }
 
 int main(void)

@@ -206,12 +206,13 @@ static void memory_text(
 		sb_buf_printf(out, " MB on GPU %d (%s", m->peak_device, source_words(m->peak_source));
 		if (!isnan(m->reserved_peak_bytes))
 			sb_buf_printf(out, "; reserved %.1f MB", m->reserved_peak_bytes / SB_MB);
-		if (m->peak_used_bytes > m->peak_bytes)
-			sb_buf_printf(out, "; %.1f MB in use then in all", m->peak_used_bytes / SB_MB);
 		sb_buf_puts(out, model->session.no_times ? ")\n" : ")\n    in ");
 		if (!model->session.no_times) {
 			sb_text_name(out, m->peak_stage ? m->peak_stage : "no stage", 40);
-			sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
+			sb_buf_printf(out, ", seen at %.2f s", m->peak_t_s);
+			if (m->peak_used_bytes > m->peak_bytes)
+				sb_buf_printf(out, "; %.1f MB in use in all", m->peak_used_bytes / SB_MB);
+			sb_buf_putc(out, '\n');
 		}
 	}
 	if (!isnan(m->spike_bytes))
