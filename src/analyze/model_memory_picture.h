@@ -25,7 +25,7 @@ struct sb_memory_pictures_panel {
 		double *sum_mb; /* all layers together, at each moment */
 		double *small_mb; /* all small layers together, at each moment; NULL: none is small */
 		size_t small_moments; /* count, or 0 */
-		int64_t peak; /* the moment at which they are highest, from 0 */
+		int64_t peak; /* the moment at which what the run holds is highest, from 0 */
 		bool by_line; /* layers are lines of the program, and none of them */
 		bool by_stage; /* layers are stages in which memory came, and is still there */
 		bool exact; /* of stages: those in which each block was allocated; else estimated from sums */

@@ -40,6 +40,17 @@ static void take_size(struct sb_model *model)
 	}
 }
 
+/* Of the generations' own time: the GPU was at a stage of theirs. */
+static double behind_s(const struct sb_stages_panel *stages)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < stages->stage_count; i++)
+		if (stages->stages[i].role == STROBE_ROLE_GENERATION)
+			sum_s += stages->stages[i].gpu_behind_s;
+	return sum_s;
+}
+
 /* How the stages side by side split the wall time of the generations, or of the run. */
 static void split_wall(struct sb_model *model)
 {
@@ -51,7 +62,8 @@ static void split_wall(struct sb_model *model)
 		model->summary.overlap_s = stages->overlap_s;
 		return;
 	}
-	model->summary.unattributed_s = round((model->generations.union_s - inside_s) * 1e9) / 1e9;
+	model->summary.unattributed_s =
+		round(fmax(0, model->generations.union_s - inside_s - behind_s(stages)) * 1e9) / 1e9;
 	model->summary.overlap_s = stages->inside_sum_s - inside_s;
 	if (model->summary.overlap_s < stages->wall_s * 1e-6)
 		model->summary.overlap_s = 0;

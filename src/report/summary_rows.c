@@ -46,7 +46,7 @@ void sb_summary_row_add(struct sb_summary_row *row, const struct sb_stage *s)
 		*row = (struct sb_summary_row){
 			.stage = s, .gpu_span_s = NAN, .frames = NAN, .tiles = NAN, .steps = NAN, .bytes = NAN
 		};
-	row->total_s += s->covered_s;
+	row->total_s += sb_stage_real_s(s);
 	row->called_s += s->total_s;
 	row->count += s->count;
 	row->open_count += s->open_count;

@@ -354,12 +354,14 @@ static void place_lines(struct sb_screen *s, const struct sb_place_list *list, c
 	}
 }
 
+#define PHASE_LEAST 0.01 /* of the generations */
+
 /* What ran in a stage around the steps. */
 static void phase_lines(struct sb_screen *s, const struct sb_summary_row *row)
 {
 	int phase = sb_role_phase(row->stage->name);
 
-	if (phase >= 0)
+	if (phase >= 0 && row->total_s >= PHASE_LEAST * s->model->summary.generation_s)
 		place_lines(s, &s->model->unattributed.around[phase], "it", 2);
 }
 

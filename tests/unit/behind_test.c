@@ -69,6 +69,10 @@ static void every_moment_is_that_of_the_stage_the_gpu_is_at(void **state)
 	assert_near(m->diffusion.other_s, 4 * 0.030, 1e-6);
 	assert_near(m->diffusion.overlap_s, 0, 1e-9);
 	assert_near(sb_stage_in_turn_s(m, stage(m, "export")), 4 * 0.030, 1e-6); /* all that it can save */
+	for (size_t i = 0; i < m->stages.part_count; i++)
+		if (m->stages.parts[i].kind == SB_TIME_STAGE && !strcmp(m->stages.parts[i].name, "export"))
+			assert_near(m->stages.parts[i].part_s, 4 * 0.030, 1e-6); /* the picture of the page */
+	assert_near(m->summary.unattributed_s, 0, 1e-9);
 	synthetic_done(&s);
 }
 

@@ -158,6 +158,39 @@ static void the_peak_is_where_memory_rose_in_every_panel(void **state)
 }
 
 /* What the allocator took between a reading and a sample is no context. */
+/* Another program holds 20 GB before this one begins to use the GPU, and gives most of it back. */
+static void what_others_held_earlier_is_no_peak_of_the_run(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	generation(&s, 12);
+	for (uint64_t t = 11000; t <= 17000; t += 400)
+		reading(&s, t, 2500, 3000, 2500);
+	for (uint64_t t = 500; t < 17000; t += 500) {
+		double process = 3000 + CONTEXT_MB;
+		bool before = t < 11000;
+
+		sb_builder_sample(s.b, schema, t * MS,
+			(double[]){ t < 2000 ? 100
+				    : before ? 20000
+					     : process + 1000,
+				before ? NAN : process },
+			2);
+	}
+	m = synthetic_model(&s, 18 * SECOND);
+	assert_near(m->memory.peak_bytes / MIB, 3000 + CONTEXT_MB, 1);
+	assert_true(m->memory.peak_t_s > 10.5);
+	assert_true(isnan(m->memory.spike_bytes)); /* theirs */
+	for (size_t i = 0; i < m->memory_pictures.count; i++)
+		if (m->memory_pictures.all[i].device == 0)
+			assert_true(m->memory_pictures.all[i].t_s[m->memory_pictures.all[i].peak] > 10.5);
+	synthetic_done(&s);
+}
+
 static void the_picture_is_never_higher_than_the_device(void **state)
 {
 	struct synthetic s;
@@ -216,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_peak_is_where_memory_rose_in_every_panel),
 		cmocka_unit_test(a_peak_is_the_allocators_own),
+		cmocka_unit_test(what_others_held_earlier_is_no_peak_of_the_run),
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
 	};

@@ -13,6 +13,7 @@
 #define LAYERS_MOST 12u /* the last of them: all smaller ones */
 #define WEIGHTS_MOST 64u
 #define ALIKE_MB 4.0
+#define OTHERS "other processes and the driver"
 
 struct row { /* a layer while it is put together */
 	const char *component, *dtype;
@@ -167,7 +168,7 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 		struct sb_device_values v = sb_residency_device_at(d->c, s, d->t_s[i]);
 		double weights;
 
-		put(d, i, "other processes and the driver", NULL, 0, v.used - v.process);
+		put(d, i, OTHERS, NULL, 0, v.used - v.process);
 		if (!v.reading) {
 			put(d, i, "memory of this run", NULL, 3, v.process);
 			continue;
@@ -230,12 +231,14 @@ static void join_small(struct drawing *d)
 	qsort(d->rows, d->row_count, sizeof *d->rows, bottom_first);
 }
 
-static double sum_at(const struct drawing *d, size_t moment)
+/* What the run itself holds: on a GPU that others use, the highest moment may be theirs. */
+static double own_at(const struct drawing *d, size_t moment)
 {
 	double sum = 0;
 
 	for (size_t r = 0; r < d->row_count; r++)
-		sum += d->rows[r].mb[moment];
+		if (strcmp(d->rows[r].component, OTHERS) != 0)
+			sum += d->rows[r].mb[moment];
 	return sum;
 }
 
@@ -262,14 +265,14 @@ static const char *rose_in(const struct drawing *d, size_t moment)
 {
 	int64_t from_ns = moment ? (int64_t)(d->t_s[moment - 1] * 1e9) : d->c->run->from_ns;
 	int64_t to_ns = (int64_t)(d->t_s[moment] * 1e9);
-	double high = (sum_at(d, moment) - ALIKE_MB) * SB_MB;
+	double high = (own_at(d, moment) - ALIKE_MB) * SB_MB;
 	const struct sb_device_reading *all = d->c->readings.items;
 	const struct sb_open_stage *stage;
 
 	for (size_t i = 0; i < d->c->readings.count; i++) {
 		if (all[i].device != d->device || all[i].t_ns <= from_ns || all[i].t_ns >= to_ns)
 			continue;
-		if (sb_residency_device_at(d->c, d->series, (double)all[i].t_ns / 1e9).used < high)
+		if (sb_residency_device_at(d->c, d->series, (double)all[i].t_ns / 1e9).process < high)
 			from_ns = all[i].t_ns;
 		else
 			to_ns = all[i].t_ns;
@@ -285,14 +288,14 @@ static void choose_peak(const struct drawing *d, struct sb_memory_picture *p)
 	size_t first = 0;
 
 	for (size_t i = 0; i < d->count; i++)
-		most = fmax(most, sum_at(d, i));
-	while (first + 1 < d->count && sum_at(d, first) < most - ALIKE_MB)
+		most = fmax(most, own_at(d, i));
+	while (first + 1 < d->count && own_at(d, first) < most - ALIKE_MB)
 		first++;
 	p->stages[first] = rose_in(d, first);
 	p->peak = (int64_t)first;
 	for (size_t i = first + 1; i < d->count && p->stages[i] && !strcmp(p->stages[i], p->stages[first]);
 		i++)
-		if (sum_at(d, i) > sum_at(d, (size_t)p->peak))
+		if (own_at(d, i) > own_at(d, (size_t)p->peak))
 			p->peak = (int64_t)i;
 }
 

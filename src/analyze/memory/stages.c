@@ -169,11 +169,22 @@ static void peaks_from_samples(
 
 /* ---- spike -------------------------------------------------------------- */
 
-/* What the run's processes hold is not known while it changes: the whole device's is. */
-static double rise_before(const struct sb_series *s, const struct sb_series_column *c, size_t i)
+#define OTHERS_MOST_MB 64 /* of the device's memory, the driver's with it */
+
+/* Of a device that the run has to itself; NULL: others hold memory on it, or it is not known. */
+static const struct sb_series_column *used_alone(const struct sb_series *s, const struct sb_series_column *c)
 {
 	const struct sb_series_column *used = sb_series_column_find(s, "memory_used_mb");
 
+	for (size_t i = 0; used && i < s->count; i++)
+		if (!isnan(c->values[i]) && used->values[i] - c->values[i] > OTHERS_MOST_MB)
+			return NULL;
+	return used;
+}
+
+/* What the run's processes hold is not known while it changes: the whole device's is. */
+static double rise_before(const struct sb_series_column *c, const struct sb_series_column *used, size_t i)
+{
 	if (used && (isnan(c->values[i]) || isnan(c->values[i - 1])))
 		c = used;
 	return (c->values[i] - c->values[i - 1]) * SB_MB;
@@ -185,6 +196,7 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 	const struct sb_series *s = sb_model_series(model, "gpu", panel->peak_device);
 	const char *source;
 	const struct sb_series_column *c = s ? vram_column(s, &source) : NULL;
+	const struct sb_series_column *used = c ? used_alone(s, c) : NULL;
 	double from_s = NAN;
 
 	/* one after the other, and over ranks not even that: no rise in time */
@@ -194,7 +206,7 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 	}
 
 	for (size_t i = 1; c && i < s->count; i++) {
-		double rise = rise_before(s, c, i);
+		double rise = rise_before(c, used, i);
 
 		if (isnan(rise) || rise <= 0 || rise <= panel->spike_bytes)
 			continue;

@@ -19,12 +19,6 @@ struct parts {
 	struct sb_time_part startup; /* part_s 0: none */
 };
 
-/* Calls at the same time count once. */
-static double covered_s(const struct sb_stage *s)
-{
-	return s->covered_s;
-}
-
 static bool counts(const struct sb_stage *s)
 {
 	return s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED && !s->other_thread;
@@ -41,8 +35,8 @@ static double add_inside(struct parts *p, int64_t parent)
 		if (s->parent != parent || !counts(s))
 			continue;
 		p->all[p->count++] = (struct sb_time_part){ s->name, SB_TIME_STAGE, (int64_t)i, 0,
-			covered_s(s), 0 };
-		sum_s += covered_s(s);
+			sb_stage_real_s(s), 0 };
+		sum_s += sb_stage_real_s(s);
 	}
 	return sum_s;
 }
@@ -54,7 +48,8 @@ static size_t large_inside(const struct sb_stages_panel *stages, int64_t parent)
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		const struct sb_stage *s = &stages->stages[i];
 
-		count += s->parent == parent && counts(s) && covered_s(s) > stages->wall_s * WORTH_SHOWING;
+		count += s->parent == parent && counts(s) &&
+			 sb_stage_real_s(s) > stages->wall_s * WORTH_SHOWING;
 	}
 	return count;
 }
