@@ -109,7 +109,7 @@ static bool by_gpu(struct sb_model *model)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util", utilization(model));
 	else if (behind(model) >= GPU_BEHIND) /* a trace has mostly cold steps, these have them all */
 		model->summary.bound_reason = sb_model_printf(
-			model, "the CPU runs ahead of it for %.0f %% of the time", behind(model) * 100);
+			model, "the CPU runs ahead of it for %.0f %% of the warm time", behind(model) * 100);
 	else
 		return false;
 	bound(model, "GPU", "gpu");

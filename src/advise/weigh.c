@@ -268,14 +268,18 @@ double sb_weigh_own_ratio(const struct sb_stage *s)
 #define LATE_LEAST \
 	0.1 /* of the GPU's warm time of a stage: less is the way from the last launch to its end */
 
+static double warm_span_s(const struct sb_stage *s)
+{
+	return fmax(0, s->gpu_span_s - sb_stage_cold_s(s));
+}
+
 /* The CPU leaves the stage while the GPU is still at it: launching is not what holds it up. */
 static bool is_launched_ahead(const struct sb_model *model, const struct sb_stage *s)
 {
 	bool counts = model->generations.whole_run ? !s->setup : s->in_generation;
 
 	return counts && !s->span && s->role != STROBE_ROLE_GENERATION && s->count > 0 &&
-	       s->gpu_span_count == s->count &&
-	       s->gpu_late_s > LATE_LEAST * (s->gpu_span_s - sb_stage_cold_s(s));
+	       s->gpu_span_count == s->count && s->gpu_late_s > LATE_LEAST * warm_span_s(s);
 }
 
 static bool is_inside_one_ahead(const struct sb_model *model, const struct sb_stage *s)
@@ -295,7 +299,7 @@ double sb_weigh_ahead_ratio(const struct sb_model *model)
 
 		if (!is_launched_ahead(model, s) || is_inside_one_ahead(model, s))
 			continue;
-		ahead_s += s->gpu_span_s - sb_stage_cold_s(s);
+		ahead_s += warm_span_s(s);
 		cold_s += sb_stage_cold_s(s);
 	}
 	if (!sb_weigh_leaves_first_out(model))

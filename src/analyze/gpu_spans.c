@@ -1,3 +1,4 @@
+/* GPU spans by name, track and launch: each is taken by the zone in which it was launched. */
 #include "analyze/gpu_spans.h"
 
 #include "base/room.h"

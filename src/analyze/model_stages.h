@@ -70,6 +70,7 @@ struct sb_stage {
 	double *sample_s; /* every n-th whole call in order, when the options ask for it; else NULL */
 	size_t sample_count;
 	double first_s, end_s; /* first begin, last end, since the run's start */
+	double first_call_s; /* how long the whole call took that began first; 0: not known; not of the report */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
 	double gpu_late_s, gpu_behind_s; /* see model_stages.c; 0: none */
@@ -121,11 +122,12 @@ static inline double sb_stage_real_s(const struct sb_stage *s)
 	return s->covered_s + s->moved_s > 0 ? s->covered_s + s->moved_s : 0;
 }
 
-/* Its first call, where one took many times as long as the others do: a warm-up. 0: there is none. */
+/* Its first call, where that took many times as long as the others do: a warm-up. 0: there is none. */
 static inline double sb_stage_cold_s(const struct sb_stage *s)
 {
-	return s->count >= SB_COLD_CALLS_LEAST && s->time.max > SB_COLD_RATIO * s->time.median ? s->time.max
-											       : 0;
+	return s->count >= SB_COLD_CALLS_LEAST && s->first_call_s > SB_COLD_RATIO * s->time.median
+		       ? s->first_call_s
+		       : 0;
 }
 
 /* Every outermost call, whole or not. */

@@ -104,6 +104,30 @@ static const double *take_numbers(double **numbers, const double *values, size_t
 	return taken;
 }
 
+#define MOVED_LEAST 0.02 /* of the stage's time */
+
+/* Where the CPU ran ahead of the GPU its times of single calls say how long launching took: they are no sample of the time
+ * that passed. */
+static bool is_launch_time(const struct sb_stage *s)
+{
+	return fabs(s->moved_s) > MOVED_LEAST * s->covered_s;
+}
+
+/* Calls are put into the proportion that all of them have. */
+static void take_real_time(const struct sb_stage *s, struct sb_fact_stage *to)
+{
+	double ratio = s->covered_s > 0 ? sb_stage_real_s(s) / s->covered_s : 1;
+
+	to->total_s *= ratio;
+	to->covered_s *= ratio;
+	to->self_s = sb_stage_worked_s(s);
+	for (double *const *of = (double *const[]){ &to->time.total, &to->time.mean, &to->time.min,
+		     &to->time.max, &to->time.p50, &to->time.p95, &to->time.p99, &to->time.last,
+		     &to->time.std, NULL };
+		*of; of++)
+		**of *= ratio;
+}
+
 static bool has_stage(const struct sb_facts *f, const char *name)
 {
 	for (size_t i = 0; i < f->stage_count; i++)
@@ -191,11 +215,14 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 			.time = s->time,
 			.gpu_span_s = s->gpu_span_s,
 			.gpu_busy_s = s->gpu_busy_s };
-		if (s->sample_count)
+		to->value_count = is_launch_time(s) ? 0 : s->sample_count;
+		if (to->value_count)
 			to->values = take_numbers(numbers, s->sample_s, s->sample_count);
 		else if (it && it->sample_count)
 			to->values = take_numbers(numbers, it->sample_s, it->sample_count);
-		to->value_count = s->sample_count ? s->sample_count : it ? it->sample_count : 0;
+		to->value_count = to->value_count ? to->value_count : it ? it->sample_count : 0;
+		if (timed && is_launch_time(s))
+			take_real_time(s, to);
 		err = take_attrs(f, to, s);
 	}
 	sb_map_done(&index);

@@ -25,16 +25,13 @@ static enum strobe_role work_of(const struct sb_summary_row *row)
 	return sb_role_work(row->stage->name, row->stage->role);
 }
 
-/* " (50 steps, CFG 2x)", " (50 steps, 40 % with CFG)" where some steps have guidance and others have none. */
+/* " (50 steps, CFG 2x)", " (50 steps, 1.4 calls each)" where steps differ: guidance for some, a solver's second call. */
 static void guidance(const struct sb_diffusion_panel *d, char *out, size_t size)
 {
 	double calls = d->forwards_per_step, whole = round(calls);
 
 	if (fabs(calls - whole) < MIXED_LEAST)
 		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, whole);
-	else if (calls < 2)
-		snprintf(
-			out, size, " (%lld steps, %.0f %% with CFG)", (long long)d->steps, 100 * (calls - 1));
 	else
 		snprintf(out, size, " (%lld steps, %.1f calls each)", (long long)d->steps, calls);
 }

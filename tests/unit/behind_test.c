@@ -117,8 +117,49 @@ static void what_lies_after_the_generation_is_not_its_time(void **state)
 	synthetic_done(&s);
 }
 
+/* Marked twice: what lies after the inner one is still in the outer one. */
+static void a_generation_inside_another_takes_nothing_from_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 1000, "pipeline", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 2000, 20 * MS, "denoise", STROBE_ROLE_STEP);
+	synthetic_end(&s, 30 * MS);
+	synthetic_stage(&s, 30 * MS, 100 * MS, "export", STROBE_ROLE_EXPORT);
+	synthetic_end(&s, 100 * MS);
+	on_gpu(&s, "denoise", 3000, 2000, 90 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(stage(m, "denoise")->gpu_late_s, 0.070, 1e-6);
+	assert_near(stage(m, "export")->gpu_behind_s, 0.060, 1e-6);
+	synthetic_done(&s);
+}
+
+/* Nothing waits between two generations: the second begins while the GPU is at the first. All time is that of a stage. */
+static void generations_without_a_wait_between_them_share_out_all_their_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t t = 0; t < 100 * MS; t += 50 * MS) {
+		synthetic_begin(&s, t, "pipeline", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, t, t + 50 * MS, "denoise", STROBE_ROLE_STEP);
+		synthetic_end(&s, t + 50 * MS);
+	}
+	on_gpu(&s, "denoise", 1000, 0, 80 * MS);
+	on_gpu(&s, "denoise", 50 * MS + 1000, 80 * MS, 100 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(stage(m, "denoise")->gpu_late_s, 0.030, 1e-6);
+	assert_near(stage(m, "denoise")->gpu_behind_s, 0.030, 1e-6);
+	assert_near(m->diffusion.denoise_s, 0.100, 1e-6);
+	synthetic_done(&s);
+}
+
 /* The CPU waits for the GPU in each stage itself: nothing is late, nothing changes hands. */
-static void who_waits_for_the_gpu_keeps_his_time(void **state)
+static void a_stage_that_waits_for_its_own_gpu_work_keeps_its_time(void **state)
 {
 	struct synthetic s;
 	struct sb_model *m;
@@ -142,7 +183,9 @@ int main(void)
 		cmocka_unit_test(every_moment_is_that_of_the_stage_the_gpu_is_at),
 		cmocka_unit_test(a_step_lasts_as_long_as_the_gpu_takes_for_it),
 		cmocka_unit_test(what_lies_after_the_generation_is_not_its_time),
-		cmocka_unit_test(who_waits_for_the_gpu_keeps_his_time),
+		cmocka_unit_test(a_generation_inside_another_takes_nothing_from_it),
+		cmocka_unit_test(generations_without_a_wait_between_them_share_out_all_their_time),
+		cmocka_unit_test(a_stage_that_waits_for_its_own_gpu_work_keeps_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -258,7 +258,7 @@ static void guidance_in_some_steps_is_said(void **state)
 	}
 	synthetic_model(&s, 8 * SECOND);
 	text = summary_of(&s, s.model, NULL);
-	assert_has(text, "(8 steps, 50 % with CFG)");
+	assert_has(text, "(8 steps, 1.5 calls each)");
 	free(text);
 	synthetic_done(&s);
 }

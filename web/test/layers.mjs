@@ -61,6 +61,11 @@ test('layers fill the chart from the bottom in the order of the report', async (
   const { page, close } = await open(browser, writePage('layers-colours', { report: report(layers), timeline: timeline() }));
   const canvas = page.locator('#held .layers canvas');
   await canvas.scrollIntoViewIfNeeded();
+  // It is drawn when it comes into sight.
+  await page.waitForFunction(() => {
+    const c = document.querySelector('#held .layers canvas');
+    return c.getContext('2d').getImageData(Math.round(c.width * 0.5), 0, 1, c.height).data.some((value, i) => i % 4 === 3 && value > 250);
+  });
   const seen = await canvas.evaluate((c) => {
     const pen = c.getContext('2d');
     const found = [];

@@ -5,6 +5,7 @@
 
 #include "base/memory_units.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct sb_memory_picture *picture_of(const struct sb_model *m, int64_t device)
@@ -83,13 +84,19 @@ static bool any_used(const struct sb_model *m)
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s)
 {
 	struct sb_memory_panel *panel = &c->model->memory, sampled = *panel;
-	bool known = true;
+	double *of_samples = malloc((panel->stage_count + 1) * sizeof *of_samples);
+	bool known = of_samples != NULL;
 
-	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model))
-		return true;
+	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model) ||
+		!known) {
+		free(of_samples);
+		return known;
+	}
 	panel->peak_bytes = NAN;
-	for (size_t i = 0; i < panel->stage_count; i++)
+	for (size_t i = 0; i < panel->stage_count; i++) {
+		of_samples[i] = panel->stages[i].peak_bytes;
 		panel->stages[i].peak_bytes = NAN;
+	}
 	for (size_t i = 0; i < c->model->series_count && known; i++) {
 		const struct sb_series *s = &c->model->series[i];
 
@@ -99,8 +106,14 @@ bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, 
 		for (size_t k = 0; k < panel->stage_count && known; k++)
 			known = peak_of_stage(c, s, &panel->stages[k], from_s, to_s);
 	}
-	if (isnan(panel->peak_bytes)) /* too few moments for a picture */
+	/* too few moments for a picture, or none at the highest sample */
+	if (isnan(panel->peak_bytes) ||
+		(!strcmp(sampled.peak_source, "process") && sampled.peak_bytes > panel->peak_bytes))
 		panel->peak_bytes = sampled.peak_bytes;
+	for (size_t i = 0; i < panel->stage_count; i++)
+		if (isnan(panel->stages[i].peak_bytes)) /* around the generations, or on another GPU */
+			panel->stages[i].peak_bytes = of_samples[i];
+	free(of_samples);
 	sb_memory_stages_judge(panel);
 	return known;
 }

@@ -86,16 +86,15 @@ static const struct sb_series_column *vram_column(const struct sb_series *s, con
 	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
 }
 
-/* When a column was last known before a moment. */
-static int64_t known_before(const struct sb_memory_collected *m, const struct sb_series *s,
-	const struct sb_series_column *c, double t_s)
+/* When a column was last known before a moment; the moment itself: it never was. */
+static int64_t known_before(const struct sb_series *s, const struct sb_series_column *c, double t_s)
 {
-	int64_t from_ns = m->run->from_ns;
+	double from_s = t_s;
 
 	for (size_t i = 0; i < s->count && s->t_s[i] < t_s; i++)
 		if (!isnan(c->values[i]))
-			from_ns = (int64_t)(s->t_s[i] * 1e9);
-	return from_ns;
+			from_s = s->t_s[i];
+	return (int64_t)(from_s * 1e9);
 }
 
 /* The generation around a moment, else the whole run. */
@@ -162,9 +161,9 @@ static void peaks_from_samples(
 	panel->peak_t_s = c->max_t_s;
 	panel->peak_source = source;
 	panel->peak_device = s->device;
-	panel->peak_stage = sb_model_text(model,
-		sb_open_stage_name(m, sb_open_stages_rose(&m->stages, known_before(m, s, c, c->max_t_s),
-					      (int64_t)(c->max_t_s * 1e9))));
+	panel->peak_stage = sb_model_text(
+		model, sb_open_stage_name(m, sb_open_stages_rose(&m->stages, known_before(s, c, c->max_t_s),
+						     (int64_t)(c->max_t_s * 1e9))));
 }
 
 /* ---- spike -------------------------------------------------------------- */

@@ -1,3 +1,4 @@
+/* Time in which the GPU is at a stage that the CPU has left. */
 #include "analyze/stages/behind.h"
 
 static struct sb_vec *track_of(struct sb_behind *b, uint32_t track)
@@ -21,13 +22,12 @@ static struct sb_late *last_of(const struct sb_vec *late)
 }
 
 bool sb_behind_add(struct sb_behind *b, const struct sb_zone *z, int64_t gpu_begin_ns, int64_t gpu_end_ns,
-	int64_t *late_ns)
+	int64_t *out_late_ns)
 {
 	struct sb_vec *late = track_of(b, z->track);
 	struct sb_late *last, *n;
 	int64_t from_ns = gpu_begin_ns > z->end_ns ? gpu_begin_ns : z->end_ns, before_ns = 0;
 
-	*late_ns = 0;
 	if (!late)
 		return false;
 	last = last_of(late);
@@ -35,13 +35,14 @@ bool sb_behind_add(struct sb_behind *b, const struct sb_zone *z, int64_t gpu_beg
 		from_ns = last->to_ns > from_ns ? last->to_ns : from_ns;
 		before_ns = last->before_ns + last->to_ns - last->from_ns;
 	}
+	*out_late_ns = 0;
 	if (gpu_end_ns <= from_ns)
 		return true;
 	n = sb_vec_push(late, sizeof *n);
 	if (!n)
 		return false;
 	*n = (struct sb_late){ from_ns, gpu_end_ns, before_ns, gpu_end_ns, z->path };
-	*late_ns = gpu_end_ns - from_ns;
+	*out_late_ns = gpu_end_ns - from_ns;
 	return true;
 }
 
@@ -75,21 +76,40 @@ int64_t sb_behind_in(const struct sb_behind *b, const struct sb_zone *z)
 	return until(late, z->end_ns) - until(late, z->begin_ns);
 }
 
-bool sb_behind_leave(struct sb_behind *b, uint32_t track, int64_t end_ns, uint32_t *path, int64_t *out_ns)
+static int64_t largest(int64_t a, int64_t b)
 {
-	const struct sb_vec *late = track < b->track_count ? &b->tracks[track] : NULL;
+	return a > b ? a : b;
+}
+
+/* What the end of a generation adds to the part of it that is a stage's. */
+static int64_t settle(struct sb_late *n, const struct sb_zone *z)
+{
+	int64_t until_ns = n->to_ns < z->end_ns ? n->to_ns : z->end_ns, before_ns = n->own_to_ns;
+
+	if (n->own_to_ns == n->to_ns) { /* none has ended since */
+		n->own_to_ns = largest(n->from_ns, until_ns);
+		return n->own_to_ns - before_ns;
+	}
+	before_ns = largest(before_ns, z->begin_ns);
+	n->own_to_ns = largest(n->own_to_ns, until_ns);
+	return largest(until_ns - before_ns, 0);
+}
+
+bool sb_behind_settle(
+	struct sb_behind *b, const struct sb_zone *z, size_t *place, uint32_t *out_path, int64_t *out_ns)
+{
+	const struct sb_vec *late = z->track < b->track_count ? &b->tracks[z->track] : NULL;
 	struct sb_late *all = late ? late->items : NULL;
 
-	for (size_t i = late ? late->count : 0; i > 0 && all[i - 1].to_ns > end_ns; i--) {
-		struct sb_late *n = &all[i - 1];
-		int64_t own_to_ns = n->from_ns > end_ns ? n->from_ns : end_ns;
+	while (late && *place < late->count) {
+		struct sb_late *n = &all[late->count - 1 - (*place)++];
 
-		if (n->own_to_ns <= own_to_ns)
-			continue;
-		*path = n->path;
-		*out_ns = n->own_to_ns - own_to_ns;
-		n->own_to_ns = own_to_ns;
-		return true;
+		if (n->to_ns <= z->begin_ns)
+			return false;
+		*out_path = n->path;
+		*out_ns = settle(n, z);
+		if (*out_ns)
+			return true;
 	}
 	return false;
 }

@@ -18,15 +18,16 @@ struct sb_late {
 	uint32_t path; /* of the stage whose time it is */
 };
 
-/* Called with the zones of a track as they end. late_ns: how long the GPU is at it after the zone's end, without what is
+/* Called with the zones of a track as they end. out_late_ns: how long the GPU is at it after the zone's end, without what is
  * the zones' before it. False: no memory. */
 bool sb_behind_add(struct sb_behind *b, const struct sb_zone *z, int64_t gpu_begin_ns, int64_t gpu_end_ns,
-	int64_t *late_ns);
+	int64_t *out_late_ns);
 /* How long, during a zone, the GPU was at what another one had launched before. */
 int64_t sb_behind_in(const struct sb_behind *b, const struct sb_zone *z);
-/* Time after the end of a generation is of no stage: how much of which path's late_ns that is, one after the other.
- * False: no more. */
-bool sb_behind_leave(struct sb_behind *b, uint32_t track, int64_t end_ns, uint32_t *path, int64_t *out_ns);
+/* The end of a generation: time after it is of no stage until another one's end takes it in. From the latest on, by a place
+ * that begins at 0: how much is added to which path's late_ns, or taken from it. False: no more. */
+bool sb_behind_settle(
+	struct sb_behind *b, const struct sb_zone *z, size_t *place, uint32_t *out_path, int64_t *out_ns);
 void sb_behind_done(struct sb_behind *b);
 
 #endif

@@ -420,6 +420,20 @@ static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
 		row->work.flops = flops;
 }
 
+/* Calls of one path are kept as they ended; of the paths, the one that began first. */
+static double first_call_s(const struct sb_stage_paths *r, int64_t first_ns)
+{
+	size_t large_at = 0;
+
+	for (uint32_t p = r->first; p != NONE; p = r->next[p]) {
+		const struct sb_stage_sum *s = sb_stage_sum_at(r->sums, p);
+
+		if (s->first_ns == first_ns && s->durations.count && !s->folded_count)
+			return (double)sb_durations_next(&s->durations, 0, &large_at) / 1e9;
+	}
+	return 0;
+}
+
 int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_stage *row)
 {
 	double wall_s = r->model->stages.wall_s;
@@ -429,6 +443,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 	row->unfinished_s = (double)t.unfinished_ns / 1e9;
 	row->self_s = (double)(t.self_ns > 0 ? t.self_ns : 0) / 1e9;
 	row->first_s = (double)t.first_ns / 1e9;
+	row->first_call_s = first_call_s(r, t.first_ns);
 	row->end_s = (double)t.end_ns / 1e9;
 	if (fill_covered(r, row, t.total_ns))
 		return STROBE_ENOMEM;

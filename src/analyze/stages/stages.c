@@ -16,7 +16,7 @@
 static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
 	const struct sb_gpu_span *span = sb_gpu_spans_take(&s->gpu, z);
-	int64_t late_ns;
+	int64_t late_ns = 0;
 
 	if (!span || z->flags & SB_ZONE_RECURSIVE)
 		return;
@@ -32,14 +32,14 @@ static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, stru
 
 static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
+	size_t place = 0;
 	uint32_t path;
 	int64_t ns;
 
 	if (!(z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE)))
 		sum->behind_ns += sb_behind_in(&s->behind, z);
-	while (z->role == STROBE_ROLE_GENERATION &&
-		sb_behind_leave(&s->behind, z->track, z->end_ns, &path, &ns))
-		s->all[path].late_ns -= ns;
+	while (z->role == STROBE_ROLE_GENERATION && sb_behind_settle(&s->behind, z, &place, &path, &ns))
+		s->all[path].late_ns += ns;
 }
 
 /* What no zone took (its detail was folded) goes to the largest of that name. */
@@ -243,8 +243,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		sum->untimed_count += is_untimed(z);
 	}
 	if (s->gpu.count) {
-		see_behind(s, z, sum);
 		take_gpu_span(s, z, sum);
+		see_behind(s, z, sum);
 	}
 	if (sb_stage_skips_touch(&s->skips, z))
 		sb_stage_skips_place(&s->skips, z);

@@ -254,8 +254,9 @@ static void say_behind(const struct sb_stages_panel *s, struct sb_buf *out)
 			continue;
 		sb_text_seconds(text, sizeof text, row->gpu_behind_s);
 		sb_text_seconds(of, sizeof of, row->self_s);
-		sb_buf_printf(out, "  (%s: for %s of its own %s the GPU was still at what came before it)\n",
-			row->name, text, of);
+		sb_buf_puts(out, "  (");
+		sb_text_name(out, row->name, 30);
+		sb_buf_printf(out, ": for %s of its own %s the GPU was still at earlier work)\n", text, of);
 	}
 }
 
