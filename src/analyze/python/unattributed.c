@@ -192,8 +192,9 @@ static void list_run(struct unattributed *u, const struct sb_model *model, struc
 
 static bool is_after_startup(const struct sb_place_samples *p, const struct sb_place_sample *s, int which)
 {
-	return !s->covered[which] &&
-	       (double)(s->t_ns - s->weight_ns / 2) / 1e9 >= p->model->stages.startup_end_s;
+	double middle_s = ((double)s->t_ns - (double)s->weight_ns / 2) / 1e9;
+
+	return !s->covered[which] && middle_s >= p->model->stages.startup_end_s;
 }
 
 /* The first screen has the start-up apart: what is unattributed in it is none of the row that the functions stand below. */
