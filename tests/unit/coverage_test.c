@@ -255,6 +255,31 @@ static void a_duration_longer_than_the_run_takes_all_of_it_and_no_more(void **st
 	synthetic_done(&s);
 }
 
+/* Turns of a training loop: 0.1 s of data, 0.3 s of model, measured from the end of one to the end of the next. */
+static void a_measured_turn_of_a_loop_is_an_iteration_and_no_stage(void **state)
+{
+	const struct strobe_attr role = {
+		.key = "strobe.role", .type = STROBE_TYPE_INT, .value.i = STROBE_ROLE_ITERATION
+	};
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t at = 0; at < 2 * SECOND; at += 500 * MS) {
+		synthetic_stage(&s, at + 100 * MS, at + 400 * MS, "model", 0);
+		sb_builder_span(s.main, sb_builder_name(s.b, "turn", NULL), 0, at, 400 * MS, 0, &role, 1);
+	}
+	m = synthetic_model(&s, 2 * SECOND);
+	assert_null(sb_model_stage(m, "turn"));
+	assert_near(sb_model_stage(m, "model")->total_s, 1.2, 1e-9);
+	assert_near(m->stages.unattributed_s, 0.8, 1e-9);
+	assert_int_equal(m->iterations.count, 1);
+	assert_string_equal(m->iterations.all[0].name, "turn");
+	assert_int_equal(m->iterations.all[0].all.count, 4);
+	assert_near(m->iterations.all[0].all.mean, 0.4, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +292,7 @@ int main(void)
 		cmocka_unit_test(a_long_task_around_short_ones_is_attributed_once),
 		cmocka_unit_test(threads_that_take_turns_do_not_overlap),
 		cmocka_unit_test(a_duration_longer_than_the_run_takes_all_of_it_and_no_more),
+		cmocka_unit_test(a_measured_turn_of_a_loop_is_an_iteration_and_no_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

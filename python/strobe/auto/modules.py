@@ -5,7 +5,7 @@ from then on only the found classes are wrapped: what is inside them costs nothi
 from .._models import components, flops
 from .._memory import caches, residency
 from .._native import native
-from . import asked, wrapping
+from . import asked, training, wrapping
 from .vocabulary import here, hiding_modules, stage
 from .wrapping import MARK, guard, transparent
 
@@ -85,7 +85,7 @@ class Known:
 
 @transparent
 def _discovering_call(self, *args, **kwargs):
-    if wrapping.compiling() or here.module_depth:
+    if wrapping.compiling() or here.module_depth or training.in_backward():
         return _original_call(self, *args, **kwargs)
     guard(_found, type(self))
     return _record_call(_original_call, self, args, kwargs)
@@ -114,6 +114,8 @@ def _found(cls):
 
 def _record_call(call, module, args, kwargs):
     global _calm
+    if training.in_backward():  # a checkpoint's second forward, on a thread of torch's own
+        return call(module, *args, **kwargs)
     _calm += 1
     if _calm == SETTLED:
         _leave_alone()
@@ -144,6 +146,7 @@ def _tell_first(name, module):
     if len(_called) >= CALLED_MOST:
         return
     _called.add(id(module))
+    training.first_call(module)
     if not components.has_name(module) and not _is_a_part(type(module)):
         asked.tell_versions()
         asked.tell_model(name, module)

@@ -4,6 +4,7 @@ pipeline inside a node, generate() inside a pipeline): the innermost is asked.""
 import contextlib
 import os
 import threading
+import time
 
 from .. import _failed, _record, _sampling
 from .._memory import growth
@@ -24,6 +25,8 @@ class Here(threading.local):
     batch = None         # of a data loader, asked for
     loaded_bytes = 0     # by the loads inside the one that is open
     frames_counted = 0   # since the thread began
+    turn_began_s = None  # of a training loop, by the monotonic clock
+    backward_count = 0   # passes in that turn
 
 
 here = Here()
@@ -93,6 +96,8 @@ class Generation:
         if kind is not None:
             _failed.tell(error, trace)
         result = self.inner.__exit__(kind, error, trace)
+        if here.turn_began_s is not None:
+            here.turn_began_s = time.monotonic()  # a video that a training loop makes to look at is in no turn
         growth.after_generation()
         return result
 

@@ -201,10 +201,18 @@ static bool add_top(struct sb_stage_sums *s, int64_t begin_ns, int64_t end_ns)
 		end_ns < s->range.to_ns ? end_ns : s->range.to_ns);
 }
 
+/* A turn of a loop that was measured lies over the stages inside it: it is an iteration and no stage. */
+static bool is_turn(uint32_t role, uint32_t flags)
+{
+	return role == STROBE_ROLE_ITERATION && flags & SB_ZONE_SPAN;
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_stage_sums *s = self;
-	struct sb_stage_sum *sum = z->path < s->count ? &s->all[z->path] : sum_of(s, z->path);
+	struct sb_stage_sum *sum = is_turn(z->role, z->flags) ? NULL
+				   : z->path < s->count       ? &s->all[z->path]
+							      : sum_of(s, z->path);
 	int64_t ns = z->end_ns - z->begin_ns;
 
 	if (!sum)
@@ -254,7 +262,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
 {
-	struct sb_stage_sum *sum = sum_of(s, e->path);
+	struct sb_stage_sum *sum = is_turn(e->digest.role, e->digest.flags) ? NULL : sum_of(s, e->path);
 
 	if (!sum)
 		return;

@@ -1,12 +1,12 @@
-"""Plain torch: top-level modules' forwards, models that move between devices, the data
-loader, waiting for other ranks."""
+"""Plain torch: top-level modules' forwards, backward passes and optimizers, models that move between
+devices, the data loader, waiting for other ranks."""
 import os
 import sys
 
 from ..._models import components
 from ..._memory import held
 from ..._native import native
-from .. import asked, collectives, functional, modules, vocabulary, wrapping
+from .. import asked, collectives, functional, modules, training, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
 from ..wrapping import guard, wrap
 
@@ -17,6 +17,7 @@ def _on_torch(torch):
     compiler = getattr(torch, "compiler", None)
     wrapping.compiling = getattr(compiler, "is_compiling", wrapping.compiling)
     modules.watch(torch.nn.Module)
+    guard(training.watch, torch)
     wrap(torch, "set_num_threads", _setting_threads)
     guard(_threads_of_environment)
     for name in ("to", "cuda", "cpu"):
@@ -200,5 +201,6 @@ WAITS_FOR = {
     "torch.distributed.distributed_c10d": _on_distributed,  # before torch.distributed takes the names over from it
     "torch.distributed._functional_collectives": functional.watch,
     "torch.nn.attention": _on_attention,
+    "torch.optim.optimizer": training.watch_optimizers,
     "torch.utils.data.dataloader": _on_dataloader,
 }
