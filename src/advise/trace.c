@@ -217,6 +217,16 @@ static void say_slow_launches(struct sb_advisor *a, struct sb_advice *f, const s
 				 sb_say_seconds(a, step->busy_s)));
 }
 
+/* ", 2 of them served by a cache": they have less work than the others. */
+static const char *served_words(struct sb_advisor *a)
+{
+	const struct sb_diffusion_panel *d = &a->model->diffusion;
+
+	return d->cached_steps > 0 && d->traced_steps > 0
+		       ? sb_say(a, ", %lld of them served by a cache", (long long)d->traced_cached_steps)
+		       : "";
+}
+
 /* Traced steps are mostly cold and slow; the GPU's time in them over the time of a warm step is closer to
  * the real share. */
 static void find_idle_steps(struct sb_advisor *a, const struct sb_weigh_step *step)
@@ -228,8 +238,9 @@ static void find_idle_steps(struct sb_advisor *a, const struct sb_weigh_step *st
 		return;
 	f = sb_advisor_find(a, percent, sb_weigh_idle_s(a->model),
 		sb_say(a, "the GPU idles %.1f %% of a step", percent),
-		sb_say(a, "%.0f steps were traced: %.0f kernels, %s of work each; a warm step takes %s",
-			step->traced_count, step->kernel_count, sb_say_seconds(a, step->busy_s),
+		sb_say(a, "%.0f steps were traced%s: %.0f kernels, %s of work each; a warm step%s takes %s",
+			step->traced_count, served_words(a), step->kernel_count,
+			sb_say_seconds(a, step->busy_s), *served_words(a) ? " of such a mix" : "",
 			sb_say_seconds(a, step->took_s)));
 	if (f && f->basis)
 		f->basis = "estimated";

@@ -137,16 +137,29 @@ static bool sizes_differ(const struct sb_model *model)
 	return false;
 }
 
-/* What a step took that is like the traced ones: where the videos differ in size, a step of the traced video. */
+/* Of a loop with a cache: as many steps that it served, and that it did not, as were traced. NAN: there is no such loop, or
+ * of one kind no step is known. */
+static double mix_of_traced_s(const struct sb_diffusion_panel *d)
+{
+	double served = d->traced_steps > 0 ? (double)d->traced_cached_steps / (double)d->traced_steps : NAN;
+
+	if (d->cached_steps <= 0 || d->cached_steps == d->step.count)
+		return NAN;
+	return served * d->cached_step.mean + (1 - served) * d->warm_step.mean;
+}
+
+/* What a step took that is like the traced ones: where a cache serves some, as many of them; where the videos differ in
+ * size, a step of the traced video. */
 static double like_traced_s(const struct sb_model *model, const struct sb_iterations *steps)
 {
 	const struct sb_generation *all = model->generations.all;
+	double mix_s = mix_of_traced_s(&model->diffusion);
 	double at_s = model->gpu.trace_count && sizes_differ(model) ? model->gpu.traces[0].t_s : NAN;
 
 	for (size_t i = 0; i < model->generations.count; i++)
 		if (at_s >= all[i].begin_s && at_s <= all[i].end_s && all[i].step_median_s > 0)
 			return all[i].step_median_s;
-	return steady_s(steps);
+	return mix_s > 0 ? mix_s : steady_s(steps);
 }
 
 bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)

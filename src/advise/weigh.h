@@ -20,7 +20,8 @@ double sb_weigh_traced_steps(const struct sb_model *model);
 /* One step as a trace of steps saw it, beside a warm one. */
 struct sb_weigh_step {
 	double traced_count, warm_count; /* steps */
-	double took_s; /* a warm step, on average; of videos of several sizes the traced one's, the middle one */
+	double took_s; /* a warm step, on average; of videos of several sizes the traced one's, the middle one; with a cache
+			one of those that were traced */
 	double busy_s, kernel_count; /* the GPU's part of a step */
 	double read_count,
 		read_s; /* single values copied to the host, and the wait for them, also between two steps */

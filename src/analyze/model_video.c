@@ -71,7 +71,8 @@ static const struct sb_field slow_step_rows[] = {
 	SB_FIELD(sb_slow_step, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
 	SB_FIELD(sb_slow_step, duration_s, "duration_s", SB_ALWAYS, "how long it took"),
 	SB_FIELD(sb_slow_step, peer_s, "peer_median_s", SB_ALWAYS,
-		"median of its peers: steps of the same block size, not cached, not the first"),
+		"median of its peers: steps of the same block size, served by a cache or not alike, not the "
+		"first"),
 };
 static SB_FIELDS(slow_step, sb_slow_step, "SlowStep", "A step slower than its peers.");
 

@@ -38,6 +38,8 @@ struct sb_diffusion_panel {
 	double first_step_s; /* median of the generations' first steps */
 	struct sb_stats step, warm_step, cached_step, computed_step;
 	int64_t cached_steps;
+	int64_t traced_steps,
+		traced_cached_steps; /* in the GPU trace, and of them those that a cache served */
 	double cached_ratio;
 	/* where the generations' time went: self times against the wall; less the overlap they add up
 	 * to the wall time of the generations */
@@ -66,7 +68,7 @@ struct sb_diffusion_panel {
 	struct sb_slow_step {
 		int64_t step, block; /* as the pipeline numbers them; -1: none */
 		int64_t ordinal; /* among the steps of its name, from 0, like iterations' outliers */
-		double t_s, duration_s, peer_s; /* peers: same block size, not cached, not first */
+		double t_s, duration_s, peer_s; /* peers: same block size, cached alike, not first */
 	} * slow_steps; /* slowest first, at most 20 */
 	size_t slow_step_count;
 	int64_t slow_step_total;

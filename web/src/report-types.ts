@@ -509,7 +509,7 @@ export type SlowStep = {
   block_index?: number; // the block it is in
   t_s: number; // when it began
   duration_s: number; // how long it took
-  peer_median_s: number; // median of its peers: steps of the same block size, not cached, not the first
+  peer_median_s: number; // median of its peers: steps of the same block size, served by a cache or not alike, not the first
 };
 
 // Moving weights between GPU and host.

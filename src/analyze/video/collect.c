@@ -297,12 +297,31 @@ static void see_folded_sum(struct sb_video *v, const struct sb_event *e)
 		add_known(&v->dropped_total, e->digest_sum.sum_int);
 }
 
+static void see_lookup(struct sb_video *v, const struct sb_event *e)
+{
+	bool asked = e->cache.kind == STROBE_CACHE_HIT || e->cache.kind == STROBE_CACHE_MISS;
+	struct sb_video_lookup *n;
+
+	if (!asked || v->lookups.count == COLLECTED_MOST)
+		return;
+	n = sb_vec_push(&v->lookups, sizeof *n);
+	if (!n) {
+		v->failed = true;
+		return;
+	}
+	*n = (struct sb_video_lookup){
+		.t_ns = e->t_ns, .cache = e->name, .track = e->track, .hit = e->cache.kind == STROBE_CACHE_HIT
+	};
+}
+
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct sb_video *v = self;
 
 	if (e->kind == SB_EVENT_COUNT)
 		see_count(v, e);
+	else if (e->kind == SB_EVENT_CACHE)
+		see_lookup(v, e);
 	else if (e->kind == SB_EVENT_GPU && e->gpu.kind == SB_GPU_ZONE)
 		v->failed |= !sb_gpu_spans_add(&v->gpu, e);
 	else if (e->kind == SB_EVENT_DIGEST_NODE)
@@ -323,7 +342,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;
 	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_GPU | 1u << SB_EVENT_DIGEST_NODE |
-			 1u << SB_EVENT_DIGEST_SUM;
+			 1u << SB_EVENT_DIGEST_SUM | 1u << SB_EVENT_CACHE;
 	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
 			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD |
 			 1u << STROBE_ROLE_WARMUP | 1u << STROBE_ROLE_TEXT_ENCODE |
@@ -359,6 +378,7 @@ static void done(void *self)
 	sb_vec_done(&v->stages);
 	sb_vec_done(&v->encodes);
 	sb_vec_done(&v->frames);
+	sb_vec_done(&v->lookups);
 	sb_map_done(&v->ordinals);
 	sb_gpu_spans_done(&v->gpu);
 	free(v);

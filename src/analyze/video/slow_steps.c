@@ -1,4 +1,5 @@
-/* Which steps were slower than their peers: steps of the same block size, in generations of the same size. */
+/* Which steps were slower than their peers: steps of the same block size, in generations of the same size, that a cache
+ * served alike. */
 #include "analyze/slow.h"
 #include "analyze/video/video.h"
 #include "base/inorder.h"
@@ -36,6 +37,22 @@ static bool traced_are_few(const struct sb_video *v, const struct sb_vec *traces
 	return others >= SB_SLOW_PEERS_LEAST;
 }
 
+/* Counts the steps that end in a trace: the first of them began before it, while it was set up. What was traced of a loop with
+ * a cache may be more hits or more misses. */
+static void note_traced(const struct sb_vec *traces, uint32_t process, const struct sb_video_step *n,
+	struct sb_diffusion_panel *d)
+{
+	const struct sb_gpu_trace *all = traces->items;
+
+	for (size_t i = 0; i < traces->count; i++) {
+		if (all[i].process != process || all[i].begin_ns > n->end_ns || all[i].end_ns < n->end_ns)
+			continue;
+		d->traced_steps++;
+		d->traced_cached_steps += n->cached;
+		return;
+	}
+}
+
 /* To begin and end a trace takes the program's time, and so does setting one up: such a step is slow by strobe. */
 static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 {
@@ -52,6 +69,7 @@ static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 		all[i].trace_edge = few ? is_traced(&traces, process, &all[i])
 					: sb_gpu_traces_edge(
 						  &traces, process, all[i].begin_ns, all[i].end_ns);
+		note_traced(&traces, process, &all[i], &model->diffusion);
 		all[i].trace_edge |= sb_gpu_setups_meet(&setups, process, all[i].begin_ns, all[i].end_ns);
 		model->diffusion.trace_edge_steps += all[i].trace_edge;
 	}
@@ -69,7 +87,7 @@ struct candidate {
 static uint64_t kind_of(const struct sb_video *v, const struct sb_video_step *n)
 {
 	const struct sb_video_generation *all = v->generations.items;
-	uint64_t kind = sb_hash64((uint64_t)n->block_size);
+	uint64_t kind = sb_hash64((uint64_t)n->block_size * 2 + n->cached);
 
 	if (n->generation >= v->generations.count)
 		return kind;
@@ -95,7 +113,7 @@ static struct candidate *find_candidates(const struct sb_video *v, size_t *out_c
 	size_t count = 0;
 
 	for (size_t i = 0; found && i < v->steps.count; i++)
-		if (!all[i].cached && !all[i].first && !all[i].trace_edge)
+		if (!all[i].first && !all[i].trace_edge)
 			found[count++] = (struct candidate){ kind_of(v, &all[i]), &all[i] };
 	if (found)
 		sb_sort_unless_in_order(found, count, sizeof *found, by_kind);

@@ -325,6 +325,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	if (v->blocks.count)
 		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_video_block), blocks_by_track);
 	keep_outermost(v);
+	sb_served_mark(v);
 	sb_generations_look_for_steps(v);
 	assign_generations(v);
 	find_chains(v);

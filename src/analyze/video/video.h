@@ -87,10 +87,18 @@ struct sb_video_frames {
 	int64_t t_ns, count;
 };
 
+/* What a cache was asked for. */
+struct sb_video_lookup {
+	int64_t t_ns;
+	uint32_t cache, track;
+	bool hit; /* else a miss */
+};
+
 struct sb_video {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec steps, blocks, generations, stages, frames;
+	struct sb_vec lookups;
 	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */
 	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
 	int64_t frames_total; /* counted; -1: never */
@@ -128,6 +136,8 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model);
 /* The part of their time that came one after the other until the last one ended; NAN: no memory, or no time. */
 double sb_generations_in_turn_ratio(const struct sb_vec *generations);
 void sb_steps_fill(struct sb_video *v, struct sb_model *model);
+/* Called by sb_steps_fill when the steps are in the order of their tracks: sets `cached` of those that a cache served. */
+void sb_served_mark(struct sb_video *v);
 /* Called by sb_steps_fill; scratch has room for every step. */
 void sb_slow_steps_fill(struct sb_video *v, struct sb_model *model, double *scratch_s);
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model);
