@@ -3,6 +3,7 @@ follows from the recording: each zone that the error leaves has its class."""
 from . import _faults
 from ._memory import PACKAGE
 from ._native import native
+from ._packages import is_installed
 
 MESSAGE_MOST = 300  # characters
 NO_ERRORS = (StopIteration, StopAsyncIteration, GeneratorExit)  # as _strobe/raised.c has them
@@ -43,4 +44,4 @@ def place_of(trace):
 
 
 def _is_programs(file):
-    return "-packages/" not in file and not file.startswith((PACKAGE, "<"))
+    return not is_installed(file) and not file.startswith((PACKAGE, "<"))

@@ -4,6 +4,7 @@
 
 #include "advise/hot.h"
 #include "advise/weigh.h"
+#include "base/python_file.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static bool is_strobe(const struct sb_line *l)
 
 	if (l->inner_file && !strcmp(l->inner_file, "<strobe>"))
 		return true;
-	return folder && !strstr(folder, "-packages/");
+	return folder && !sb_python_is_installed(folder);
 }
 
 /* Loading and compiling have their own rules, and so has what goes out and comes in. */

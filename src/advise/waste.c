@@ -3,6 +3,7 @@
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
+#include "base/python_file.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -114,7 +115,7 @@ static const struct sb_line *line_of(const struct sb_model *model, enum strobe_r
 
 		if (!is_line_of(l, work) || !(l->among_s > 0))
 			continue;
-		if (!l->library && !strstr(l->file, "-packages/") && l->among_s > (own ? own->among_s : 0))
+		if (!l->library && !sb_python_is_installed(l->file) && l->among_s > (own ? own->among_s : 0))
 			own = l;
 		inside = inside ? inside : l;
 	}

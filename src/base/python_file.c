@@ -22,6 +22,46 @@ bool sb_python_is_library(const char *file)
 	return false;
 }
 
+enum { PARTS = 10 };
+
+/* Frameworks that run from a checkout or a folder on the path, too, and what lies in them. A program may stand in a folder of
+ * such a name ("diffusers/examples/train.py"). */
+static const struct {
+	const char *package;
+	const char *parts[PARTS + 1];
+} frameworks[] = {
+	{ "/diffusers/", { "pipelines/", "models/", "schedulers/", "loaders/", "hooks/", "modular_pipelines/",
+				 "quantizers/", "utils/", "image_processor.py", "video_processor.py" } },
+	{ "/transformers/", { "models/", "generation/", "integrations/", "pipelines/", "quantizers/",
+				    "utils/", "modeling_utils.py", "trainer.py" } },
+	{ "/accelerate/", { "utils/", "accelerator.py", "data_loader.py", "hooks.py", "optimizer.py" } },
+	{ "/peft/", { "tuners/", "utils/", "peft_model.py" } },
+};
+
+static bool begins_with_part(const char *path, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (!strncmp(path, *parts, strlen(*parts)))
+			return true;
+	return false;
+}
+
+bool sb_python_is_installed(const char *file)
+{
+	if (strstr(file, "-packages/"))
+		return true;
+	for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
+		const char *in = file;
+
+		while ((in = strstr(in, frameworks[i].package)) != NULL) {
+			in += strlen(frameworks[i].package) - 1; /* the next one may begin at this '/' */
+			if (begins_with_part(in + 1, frameworks[i].parts))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Of Python's own library. Thread.run calls what the thread is for, which may be written in C: it is not listed. */
 static const struct {
 	const char *file; /* how its path ends */

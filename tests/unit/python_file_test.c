@@ -1,4 +1,4 @@
-/* Which functions only wait, by name and file. */
+/* Whose a function of Python is, and which only wait, by name and file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,12 +43,25 @@ static void libraries_are_not_the_programs_own(void **state)
 	assert_false(sb_python_is_library("/srv/pipe.py"));
 }
 
+static void a_framework_from_a_checkout_is_installed(void **state)
+{
+	(void)state;
+	assert_true(sb_python_is_installed(LIB "/site-packages/ltx_video/pipeline.py"));
+	assert_true(sb_python_is_installed("/home/u/diffusers/src/diffusers/pipelines/wan/pipeline_wan.py"));
+	assert_true(sb_python_is_installed("/srv/lib/diffusers/models/autoencoders/autoencoder_kl_wan.py"));
+	assert_true(sb_python_is_installed("/srv/lib/transformers/modeling_utils.py"));
+	assert_false(sb_python_is_installed("/home/u/diffusers/examples/train.py"));
+	assert_false(sb_python_is_installed("/home/u/diffusers/my_script.py"));
+	assert_false(sb_python_is_installed("/srv/pipe.py"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_python_that_block_wait),
 		cmocka_unit_test(functions_that_work_do_not_wait),
 		cmocka_unit_test(libraries_are_not_the_programs_own),
+		cmocka_unit_test(a_framework_from_a_checkout_is_installed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import types
 from collections import Counter, deque
 
 from .._native import native
+from .._packages import is_installed
 from . import PACKAGE
 
 OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
@@ -169,7 +170,7 @@ def open_files():
 
 
 def _is_library(file):
-    return "-packages/" in file or file.startswith(os.path.dirname(os.__file__))
+    return is_installed(file) or file.startswith(os.path.dirname(os.__file__))
 
 
 def _name_of(holder):

@@ -313,7 +313,7 @@ static bool is_hook(const struct sampled *s, const struct sample *at, const char
 {
 	const char *name = s->run->names[at->names[frame]].text;
 
-	return !strstr(file, "-packages/") && !strstr(name, "forward") && !strstr(name, "__call__");
+	return !sb_python_is_installed(file) && !strstr(name, "forward") && !strstr(name, "__call__");
 }
 
 static void find_own(const struct sampled *s, struct sample *at)

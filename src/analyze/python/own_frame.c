@@ -6,20 +6,15 @@
 
 #include <string.h>
 
-static bool is_installed(const char *file)
-{
-	return strstr(file, "-packages/") != NULL;
-}
-
 /* The program's frame that called into an installed package: between two generations, and in a callback, which a package
  * called in turn. Elsewhere the package's own line says more. */
 static uint32_t find_caller(const char *const *files, uint32_t count, uint32_t own, bool in_generation)
 {
 	uint32_t i = own, outer;
 
-	while (i < count && (is_installed(files[i]) || sb_python_is_library(files[i])))
+	while (i < count && (sb_python_is_installed(files[i]) || sb_python_is_library(files[i])))
 		i++;
-	for (outer = i; outer < count && !is_installed(files[outer]);)
+	for (outer = i; outer < count && !sb_python_is_installed(files[outer]);)
 		outer++;
 	return i < count && (!in_generation || outer < count) ? i : own;
 }
@@ -31,7 +26,7 @@ uint32_t sb_own_frame(const char *const *files, uint32_t count, bool in_generati
 	while (own < count && sb_python_is_library(files[own]))
 		own++;
 	own = own < count ? own : 0;
-	return is_installed(files[own]) ? find_caller(files, count, own, in_generation) : own;
+	return sb_python_is_installed(files[own]) ? find_caller(files, count, own, in_generation) : own;
 }
 
 /* A decorator of torch's (no_grad) may stand between the two. */
