@@ -168,17 +168,19 @@ struct others {
 static struct others others_meanwhile(const struct sb_model *model, const struct sb_series *s)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count");
-	struct others o = { .most = c->stats.max };
+	bool started = isfinite(model->stages.startup_end_s), all = model->generations.whole_run && !started;
+	struct others o = { 0 };
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (isnan(c->values[i]) ||
-			!(model->generations.whole_run || sb_weigh_is_warm(model, s->t_s[i])))
+		if (isnan(c->values[i]) || !(all || sb_weigh_is_warm(model, s->t_s[i])))
 			continue;
+		o.most = fmax(o.most, c->values[i]);
 		o.mean += c->values[i];
 		o.seen += c->values[i] > 0;
 		o.count++;
 	}
 	o.mean = o.count ? o.mean / (double)o.count : c->stats.mean;
+	o.most = o.count ? o.most : c->stats.max;
 	return o;
 }
 
@@ -189,10 +191,10 @@ static void find_others(struct sb_advisor *a, int device, const struct others *o
 	     mostly = (double)o->seen >= OTHERS_MOSTLY * (double)o->count;
 	struct sb_advice *f = sb_advisor_find(a, o->most, NAN,
 		sb_say(a, "%.0f other process%s on GPU %d", o->most, plural, device),
-		o->count ? sb_say(a, "in %zu of %zu samples of the generations, %.1f on average", o->seen,
-				   o->count, o->mean)
-			 : sb_say(a, "no sample fell into the generations; %.1f on average over the run",
-				   o->mean));
+		o->count ? sb_say(a, "in %zu of %zu samples of %s, %.1f on average", o->seen, o->count,
+				   sb_weigh_words(a->model), o->mean)
+			 : sb_say(a, "no sample fell into %s; %.1f on average over the run",
+				   sb_weigh_words(a->model), o->mean));
 
 	sb_finding_cause(f,
 		sampled ? sb_say(a, "%.0f other process%s had a context on GPU %d, %.0f %% of the time",

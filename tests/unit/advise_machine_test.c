@@ -68,6 +68,26 @@ static void a_process_that_was_there_during_the_start_alone_is_not_named(void **
 	synthetic_done(&s);
 }
 
+/* Without generations, too. */
+static void a_process_that_was_gone_when_the_work_began_is_not_named(void **state)
+{
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = synthetic_gpu(&s, 0);
+	for (uint64_t t = 0; t <= 20; t++) {
+		double values[9] = { 12000, 24000, 95, 70, 300, 1980, 0, 12000, t < 12 ? 2 : 0 };
+
+		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
+	}
+	synthetic_begin(&s, 0, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_end(&s, 12 * SECOND);
+	synthetic_stage(&s, 13 * SECOND, 20 * SECOND, "VJEPA2Model", STROBE_ROLE_FORWARD);
+	assert_null(finding(synthetic_model(&s, 20 * SECOND), "gpu_shared"));
+	synthetic_done(&s);
+}
+
 /* As on an H200: the one sample of short videos met the process before, on its way out. */
 static void a_process_that_one_sample_saw_is_hardly_worth_a_word(void **state)
 {
@@ -313,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
 		cmocka_unit_test(a_process_that_was_there_during_the_start_alone_is_not_named),
+		cmocka_unit_test(a_process_that_was_gone_when_the_work_began_is_not_named),
 		cmocka_unit_test(a_process_that_one_sample_saw_is_hardly_worth_a_word),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
