@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define COPY_SAMPLES_LEAST 3 /* fewer may be chance */
+#define SAMPLES_MANY 20
 
 /* Sums over several GPUs are longer than the run: each GPU that works beside the others has its own share. */
 double sb_advise_per_gpu(const struct sb_model *model, double sum_s)
@@ -101,7 +102,7 @@ static bool copies_in_a_step(const struct sb_model *model, const struct sb_line 
 }
 
 /* While a copy through pageable memory runs Python waits, and the GPU with it: what the line takes is saved, up to
- * the GPU's idle time and its copies. */
+ * the GPU's idle time and its copies. Many samples of it say more than the traced steps, whose copies are the first ones. */
 static void weigh_line(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *hot, double copies_s)
 {
 	struct sb_weigh_step step;
@@ -111,7 +112,7 @@ static void weigh_line(struct sb_advisor *a, struct sb_advice *f, const struct s
 		return;
 	most_s = sb_weigh_idle_s(a->model) + copies_s / step.traced_count * step.warm_count;
 	line_s = fmin(hot->step_s, most_s);
-	if (line_s > f->saves_s)
+	if (line_s > f->saves_s || hot->sample_count >= SAMPLES_MANY)
 		f->saves_s = f->rank_s = line_s;
 }
 
@@ -130,21 +131,66 @@ static void place_copies(struct sb_advisor *a, struct sb_advice *f, double copie
 	sb_hot_place(f, &hot);
 }
 
+static double copied_bytes(const struct sb_gpu_panel *gpu)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < gpu->copy_count; i++)
+		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
+	return bytes;
+}
+
+/* Each stage's copies, for all of its calls: a few steps and one call of every other stage were traced. */
+static double copies_of_all_calls_s(const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->gpu_copy_s > 0)
+			sum_s += s->gpu_copy_s * sb_weigh_calls_per_traced(model, s);
+	}
+	return sum_s;
+}
+
+static struct sb_advice *find_sampled_copies(struct sb_advisor *a, const struct sample *s, double traced_s)
+{
+	const char *where = s->stage ? sb_say(a, "'%s'", s->stage) : "the stages seen";
+	double all_s = copies_of_all_calls_s(a->model), percent = all_s / s->whole_s * 100;
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, fmin(all_s, s->whole_s),
+		sb_say(a, "copies take %.1f %% of %s", percent, where),
+		sb_say(a,
+			"%.2f GB in %s of %s that were traced; the gain is an estimate: each stage's copies "
+			"for all "
+			"of its calls",
+			copied_bytes(&a->model->gpu) / 1e9, sb_say_seconds(a, traced_s),
+			sb_say_seconds(a, s->traced_s)));
+	if (f && f->basis)
+		f->basis = "estimated";
+	return f;
+}
+
 void sb_rule_copies(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double total_s = 0, bytes = 0;
+	double total_s = 0;
 	struct sb_advice *f = NULL;
+	struct sample s;
 
-	for (size_t i = 0; i < gpu->copy_count; i++) {
+	for (size_t i = 0; i < gpu->copy_count; i++)
 		total_s += gpu->copies[i].total_s;
-		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
-	}
-	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
+	if (!gpu->slow_only && sb_weigh_traced_steps(a->model) > 0 && sample_of(a->model, &s))
+		f = find_sampled_copies(a, &s, sb_advise_per_gpu(a->model, total_s));
+	else if (gpu->present && gpu->copy_ratio * 100 > a->limit)
 		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
-			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
+			sb_say(a, "%.2f GB in %s%s", copied_bytes(gpu) / 1e9, sb_say_seconds(a, total_s),
 				gpu->device_count > 1 ? sb_say(a, ", %zu GPUs added up", gpu->device_count)
 						      : ""));
 	place_copies(a, f, sb_advise_per_gpu(a->model, total_s));

@@ -171,6 +171,7 @@ struct sb_gpu_panel {
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
 	double *path_busy_s;
 	double *path_read_s; /* waiting for single values from the GPU */
+	double *path_copy_s; /* between host and GPU; of the zone alone */
 	uint64_t *path_read_count;
 	uint64_t *path_call_count; /* calls that launched something */
 	uint32_t path_count;

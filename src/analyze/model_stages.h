@@ -77,6 +77,7 @@ struct sb_stage {
 	double moved_s; /* the one without the other, its parts' too; not of the report */
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
+	double gpu_copy_s; /* its own copies between host and GPU; not of the report */
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;

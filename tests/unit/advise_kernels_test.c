@@ -170,6 +170,36 @@ static double saved_by_one_layout(uint64_t traced)
 	return saves_s;
 }
 
+/* Frames go to the host for 60 ms once in each of five videos of a second. Two steps of ten and that one call are traced: 30 %
+ * of what was seen, 6 % of the run. */
+static void a_copy_of_a_stage_called_once_is_no_share_of_the_steps(void **state)
+{
+	struct synthetic s;
+
+	open_on(&s, "NVIDIA H200");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 10; k++)
+			synthetic_step(
+				&s, i * SECOND + k * 70 * MS, i * SECOND + (k + 1) * 70 * MS, (int64_t)k, 0);
+		synthetic_stage(&s, i * SECOND + 700 * MS, i * SECOND + 800 * MS, "postprocess", 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	synthetic_kernel(&s, "sm90_xmma_gemm_bf16", 1 * MS, 69 * MS);
+	synthetic_kernel(&s, "sm90_xmma_gemm_bf16", 71 * MS, 69 * MS);
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "Memcpy DtoH", NULL),
+				    .kind = SB_GPU_COPY_D2H,
+				    .start_ns = 702 * MS,
+				    .duration_ns = 60 * MS,
+				    .bytes = 100000000,
+				    .launch_ns = 701 * MS,
+				    .launch_tid = TID });
+	synthetic_gpu_trace(&s, 0, 140 * MS);
+	synthetic_gpu_trace(&s, 700 * MS, 800 * MS);
+	assert_null(finding(synthetic_model(&s, VIDEOS * SECOND), "copies"));
+	synthetic_done(&s);
+}
+
 /* With two steps a video, a trace of three goes on into the second. */
 static void a_stage_that_was_traced_twice_saves_no_more(void **state)
 {
@@ -217,6 +247,7 @@ int main(void)
 		cmocka_unit_test(tiles_save_the_time_in_which_the_gpu_waits_for_the_next),
 		cmocka_unit_test(tiles_that_keep_the_gpu_busy_are_not_too_small),
 		cmocka_unit_test(a_stage_that_was_traced_twice_saves_no_more),
+		cmocka_unit_test(a_copy_of_a_stage_called_once_is_no_share_of_the_steps),
 		cmocka_unit_test(guidance_saves_the_time_of_the_gpu),
 	};
 
