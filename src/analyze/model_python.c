@@ -27,7 +27,7 @@ static const struct sb_field sb_unattributed_share_fields_rows[] = {
 SB_FIELDS(sb_unattributed_share_fields, sb_place, "UnattributedShare",
 	"A Python function that ran while no stage did, in short.");
 
-SB_FIELD_WHEN(any_places, sb_place_list, it->count > 0 || it->launcher)
+SB_FIELD_WHEN(any_places, sb_place_list, it->count > 0 || it->launcher || it->exit_s > 0)
 
 static const struct sb_field places_rows[] = {
 	SB_FIELD(sb_place_list, unattributed_s, "unattributed_s", SB_ALWAYS,
@@ -36,7 +36,9 @@ static const struct sb_field places_rows[] = {
 		"unattributed_s as a share of the generations' time, or of the run's", .range = SB_SHARE),
 	SB_FIELD(sb_place_list, sample_count, "sample_count", SB_ALWAYS, "samples there"),
 	SB_FIELD(sb_place_list, unsampled_s, "unsampled_s", SB_SET,
-		"part of unattributed_s without samples, as before Python began and after it ended"),
+		"part of unattributed_s without samples, as before Python began"),
+	SB_FIELD(sb_place_list, exit_s, "exit_s", SB_SET,
+		"part of unattributed_s after the program's last line, while its process ended"),
 	SB_FIELD_LIST(sb_place_list, all, count, "functions", SB_ALWAYS, place, "largest first, at most 8"),
 	SB_FIELD(sb_place_list, launcher, "launcher_waits", SB_SET,
 		"the main process only waits for those that it started: the functions are of these"),
@@ -45,8 +47,8 @@ static SB_FIELDS(places, sb_place_list, "UnattributedFunctions",
 	"What ran while no stage did, or around the steps.", .present = any_places);
 
 SB_FIELD_WHEN(any_unattributed, sb_unattributed_panel,
-	it->generations.count > 0 || it->run.count > 0 || it->run.launcher || it->around[0].count > 0 ||
-		it->around[1].count > 0 || it->around[2].count > 0)
+	it->generations.count > 0 || it->run.count > 0 || it->run.launcher || it->run.exit_s > 0 ||
+		it->around[0].count > 0 || it->around[1].count > 0 || it->around[2].count > 0)
 
 static const struct sb_field sb_unattributed_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_unattributed_panel, generations, "generations", SB_KNOWN, places,

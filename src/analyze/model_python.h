@@ -24,6 +24,7 @@ struct sb_place_list {
 	int64_t sample_count;
 	double sampled_s; /* what the samples stand for; only an estimate of unattributed_s */
 	double unsampled_s; /* of unattributed_s: no sample stands for it, as before Python began */
+	double exit_s; /* of unattributed_s: after the program's last line, while its process ended */
 	struct sb_place *all; /* largest first, at most SB_PLACES_MAX */
 	size_t count; /* 0: too little is unattributed, or nothing was sampled there */
 	bool launcher; /* the main process only waits for those it started: the functions are of these */

@@ -51,7 +51,13 @@ static void outside_place(struct sb_screen *s)
 {
 	const struct sb_place_list *run = &s->model->unattributed.run;
 	struct sb_buf place = { 0 };
+	char took[32];
 
+	if (run->exit_s > run->unattributed_s / 2) {
+		sb_text_seconds(took, sizeof took, run->exit_s);
+		sb_screen_say(s, " (%s of it after the program's last line)", took);
+		return;
+	}
 	if (!run->count || run->sample_count < SB_SHARE_SAMPLES_LEAST)
 		return;
 	sb_place_text(&run->all[0], &place);

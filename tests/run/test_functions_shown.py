@@ -41,3 +41,22 @@ def test_a_program_of_a_moment_gets_no_recording_of_its_own(strobe):
     done = strobe.run("--", PYTHON, "-c", "pass")
     assert done.returncode == 0, done.stderr
     assert not list(strobe.folder.rglob("run.[0-9]*.strobe"))
+
+
+def test_what_python_does_after_the_last_line_is_told_from_what_has_no_name(strobe):
+    script = SCRIPT.replace("slow_filter(time.perf_counter() + 1.0)", """
+import strobe
+class Heavy:
+    def __del__(self, clock=time.perf_counter):
+        end = clock() + 1.5
+        while clock() < end:
+            pass
+kept = Heavy()
+with strobe.generation():
+    slow_filter(time.perf_counter() + 0.6)
+""")
+    done = strobe.run("--", PYTHON, strobe.script(script))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(next(strobe.folder.rglob("profiling_report.json")).read_text())
+    assert report["unattributed"]["run"]["exit_s"] > 1
+    assert "of it after the program's last line)" in done.stdout + done.stderr

@@ -1325,7 +1325,8 @@ export type UnattributedFunctions = {
   unattributed_s: number; // the time that these functions ran in
   unattributed_ratio: number; // unattributed_s as a share of the generations' time, or of the run's
   sample_count: number; // samples there
-  unsampled_s?: number; // part of unattributed_s without samples, as before Python began and after it ended
+  unsampled_s?: number; // part of unattributed_s without samples, as before Python began
+  exit_s?: number; // part of unattributed_s after the program's last line, while its process ended
   functions: UnattributedFunction[]; // largest first, at most 8
   launcher_waits?: true; // the main process only waits for those that it started: the functions are of these
 };

@@ -11,6 +11,7 @@
 #define WORTH_OF_GENERATIONS 0.05
 #define WORTH_OF_RUN 0.10
 #define UNSAMPLED_LEAST 0.05 /* less is chance */
+#define EXIT_LEAST 0.05 /* of the unattributed time: less is not worth a row */
 
 /* Covered by stages inside generations; by any zone; by a stage that is none around the steps. */
 enum { INSIDE, ANYWHERE, PARTS };
@@ -163,15 +164,32 @@ static bool is_launcher(const struct unattributed *u, const struct sb_model *mod
 	return !model->stages.on_main && waits_ns > main_ns / 2;
 }
 
+/* The recording of a program ends with its last line; then Python frees all that was made and the process ends. */
+static double find_exit_s(const struct sb_run *run, const struct sb_stages_panel *stages)
+{
+	const struct sb_run_process *own = &run->processes[run->main_process];
+	double end_s = (double)(own->end_ns - run->from_ns) / 1e9;
+
+	if (!run->complete || run->is_cut || run->job || own->tool)
+		return 0;
+	for (size_t i = 0; i < stages->gap_count; i++) {
+		double gap_end_s = stages->gaps[i].t_s + stages->gaps[i].duration_s;
+
+		if (gap_end_s >= stages->wall_s * (1 - 1e-6) && gap_end_s > end_s)
+			return gap_end_s - fmax(end_s, stages->gaps[i].t_s);
+	}
+	return 0;
+}
+
 /* A run begins before its Python does, and ends after it: of what ran there nothing is known, and no function gets it. */
 static void leave_unsampled(struct sb_place_list *run)
 {
-	double sampled = run->sampled_s / run->unattributed_s;
+	double sampled = fmin(run->sampled_s, run->unattributed_s - run->exit_s) / run->unattributed_s;
 
 	if (!run->count || run->sampled_s * 1e9 <= (double)run->sample_count ||
 		!(sampled < 1 - UNSAMPLED_LEAST))
 		return; /* old recordings do not weigh their samples */
-	run->unsampled_s = run->unattributed_s - run->sampled_s;
+	run->unsampled_s = fmax(0, run->unattributed_s - run->sampled_s - run->exit_s);
 	for (size_t i = 0; i < run->count; i++) {
 		run->all[i].ratio *= sampled;
 		run->all[i].estimate_s *= sampled;
@@ -182,6 +200,9 @@ static void list_run(struct unattributed *u, const struct sb_model *model, struc
 {
 	uint32_t started = is_launcher(u, model) ? sb_places_find_started(&u->places) : 0;
 
+	double exit_s = find_exit_s(u->run, &model->stages);
+
+	to->exit_s = exit_s > EXIT_LEAST * to->unattributed_s ? exit_s : 0;
 	to->launcher = u->places.launcher = started > 0;
 	list(u, ANYWHERE, to);
 	u->places.launcher = false;

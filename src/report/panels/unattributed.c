@@ -2,6 +2,17 @@
 #include "report/panels/panel.h"
 #include "report/place.h"
 
+static void put_exit(const struct sb_place_list *list, struct sb_buf *out)
+{
+	char took[32];
+
+	if (!(list->exit_s > 0))
+		return;
+	sb_text_seconds(took, sizeof took, list->exit_s);
+	sb_buf_printf(out, "  %6.1f %% %10s  the end of the process, after the program's last line\n",
+		100 * list->exit_s / list->unattributed_s, took);
+}
+
 /* What ran there before Python began to be sampled is not known. */
 static void put_unsampled(const struct sb_place_list *list, struct sb_buf *out)
 {
@@ -11,7 +22,7 @@ static void put_unsampled(const struct sb_place_list *list, struct sb_buf *out)
 		return;
 	sb_text_seconds(took, sizeof took, list->unsampled_s);
 	sb_buf_printf(out, "  %6.1f %% %10s  %s\n", 100 * list->unsampled_s / list->unattributed_s, took,
-		list->launcher ? "not sampled in them" : "not sampled (before Python began, after it ended)");
+		list->launcher ? "not sampled in them" : "not sampled (as before Python began)");
 }
 
 static void put_list(
@@ -19,7 +30,7 @@ static void put_list(
 {
 	char took[32];
 
-	if (!list->count && !list->launcher)
+	if (!list->count && !list->launcher && !(list->exit_s > 0))
 		return;
 	sb_text_seconds(took, sizeof took, list->unattributed_s);
 	sb_buf_printf(out, "  %s: %s (%.1f %%) %s; %s\n", where, took, 100 * list->ratio, what,
@@ -28,6 +39,7 @@ static void put_list(
 				: "the launcher waited for its processes");
 	for (size_t i = 0; i < list->count; i++)
 		sb_place_row(&list->all[i], list->sample_count >= SB_SHARE_SAMPLES_LEAST, out);
+	put_exit(list, out);
 	put_unsampled(list, out);
 }
 
@@ -51,7 +63,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	int64_t samples;
 
 	put_around(u, options, out);
-	if (!u->generations.count && !u->run.count && !u->run.launcher)
+	if (!u->generations.count && !u->run.count && !u->run.launcher && !(u->run.exit_s > 0))
 		return;
 	sb_text_heading(out, options, "Unattributed");
 	put_list(&u->generations, "in generations", "belong to no stage", out);
