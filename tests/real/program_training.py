@@ -2,6 +2,7 @@
 usage: program_training.py RESULT.json"""
 import collections
 import json
+import os
 import sys
 
 import accelerate
@@ -114,6 +115,17 @@ def two_optimizers():
     keep(net)
 
 
+def under_a_mode():
+    """torch calls its own backward() again for what it does in a mode."""
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with torch.device("cpu"):
+        for x, in batches(2):
+            back(loss_of(net, x), torch.autograd.backward)
+            turn(optimizer)
+    keep(net)
+
+
 class Twice(torch.optim.SGD):
     """Made from an optimizer whose step it calls."""
 
@@ -164,6 +176,7 @@ def raising():
         except RuntimeError:
             counts["optimizer"] += 1
             optimizer.raises = False
+            net(x)  # not in that step
         else:
             counts["optimizer"] += 1
             counts["training_step"] += 1
@@ -196,18 +209,42 @@ def compiled():
     return len(graphs)
 
 
+def compiled_whole():
+    """Of a graph that breaks, dynamo sees what is called between its parts: nothing of strobe's."""
+    torch._dynamo.reset()
+    net, seen, began = Net(), set(), torch._dynamo.convert_frame.ConvertFrame.__call__
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def begin(self, frame, *rest, **more):
+        seen.add(frame.f_code.co_filename)
+        return began(self, frame, *rest, **more)
+    torch._dynamo.convert_frame.ConvertFrame.__call__ = begin
+
+    @torch.compile(backend="eager")
+    def whole(x):
+        back(loss_of(net, x))
+        optimizer.step()
+        optimizer.zero_grad()
+    for x, in batches(3):
+        whole(x)
+    torch._dynamo.convert_frame.ConvertFrame.__call__ = began
+    keep(net)
+    return sorted({os.path.relpath(name, os.path.dirname(torch.__file__)) for name in seen})
+
+
 def main():
     accumulating()
     with_accelerate()
     checkpointed(False)
     checkpointed(True)
     two_optimizers()
+    under_a_mode()
     made_from_another()
     by_closure()
     raising()
     inside_backward()
-    graphs = compiled()
-    return dict(counts=counts, digest=trained, graphs=graphs)
+    graphs, looked_at = compiled(), compiled_whole()
+    return dict(counts=counts, looked_at=looked_at, digest=trained, graphs=graphs)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,13 @@ def test_backward_passes_of_a_closure_are_inside_the_step(found):
     assert len(within) == watched["counts"]["inside"] > 1
 
 
+def test_a_step_that_raised_is_over_when_a_model_is_called(found):
+    _, _, run = found
+    outside = [zone for zone in run.recording.named("Net")
+               if not any(zone in inside(step) for step in run.recording.named("optimizer"))]
+    assert len(run.recording.named("Net")) - len(outside) == found[1]["counts"]["inside"]
+
+
 def test_a_turn_of_the_loop_is_an_iteration_and_no_stage(found):
     _, watched, run = found
     report = run.report()

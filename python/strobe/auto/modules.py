@@ -133,6 +133,8 @@ def _record_call(call, module, args, kwargs):
     try:
         if here.activity is not None:
             return here.activity.forward(name, module, call, args, kwargs)
+        if here.end_step is not None:
+            here.end_step()
         with stage(name):
             return call(module, *args, **kwargs)
     finally:

@@ -17,6 +17,8 @@ class Optimizing(threading.local):
     """The optimizer's step that the calling thread is in."""
     zone = None     # None: in none
     frame_id = 0    # of torch's own function around the step
+    code = None     # that function's: the number of a frame that is gone may be another one's today
+    going_back = False  # in a backward pass that this thread has begun
 
 
 _optimizing = Optimizing()
@@ -52,11 +54,15 @@ def first_call(module):
 
 def _going_back(original):
     def backward(*args, **kwargs):
-        if wrapping.compiling() or in_backward():
+        if wrapping.compiling() or _optimizing.going_back or in_backward():  # anew, for a mode of torch's
             return original(*args, **kwargs)
         guard(_begin_backward, sys._getframe(1))
-        with stage("backward"), hiding_modules():
-            return original(*args, **kwargs)
+        _optimizing.going_back = True
+        try:
+            with stage("backward"), hiding_modules():
+                return original(*args, **kwargs)
+        finally:
+            _optimizing.going_back = False
     return backward
 
 
@@ -84,14 +90,20 @@ def _begin(frame):
         return  # a class of the program's calls the step of the one it is made from
     zone = stage("optimizer")
     zone.__enter__()
-    _optimizing.zone, _optimizing.frame_id = zone, id(frame)
+    _optimizing.zone, _optimizing.frame_id, _optimizing.code = zone, id(frame), frame.f_code
+    here.end_step = _end_raised
+
+
+def _end_raised():
+    """A generation begins, or a model is called: a step that is still open may have raised."""
+    guard(_settle, sys._getframe(1))
 
 
 def _settle(frame):
     """Whether the frame is inside an optimizer's step. One that raised is ended: torch does not say when."""
     if _optimizing.zone is None:
         return False
-    while frame is not None and id(frame) != _optimizing.frame_id:
+    while frame is not None and not (id(frame) == _optimizing.frame_id and frame.f_code is _optimizing.code):
         frame = frame.f_back
     if frame is None:
         _leave()
@@ -100,6 +112,7 @@ def _settle(frame):
 
 def _leave():
     zone, _optimizing.zone = _optimizing.zone, None
+    here.end_step = None
     zone.__exit__(None, None, None)
 
 

@@ -27,6 +27,7 @@ class Here(threading.local):
     frames_counted = 0   # since the thread began
     turn_began_s = None  # of a training loop, by the monotonic clock
     backward_count = 0   # passes in that turn
+    end_step = None      # ends an optimizer's step that is open, unless the caller is in it
 
 
 here = Here()
@@ -52,14 +53,20 @@ def doing(activity):
         here.activity, here.module_depth = outer, depth
 
 
-@contextlib.contextmanager
+class Hiding:
+    def __enter__(self):
+        here.module_depth += 1
+
+    def __exit__(self, *error):
+        here.module_depth -= 1
+
+
+_hiding = Hiding()
+
+
 def hiding_modules():
     """What is called inside is no forward of a model: a constructor, a dataset."""
-    here.module_depth += 1
-    try:
-        yield
-    finally:
-        here.module_depth -= 1
+    return _hiding
 
 
 def zone(name, role=None, **attributes):
@@ -89,6 +96,8 @@ class Generation:
         self.inner = inner
 
     def __enter__(self):
+        if here.end_step is not None:
+            here.end_step()
         _sampling.generation_begins()
         return self.inner.__enter__()
 

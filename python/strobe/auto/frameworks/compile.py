@@ -2,8 +2,10 @@
 import sys
 
 from ..._native import ROLE_COMPILE, native
-from .. import wrapping
-from ..wrapping import guard, wrap
+from .. import first_calls, phases, training, vocabulary, wrapping
+from ..wrapping import guard, transparent, wrap
+
+CALLED_BY_WRAPPERS = (first_calls, phases, training, vocabulary, wrapping)
 
 
 def _on_dynamo(dynamo):
@@ -12,11 +14,21 @@ def _on_dynamo(dynamo):
     skip_code = getattr(getattr(dynamo, "eval_frame", None), "skip_code", None)
     if skip_code is not None:
         wrapping.leave_to_dynamo(skip_code)
+        for module in CALLED_BY_WRAPPERS:
+            guard(_stay_out, module)
     _listen()
     convert = sys.modules.get("torch._dynamo.convert_frame")
     if convert is not None:
         wrap(convert, "get_and_maybe_log_recompilation_reasons", _recompiling)
     wrap(dynamo, "reset", _resetting)
+
+
+def _stay_out(module):
+    """What dynamo meets behind a graph break it would compile: the program's functions, and ours that a wrapper calls."""
+    for value in vars(module).values():
+        for function in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+            if getattr(function, "__module__", None) == module.__name__:
+                transparent(getattr(function, "__wrapped__", function))
 
 
 def _listen():
