@@ -80,6 +80,7 @@ void sb_aggregate_free(struct sb_aggregate *a)
 	free(a->problems);
 	free(a->missing);
 	free(a->scales);
+	free(a->made);
 	free(a->job);
 	free(a->straggler_rule);
 	sb_aggregate_drawings_done(a);

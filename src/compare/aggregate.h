@@ -118,6 +118,14 @@ struct sb_communication {
 	size_t last_count;
 };
 
+/* What the ranks made of one kind. Ranks that meet at collectives may make one video together, and nothing
+ * recorded tells: of these only what each counts is known. */
+struct sb_job_output {
+	const char *what; /* "generations", "frames", "steps" */
+	double all; /* ranks together; NaN: not known */
+	double least, most; /* of a rank that has any */
+};
+
 /* A group that comes late as a whole where larger groups meet. */
 struct sb_late_group {
 	const char *group; /* "gloo:2-3:1" */
@@ -157,6 +165,8 @@ struct sb_aggregate {
 	size_t communication_count;
 	struct sb_late_group *late_groups; /* the largest wait first */
 	size_t late_group_count;
+	struct sb_job_output *made; /* kinds that none made left out */
+	size_t made_count;
 	struct sb_scale *scales; /* by world size; only where there are several */
 	size_t scale_count;
 	double residual_s, uncertainty_s; /* of the clocks; NaN: not known */
@@ -239,6 +249,7 @@ extern const struct sb_fields sb_aggregate_fields;
 void sb_across_ranks_of(
 	const double *values, const int64_t *ranks, size_t count, struct sb_across_ranks *out_values);
 int sb_aggregate_find_stragglers(struct sb_aggregate *a);
+int sb_aggregate_count_made(struct sb_aggregate *a);
 int sb_aggregate_meet(struct sb_aggregate *a);
 struct sb_meet;
 int sb_aggregate_measure_work(struct sb_aggregate *a, const struct sb_meet *meet);

@@ -173,6 +173,15 @@ static const struct sb_field late_group_rows[] = {
 };
 static SB_FIELDS(late_group, sb_late_group, "LateGroup", "A group that comes late as a whole.");
 
+static const struct sb_field made_rows[] = {
+	SB_FIELD(sb_job_output, what, "what", SB_ALWAYS, "generations, frames or steps"),
+	SB_FIELD(sb_job_output, all, "count", SB_KNOWN,
+		"of all ranks together; absent: they meet at collectives and may make one video together"),
+	SB_FIELD(sb_job_output, least, "rank_min_count", SB_ALWAYS, "the least that one of the ranks counts"),
+	SB_FIELD(sb_job_output, most, "rank_max_count", SB_ALWAYS, "the most that one of the ranks counts"),
+};
+static SB_FIELDS(made, sb_job_output, "JobOutput", "What the ranks made of one kind.");
+
 static const struct sb_field attempt_rows[] = {
 	SB_FIELD(sb_aggregate_attempt, number, "attempt_index", SB_ALWAYS, "which start of the job, from 1"),
 	SB_FIELD(sb_aggregate_attempt, label, "run", SB_ALWAYS, "its folder"),
@@ -246,6 +255,8 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		sb_aggregate, missing, missing_count, "missing_ranks", SB_ALWAYS, "ranks without an input"),
 	SB_FIELD_LIST(sb_aggregate, problems, problem_count, "left_out", SB_ALWAYS, problem,
 		"inputs that are not in the report"),
+	SB_FIELD_LIST(sb_aggregate, made, made_count, "made", SB_KNOWN, made,
+		"generations, frames and steps; kinds that no rank counts are left out"),
 	SB_FIELD_PART("metrics", metrics, "the metrics of all ranks"),
 	SB_FIELD_PART("aggregated_metrics", flat, "the same flat, for tools that know that form"),
 	SB_FIELD_LIST(sb_aggregate, ranks, rank_count, "reports_summary", SB_ALWAYS, rank, "every rank"),

@@ -485,6 +485,8 @@ int sb_aggregate_finish(struct sb_aggregate *a)
 		err = settle_stages(a, slots);
 	if (!err)
 		err = sb_aggregate_meet(a);
+	if (!err)
+		err = sb_aggregate_count_made(a);
 	if (!err && !a->unranked)
 		err = sb_aggregate_find_stragglers(a);
 	if (!err)

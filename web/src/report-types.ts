@@ -1763,6 +1763,7 @@ export type Aggregate = {
   attempts?: JobAttempt[]; // where the job was started more than once; the last complete one counts
   missing_ranks: number[]; // ranks without an input
   left_out: LeftOut[]; // inputs that are not in the report
+  made?: JobOutput[]; // generations, frames and steps; kinds that no rank counts are left out
   metrics: AggregateMetrics; // the metrics of all ranks
   aggregated_metrics: AggregatedMetrics; // the same flat, for tools that know that form
   reports_summary: AggregateRank[]; // every rank
@@ -1803,6 +1804,14 @@ export type JobAttempt = {
 export type LeftOut = {
   run: string; // folder or file
   why: string; // broken, or there twice
+};
+
+// What the ranks made of one kind.
+export type JobOutput = {
+  what: string; // generations, frames or steps
+  count?: number; // of all ranks together; absent: they meet at collectives and may make one video together
+  rank_min_count: number; // the least that one of the ranks counts
+  rank_max_count: number; // the most that one of the ranks counts
 };
 
 // The metrics of all ranks.

@@ -14,6 +14,7 @@ function job() {
     schema: 'strobe.aggregate/1', job: 'train-7', report_count: RANKS, rank_count: RANKS, host_count: NODES, missing_ranks: [], left_out: [],
     attempts: [{ attempt_index: 1, run: 'train-7.1', state: 'killed' }, { attempt_index: 2, run: 'train-7.2', state: 'ended', taken: true }],
     communication: [{ group: 'nccl 0-7 sp', operation: 'all_to_all', rank_count: 8, collective_count: 40, bytes: 2 ** 30, late_wait_s: 900, transfer_s: 120, hidden_s: 60, bus_bytes_per_s: 2e11, last_rank: LATE, last_count: 30 }],
+    made: [{ what: 'generations', count: 8, rank_min_count: 0, rank_max_count: 1 }, { what: 'steps', rank_min_count: 40, rank_max_count: 50 }],
     late_groups: [{ group: 'nccl 0-7 sp', late_count: 12, shared_count: 40, wait_s: 3.5 }],
     metrics: { wall_s: { count: RANKS, min_value: 10, min_rank: 0, max_value: 14, max_rank: LATE, avg_value: 10.1, median_value: 10, sum_value: 10244 } },
     reports_summary: ranks.map(one), straggler_count: 1, straggler_indexes: [LATE], collective_count: 40, unclear_collective_count: 3, late_wait_s: 900, transfer_s: 120, hidden_s: 60, clock_uncertainty_s: 2e-5,
@@ -26,6 +27,7 @@ function job() {
 test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, groups, clocks', async (browser) => {
   const { page, seen, close } = await open(browser, writePage('job', { report: job(), kind: 'aggregate' }));
   assert.match(plain(await page.locator('.lead').innerText()), /^rank 517 on node-5 holds the others up: 4\.00 s more work/);
+  assert.match(plain(await page.locator('.figures').innerText()), /generations\s+8\s+all ranks\s+steps\s+50\s+a rank at most; ranks may share a video/);
   const nodes = await page.locator('#ranks h4').allInnerTexts();
   assert.deepEqual([nodes.length, nodes[0], nodes[9], nodes[127]], [128, 'node-0', 'node-9', 'node-127'], 'nodes in the order of their numbers');
   assert.equal(await page.locator('#ranks .rank b').count(), RANKS);

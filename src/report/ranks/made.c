@@ -1,43 +1,27 @@
-/* What the ranks of a job made: videos, frames, steps. */
+/* What the ranks of a job made, in a line. */
 #include "report/ranks/screen.h"
 
-#include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
-static const struct {
-	enum sb_metric metric;
-	const char *one;
-} made[] = {
-	{ SB_METRIC_GENERATIONS, "generation" },
-	{ SB_METRIC_FRAMES, "frame" },
-	{ SB_METRIC_STEPS, "step" },
-};
-
-static bool is_made(const struct sb_across_ranks *m)
-{
-	return m->count && m->max > 0;
-}
-
-static void put_count(struct sb_buf *out, double low, double high, const char *one)
+/* "81 to 162 frames", "1 frame". what: of several. */
+static void put_count(struct sb_buf *out, double low, double high, const char *what)
 {
 	if (low < high)
 		sb_buf_printf(out, "%.0f to ", low);
-	sb_buf_printf(out, "%.0f %s%s", high, one, high == 1 ? "" : "s");
+	sb_buf_printf(out, "%.0f %.*s", high, (int)strlen(what) - (high == 1), what);
 }
 
-/* Ranks that meet at collectives may make one video together, and nothing recorded tells: what each of them counts is said. */
 void sb_ranks_put_made(const struct sb_aggregate *a, struct sb_buf *out)
 {
-	bool meet = a->metrics[SB_METRIC_COLLECTIVE].count > 0 || a->collective_count > 0, any = false;
+	bool together = a->made_count && !isnan(a->made->all);
 
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-		const struct sb_across_ranks *m = &a->metrics[made[i].metric];
+	for (size_t i = 0; i < a->made_count; i++) {
+		const struct sb_job_output *m = &a->made[i];
 
-		if (!is_made(m))
-			continue;
-		sb_buf_puts(out, any ? ", " : meet ? "Each rank: " : "Made by all ranks: ");
-		put_count(out, meet ? m->min : m->sum, meet ? m->max : m->sum, made[i].one);
-		any = true;
+		sb_buf_puts(out, i ? ", " : together ? "Made by all ranks: " : "Each rank: ");
+		put_count(out, together ? m->all : m->least, together ? m->all : m->most, m->what);
 	}
-	if (any)
-		sb_buf_puts(out, meet ? " (they may share a video)\n" : "\n");
+	if (a->made_count)
+		sb_buf_puts(out, together ? "\n" : " (they may share a video)\n");
 }

@@ -25,8 +25,9 @@ function Figures({ d }: { d: AggregateReport }) {
   const all: Maybe[] = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
-    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: few(stragglersOf(d).map(rankName)), bad: (num(d, 'straggler_count') ?? 0) > 0 },
-    (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
+    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: few(stragglersOf(d).map(rankName)), bad: d.straggler_count > 0 },
+    d.collective_count > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
+    ...(d.made ?? []).map((m) => ({ label: m.what, value: count(m.count ?? m.rank_max_count), note: m.count ? 'all ranks' : 'a rank at most; ranks may share a video' })),
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ];
   return <KeyFigures all={all} />;
@@ -75,7 +76,7 @@ const LANES_MOST = 1024;
 
 function RankName({ r }: { r: AggregateRank }) {
   const href = r.rank >= 0 ? jobHref(r, r.rank) : undefined;
-  const name = r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18);
+  const name = rankName(r);
   return <span>{href ? <a class="link plain" href={href} title="its own page">{name}</a> : name}</span>;
 }
 
@@ -276,7 +277,7 @@ function jobBody(d: AggregateReport) {
   const waits = [num(d, 'late_wait_s') !== undefined && `${seconds(num(d, 'late_wait_s'))} waiting for the last rank`, num(d, 'transfer_s') !== undefined && `${seconds(num(d, 'transfer_s'))} transferring`, num(d, 'hidden_s') !== undefined && `${seconds(num(d, 'hidden_s'))} hidden behind other work`].filter(Boolean);
   const uncertain = num(d, 'clock_uncertainty_s');
   const most = d.reports_summary.reduce((top, r) => Math.max(top, num(r, 'collective_total_count') ?? 0), 0);
-  if (!waits.length && !d.communication?.length && !d.attempts?.length && !d.late_groups?.length && uncertain === undefined && !clocks.length) return null;
+  if (!waits.length && !d.communication && !d.attempts && !d.late_groups && uncertain === undefined && !clocks.length) return null;
   return (
     <>
       {waits.length > 0 && (
@@ -285,10 +286,10 @@ function jobBody(d: AggregateReport) {
           {num(d, 'unclear_collective_count') ? ` At ${count(num(d, 'unclear_collective_count'))} of them the clocks cannot tell who came last.` : ''}
         </p>
       )}
-      {(d.communication ?? []).length > 0 && <FieldTable rows={d.communication!} caption="Communication by group and operation, the most time first" />}
-      {(d.attempts ?? []).length > 0 && <Attempts d={d} />}
-      {(d.late_groups ?? []).length > 0 && <FieldTable rows={d.late_groups!} caption="Groups that come late as a whole" />}
-      {uncertain !== undefined && uncertain > 0 && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
+      {d.communication && <FieldTable rows={d.communication} caption="Communication by group and operation, the most time first" />}
+      {d.attempts && <Attempts d={d} />}
+      {d.late_groups && <FieldTable rows={d.late_groups} caption="Groups that come late as a whole" />}
+      {!!uncertain && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
       {clocks.length > 0 && <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />}
     </>
   );
@@ -331,10 +332,10 @@ export function Aggregate({ d }: { d: AggregateReport }) {
         <h2>Metrics</h2>
         <Metrics d={d} />
       </section>
-      {(d.scaling ?? []).length > 0 && (
+      {d.scaling && (
         <section class="part" id="scaling">
           <h2>Scaling</h2>
-          <FieldTable rows={d.scaling!} caption="Across world sizes" />
+          <FieldTable rows={d.scaling} caption="Across world sizes" />
         </section>
       )}
     </Shell>
