@@ -38,9 +38,9 @@ ROWS = [
     ("plain torch", ["torch"], ["test_torch", "test_ddp", "test_sequence_parallel"], "",
      "the outermost modules' forwards, `DataLoader` by batches; collectives with group, number and bytes: blocking, asynchronous, functional, "
      "DDP's own", "modules inside others (see `strobe.nn`)"),
-    ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "",
+    ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "moviepy by hand (2.2.1) and by a stand-in (`python/test_moviepy`)",
      "`video_decode` and `video_encode` with frames and size; `hardware` where the frames are on a GPU; an `ffmpeg` or "
-     "`ffprobe` child as a span", "audio; readers that are C functions of other packages"),
+     "`ffprobe` child as a span", "audio; animated pictures (GIF) that Pillow reads or writes; readers that are C functions of other packages"),
     ("ComfyUI", [], [], "a checkout of v0.7.0 (January 2026) on the CPU, by its executor (`test_comfyui`, where `COMFYUI_PATH` names "
      "one) and by hand through `main.py --cpu`; a stand-in with the same calls, with and without coroutines (`python/test_comfyui`)",
      "each prompt as a generation with its output frames, and its error where it fails; each executed node as a stage with class, "

@@ -9,7 +9,8 @@ import torch
 from diffusers import (DiffusionPipeline, FasterCacheConfig, FirstBlockCacheConfig, PyramidAttentionBroadcastConfig,
                        TaylorSeerCacheConfig)
 from diffusers.hooks import apply_first_block_cache, apply_group_offloading
-from diffusers.utils import export_to_video
+from diffusers.utils import export_to_gif, export_to_video
+from PIL import Image
 
 import tiny
 from counting import Counts, digest
@@ -211,6 +212,7 @@ def loaded():
 def exported():
     def export(frames):
         export_to_video(frames[0], "out.mp4", fps=8)
+        export_to_gif(image=[Image.fromarray((frame * 255).astype("uint8")) for frame in frames[0][:3]], output_gif_path="out.gif")
         return dict(exported=len(frames[0]), written=os.path.getsize("out.mp4") > 0)
     return call(fresh(), export, height=32, width=32)
 

@@ -116,7 +116,8 @@ def test_loads_have_the_bytes_of_their_files(found):
 
 
 def test_export_has_its_frames(found):
-    export, = found.recording.named("export")
+    export, gif = found.recording.named("export")
+    assert gif.attrs["frames"] == 3
     assert export.attrs["frames"] == found.counted["exported"]["exported"] == 5
     assert (export.attrs["width"], export.attrs["height"]) == (32, 32)
     assert found.counted["exported"]["written"]

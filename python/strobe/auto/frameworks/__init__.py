@@ -11,7 +11,7 @@ TABLE = {
     "accelerate": ("accelerate", "diffusers"),
     "diffusers": ("diffusers",),
     "transformers": ("transformers",),
-    "video": ("cv2", "av", "torchcodec", "decord", "imageio", "subprocess"),
+    "video": ("cv2", "av", "torchcodec", "decord", "imageio", "moviepy", "subprocess"),
     "comfyui": ("execution", "latent_preview", "comfy"),
 }
 _loaded = set()

@@ -46,10 +46,11 @@ def _on_export(module):
 
 
 def _exporting(original):
-    def export(video_frames, *args, **kwargs):
-        count, height, width = guard(frames_of, video_frames) or (0, None, None)
+    def export(*args, **kwargs):
+        made = args[0] if args else kwargs.get("video_frames", kwargs.get("image"))
+        count, height, width = guard(frames_of, made) or (0, None, None)
         with stage("export", frames=count or None, width=width, height=height):
-            path = original(video_frames, *args, **kwargs)
+            path = original(*args, **kwargs)
         guard(_written, path)
         return path
     return export

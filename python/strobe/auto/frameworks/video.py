@@ -1,4 +1,4 @@
-"""Video in and out: OpenCV, PyAV, torchcodec, decord, imageio, an ffmpeg child process. Reading frames is
+"""Video in and out: OpenCV, PyAV, torchcodec, decord, imageio, moviepy, an ffmpeg child process. Reading frames is
 video_decode, writing them video_encode, with their number and size."""
 import functools
 import os
@@ -48,9 +48,9 @@ def _coding(name, given=None, written=None):
             try:
                 with stage(name):
                     result = original(self, *args, **kwargs)
-                    guard(_say, result if given is None else given(self, args))
+                    guard(_say, result if given is None else given(self, args, kwargs))
                     if written is not None:
-                        guard(_named, written(self, args))
+                        guard(_named, written(self, args, kwargs))
                     return result
             finally:
                 here.coding = False
@@ -63,11 +63,15 @@ def _named(path):
         output(path)
 
 
-def _of_container(self, args):
+def _of_container(self, args, kwargs):
     return getattr(getattr(self, "container", None), "name", None)
 
 
-def _of_request(self, args):
+def _of_writer(self, args, kwargs):
+    return getattr(self, "filename", None)
+
+
+def _of_request(self, args, kwargs):
     request = getattr(self, "request", None) or getattr(self, "_request", None)
     return getattr(request, "filename", None) or getattr(request, "raw_uri", None)
 
@@ -104,21 +108,22 @@ class _Frames:
         return getattr(self._source, name)
 
 
-def _first(self, args):
-    return args[0] if args else None
+def _first(self, args, kwargs):
+    return args[0] if args else next(iter(kwargs.values()), None)
 
 
-def _own_frames(self, args):
+def _own_frames(self, args, kwargs):
     return getattr(self, "_frames", None)
 
 
-def _none(self, args):
+def _none(self, args, kwargs):
     return None
 
 
 _read, _write, _write_own = _coding(DECODE), _coding(ENCODE, _first), _coding(ENCODE, _own_frames)
 _grab = _coding(DECODE, _none)  # decodes a frame that retrieve() hands out, or nothing does
 _write_stream, _write_request = _coding(ENCODE, _first, _of_container), _coding(ENCODE, _first, _of_request)
+_write_named = _coding(ENCODE, _first, _of_writer)
 _write_file = _coding(ENCODE, _own_frames, _first)
 
 
@@ -160,6 +165,8 @@ METHODS = {
         ("VideoEncoder", "to_file_like", _write_own)),
     "decord.video_reader": (("VideoReader", "__getitem__", _indexing), ("VideoReader", "next", _read),
                             ("VideoReader", "get_batch", _read)),
+    "moviepy.video.io.ffmpeg_reader": (("FFMPEG_VideoReader", "read_frame", _read),),
+    "moviepy.video.io.ffmpeg_writer": (("FFMPEG_VideoWriter", "write_frame", _write_named),),
     "imageio.core.format": (("Format.Reader", "get_data", _read), ("Format.Reader", "get_next_data", _read),
                             ("Format.Reader", "iter_data", _iterating), ("Format.Writer", "append_data", _write_request)),
     "imageio.plugins.pyav": (("PyAVPlugin", "read", _read), ("PyAVPlugin", "iter", _iterating),
