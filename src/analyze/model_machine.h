@@ -101,6 +101,9 @@ struct sb_memory_panel {
 	const char *peak_stage;
 	const char *peak_source; /* "allocated" (the allocator's word), "process" or "device" (sampled) */
 	int peak_device;
+	double tensors_peak_bytes,
+		tensors_peak_t_s; /* the most that its allocator gave out, of a run's own peak; NAN: not known */
+	const char *tensors_peak_stage; /* NULL: none was open */
 	double peak_used_bytes; /* of a run's own peak: what the whole device held then, as in residency; NAN: not known */
 	double reserved_peak_bytes, device_total_bytes;
 	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */

@@ -125,6 +125,13 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		"allocated: as the allocator says; process, device: sampled", .when = has_peak),
 	SB_FIELD(sb_memory_panel, peak_device, "peak_device_index", SB_ALWAYS, "which GPU", .when = has_peak,
 		.range = SB_SIGNED),
+	SB_FIELD_AS(MB, sb_memory_panel, tensors_peak_bytes, "tensors_peak_mb", SB_KNOWN,
+		"the most that this GPU's tensors held at a time, by its allocator's own maximum; what the "
+		"processes hold may peak later: "
+		"the allocator keeps what it took"),
+	SB_FIELD(sb_memory_panel, tensors_peak_t_s, "tensors_peak_t_s", SB_KNOWN, "when", .range = SB_SIGNED),
+	SB_FIELD(sb_memory_panel, tensors_peak_stage, "tensors_peak_stage", SB_KNOWN,
+		"the stage that allocated them; absent: outside every stage"),
 	SB_FIELD_AS(MB, sb_memory_panel, peak_used_bytes, "peak_used_mb", SB_KNOWN,
 		"what that GPU held then in all, with other processes and the driver: as in residency",
 		.when = has_peak),

@@ -116,6 +116,30 @@ static double peak_mb(const struct sb_model *m, const char *stage)
 	return NAN;
 }
 
+/* What Residency says of the peak and what Memory over time draws at its moment are one number. */
+static void a_moment_holds_the_same_in_every_panel(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = two_generations(&s);
+	const struct sb_memory_picture *p = &m->memory_pictures.all[0];
+	const struct sb_residency *r = moment(m, "vae_decode", "peak");
+
+	assert_near(p->t_s[p->peak], r->t_s, 0);
+	assert_string_equal(p->stages[p->peak], "vae_decode");
+	for (size_t i = 0; i < p->layer_count; i++)
+		assert_near(part(r, p->layers[i].component), p->layers[i].mb[p->peak], 0.1);
+	assert_near(m->memory.tensors_peak_bytes / MIB, 7500, 0);
+	assert_near(m->memory.tensors_peak_t_s, r->t_s, 0);
+	assert_string_equal(m->memory.tensors_peak_stage, "vae_decode");
+	for (size_t i = 0; i < m->memory_pictures.count; i++) {
+		const struct sb_memory_picture *stages = &m->memory_pictures.all[i];
+
+		if (stages->device == 0 && stages->by_stage)
+			assert_string_equal(stages->stages[stages->peak], "vae_decode");
+	}
+	synthetic_done(&s);
+}
+
 /* The driver is not asked for the processes' memory before the second generation, which holds what the first one's decoding has
  * taken: the peak is where memory rose to it, in every panel. */
 static void the_peak_is_where_memory_rose_in_every_panel(void **state)
@@ -249,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_peak_is_where_memory_rose_in_every_panel),
 		cmocka_unit_test(a_peak_is_the_allocators_own),
+		cmocka_unit_test(a_moment_holds_the_same_in_every_panel),
 		cmocka_unit_test(what_others_held_earlier_is_no_peak_of_the_run),
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),

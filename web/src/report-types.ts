@@ -715,6 +715,9 @@ export type Memory = {
   peak_stage?: string; // the stage in which memory rose to it
   peak_source?: "allocated" | "process" | "device"; // allocated: as the allocator says; process, device: sampled
   peak_device_index?: number; // which GPU
+  tensors_peak_mb?: number; // the most that this GPU's tensors held at a time, by its allocator's own maximum; what the processes hold may peak later: the allocator keeps what it took
+  tensors_peak_t_s?: number; // when
+  tensors_peak_stage?: string; // the stage that allocated them; absent: outside every stage
   peak_used_mb?: number; // what that GPU held then in all, with other processes and the driver: as in residency
   reserved_peak_mb?: number; // the most that the allocator held
   device_total_mb?: number; // memory of that GPU

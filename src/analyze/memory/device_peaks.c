@@ -24,6 +24,7 @@ static void peak_of_run(struct sb_residency_collected *c, const struct sb_series
 	const struct sb_memory_picture *p = picture_of(c->model, s->device);
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb");
 	struct sb_memory_panel *panel = &c->model->memory;
+	const struct sb_device_reading *most;
 	struct sb_device_values v;
 
 	if (!p)
@@ -38,16 +39,24 @@ static void peak_of_run(struct sb_residency_collected *c, const struct sb_series
 	panel->peak_source = "process";
 	panel->peak_device = s->device;
 	panel->device_total_bytes = total ? total->stats.max * SB_MB : NAN;
+	most = sb_residency_most(c, (int)s->device);
+	if (!most)
+		return;
+	panel->tensors_peak_bytes = most->most;
+	panel->tensors_peak_t_s = sb_residency_most_at(most);
+	panel->tensors_peak_stage = most->raised_in == SB_NO_STAGE
+					    ? NULL
+					    : sb_model_text(c->model, c->run->names[most->raised_in].text);
 }
 
 /* Of the calls in a time; NAN: neither a reading nor a sample lies in one. */
 static double peak_within(const struct sb_residency_collected *c, const struct sb_series *s,
 	const struct sb_stage_calls *calls, double from_s, double to_s)
 {
-	double begin_s, end_s, at_s, most;
+	double begin_s, end_s, at_s;
 
 	if (!sb_stage_calls_within(calls, from_s, to_s, &begin_s, &end_s) ||
-		!sb_residency_device_peak(c, s, calls, begin_s, end_s, &at_s, &most))
+		!sb_residency_device_peak(c, s, calls, begin_s, end_s, &at_s))
 		return NAN;
 	return sb_residency_device_at(c, s, at_s).process;
 }
@@ -79,6 +88,23 @@ static bool any_used(const struct sb_model *m)
 		if (sb_residency_is_used_gpu(&m->series[i]))
 			return true;
 	return false;
+}
+
+/* Of stages with the same peak, the one that made it comes first: after it the allocator kept the memory. */
+static void put_peak_first(struct sb_memory_panel *panel)
+{
+	size_t at = 0;
+
+	while (at < panel->stage_count && panel->peak_stage &&
+		strcmp(panel->stages[at].stage, panel->peak_stage) != 0)
+		at++;
+	if (panel->peak_stage && at < panel->stage_count &&
+		panel->stages[at].peak_bytes >= panel->stages[0].peak_bytes) {
+		struct sb_memory_stage row = panel->stages[at];
+
+		memmove(panel->stages + 1, panel->stages, at * sizeof row);
+		panel->stages[0] = row;
+	}
 }
 
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s)
@@ -115,5 +141,6 @@ bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, 
 			panel->stages[i].peak_bytes = of_samples[i];
 	free(of_samples);
 	sb_memory_stages_judge(panel);
+	put_peak_first(panel);
 	return known;
 }

@@ -273,6 +273,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	panel->peak_bytes = panel->peak_t_s = panel->reserved_peak_bytes = panel->device_total_bytes = NAN;
 	panel->fragmentation_ratio = panel->fragmentation_reserved_bytes = NAN;
 	panel->spike_bytes = panel->spike_t_s = panel->peak_used_bytes = NAN;
+	panel->tensors_peak_bytes = panel->tensors_peak_t_s = NAN;
 	if (m->failed || m->stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	if (m->snapshots.count)

@@ -13,6 +13,7 @@
 #define LAYERS_MOST 12u /* the last of them: all smaller ones */
 #define WEIGHTS_MOST 64u
 #define ALIKE_MB 4.0
+#define ALIKE_RATIO 0.02
 #define OTHERS "other processes and the driver"
 
 struct row { /* a layer while it is put together */
@@ -28,6 +29,7 @@ struct drawing {
 	const struct sb_series *series;
 	double t_s[MOMENTS_MOST];
 	size_t count;
+	struct sb_device_values at[MOMENTS_MOST]; /* of a device */
 	struct row *rows;
 	size_t row_count, row_most;
 };
@@ -81,6 +83,8 @@ static void choose_moments(struct drawing *d, const struct sb_series *s, const c
 		m.value[i] = -1;
 	for (size_t i = 0; d->device >= 0 && i < d->c->readings.count; i++)
 		if (all[i].device == d->device) {
+			if (all[i].raised_ns >= 0)
+				offer(&m, (double)all[i].raised_ns / 1e9, all[i].most);
 			offer(&m, (double)all[i].t_ns / 1e9, all[i].allocated);
 			any = true;
 		}
@@ -168,16 +172,17 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 		struct sb_device_values v = sb_residency_device_at(d->c, s, d->t_s[i]);
 		double weights;
 
+		d->at[i] = v;
 		put(d, i, OTHERS, NULL, 0, v.used - v.process);
 		if (!v.reading) {
 			put(d, i, "memory of this run", NULL, 3, v.process);
 			continue;
 		}
-		weights = put_weights(d, i, v.reading->allocated);
-		weights += put_caches(d, i, v.reading->allocated - weights);
+		weights = put_weights(d, i, v.allocated);
+		weights += put_caches(d, i, v.allocated - weights);
 		put(d, i, "CUDA context and libraries", NULL, 1, v.context);
-		put(d, i, sb_residency_tensors(d->c->weights.count), NULL, 3, v.reading->allocated - weights);
-		put(d, i, "allocator slack", NULL, 4, v.reading->reserved - v.reading->allocated);
+		put(d, i, sb_residency_tensors(d->c->weights.count), NULL, 3, v.allocated - weights);
+		put(d, i, "allocator slack", NULL, 4, v.reserved - v.allocated);
 	}
 }
 
@@ -231,11 +236,17 @@ static void join_small(struct drawing *d)
 	qsort(d->rows, d->row_count, sizeof *d->rows, bottom_first);
 }
 
-/* What the run itself holds: on a GPU that others use, the highest moment may be theirs. */
+/* What the run itself holds: on a GPU that others use, the highest moment may be theirs. Of an allocator, what it has reserved:
+ * kernels that are loaded beside it are no stage's doing. */
 static double own_at(const struct drawing *d, size_t moment)
 {
+	const struct sb_device_reading *reading = d->device < 0 ? NULL : d->at[moment].reading;
 	double sum = 0;
 
+	if (reading && !d->at[moment].raised && reading->t_ns > (int64_t)(d->t_s[moment] * 1e9) + 1)
+		return 0; /* of a later moment, which is drawn too */
+	if (reading)
+		return d->at[moment].reserved / SB_MB;
 	for (size_t r = 0; r < d->row_count; r++)
 		if (strcmp(d->rows[r].component, OTHERS) != 0)
 			sum += d->rows[r].mb[moment];
@@ -266,22 +277,42 @@ static const char *rose_in(const struct drawing *d, size_t moment)
 	int64_t from_ns = moment ? (int64_t)(d->t_s[moment - 1] * 1e9) : d->c->run->from_ns;
 	int64_t to_ns = (int64_t)(d->t_s[moment] * 1e9);
 	double high = (own_at(d, moment) - ALIKE_MB) * SB_MB;
-	const struct sb_device_reading *all = d->c->readings.items;
+	const struct sb_device_reading *all = d->c->readings.items, *last = NULL;
 	const struct sb_open_stage *stage;
 
 	for (size_t i = 0; i < d->c->readings.count; i++) {
-		if (all[i].device != d->device || all[i].t_ns <= from_ns || all[i].t_ns >= to_ns)
+		if (all[i].device != d->device || all[i].t_ns <= from_ns || all[i].t_ns > to_ns)
 			continue;
-		if (sb_residency_device_at(d->c, d->series, (double)all[i].t_ns / 1e9).process < high)
+		if (all[i].reserved < high) {
 			from_ns = all[i].t_ns;
-		else
+		} else {
 			to_ns = all[i].t_ns;
+			last = &all[i];
+		}
 	}
+	if (last && last->grew)
+		return last->raised_in == SB_NO_STAGE
+			       ? ""
+			       : sb_model_text(d->c->model, d->c->run->names[last->raised_in].text);
 	stage = sb_open_stages_rose(&d->c->named, from_ns, to_ns);
 	return stage ? sb_model_text(d->c->model, d->c->run->names[stage->name].text) : "";
 }
 
-/* Memory that is kept may creep up later, in other stages: the peak is where it rose to nearly as much for the first time. */
+/* The moment at which tensors held most, where the run held nearly as much as it ever did: the allocator keeps what it has taken,
+ * and what lies beside it may grow a little in any stage. */
+static bool choose_raised(const struct drawing *d, double most, struct sb_memory_picture *p)
+{
+	double high = fmin(most - ALIKE_MB, most * (1 - ALIKE_RATIO)), tensors = -1;
+
+	for (size_t i = 0; d->device >= 0 && i < d->count; i++)
+		if (d->at[i].raised && d->at[i].allocated > tensors) {
+			tensors = d->at[i].allocated;
+			p->peak = (int64_t)i;
+		}
+	return tensors >= 0 && own_at(d, (size_t)p->peak) >= high;
+}
+
+/* Else it is where memory rose to nearly as much for the first time: it may creep up later, in other stages. */
 static void choose_peak(const struct drawing *d, struct sb_memory_picture *p)
 {
 	double most = -1;
@@ -289,6 +320,8 @@ static void choose_peak(const struct drawing *d, struct sb_memory_picture *p)
 
 	for (size_t i = 0; i < d->count; i++)
 		most = fmax(most, own_at(d, i));
+	if (choose_raised(d, most, p))
+		return;
 	while (first + 1 < d->count && own_at(d, first) < most - ALIKE_MB)
 		first++;
 	p->stages[first] = rose_in(d, first);
@@ -319,9 +352,13 @@ static bool store(struct drawing *d)
 		t_ns[i] = (int64_t)(d->t_s[i] * 1e9);
 	sb_open_stages_at(&d->c->named, t_ns, d->count, open);
 	for (size_t i = 0; i < d->count; i++) {
+		uint32_t name = open[i] ? open[i]->name : SB_NO_STAGE;
+
+		if (d->device >= 0 && d->at[i].raised)
+			name = d->at[i].reading->raised_in;
 		p->t_s[i] = d->t_s[i];
-		p->stages[i] = open[i] ? sb_model_text(d->c->model, d->c->run->names[open[i]->name].text)
-				       : "";
+		p->stages[i] = name == SB_NO_STAGE ? ""
+						   : sb_model_text(d->c->model, d->c->run->names[name].text);
 	}
 	choose_peak(d, p);
 	panel->count++;

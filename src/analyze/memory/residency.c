@@ -145,8 +145,8 @@ static const struct sb_open_stage *last_generation(const struct sb_residency_col
 static const struct sb_open_stage *chosen_generation(const struct sb_residency_collected *c)
 {
 	const struct sb_open_stage *last = last_generation(c), *highest = NULL;
-	double at_s = sb_residency_most_at(c);
-	int64_t t_ns = isnan(at_s) ? -1 : (int64_t)(at_s * 1e9);
+	const struct sb_device_reading *most = sb_residency_most(c, -1);
+	int64_t t_ns = most ? (int64_t)(sb_residency_most_at(most) * 1e9) : -1;
 
 	if (last && t_ns >= 0)
 		highest = outermost(c, last->track, t_ns, t_ns);
@@ -308,26 +308,25 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 		sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
 }
 
-/* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's.
- * most: what was allocated, if it is known more exactly; else NAN. */
-static void fill_device(const struct sb_residency_collected *c, const struct sb_series *s,
-	struct sb_residency *r, double most)
+/* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's. */
+static void fill_device(
+	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r)
 {
 	struct sb_device_values v = sb_residency_device_at(c, s, r->t_s);
-	double weights = v.process > 0 ? add_weights(c, r) : 0, allocated;
+	double weights = v.process > 0 ? add_weights(c, r) : 0;
 	bool listed;
 
 	r->total_bytes = v.used;
 	if (v.reading) {
-		allocated = fmin(isnan(most) ? v.reading->allocated : most, v.reading->reserved);
-		listed = c->weights.count && weights <= allocated; /* else they were listed at another time */
+		listed = c->weights.count &&
+			 weights <= v.allocated; /* else they were listed at another time */
 		if (!listed) {
 			r->part_count = 0;
 			weights = 0;
 		}
-		weights += add_caches(c, r, allocated - weights);
-		add_part(r, sb_residency_tensors(listed), NULL, allocated - weights);
-		add_part(r, "allocator slack", NULL, v.reading->reserved - allocated);
+		weights += add_caches(c, r, v.allocated - weights);
+		add_part(r, sb_residency_tensors(listed), NULL, v.allocated - weights);
+		add_part(r, "allocator slack", NULL, v.reserved - v.allocated);
 		add_part(r, "CUDA context and libraries", NULL, v.context);
 	} else {
 		add_part(r, "memory of this run", NULL, v.process - weights);
@@ -359,7 +358,7 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 	if (device < 0)
 		fill_host(c, r, most);
 	else
-		fill_device(c, s, r, most);
+		fill_device(c, s, r);
 	if (isnan(r->total_bytes) || !r->part_count)
 		return true;
 	r->rest_bytes = r->total_bytes;
@@ -380,7 +379,7 @@ static bool add_stage(struct sb_residency_collected *c, const struct stage *stag
 		peak_s = peak_at(stage, calls, s, "rss_mb");
 		sb_residency_host_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s, &most);
 	} else {
-		sb_residency_device_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s, &most);
+		sb_residency_device_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s);
 	}
 	return add_moment(c, stage, "begin", stage->begin_s, device, s, NAN) &&
 	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s, most)) &&

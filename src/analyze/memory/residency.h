@@ -13,6 +13,8 @@ struct sb_weights { /* of a module, as the program's process listed them */
 	int64_t until_ns; /* of a cache: when the next one of its component took its place */
 };
 
+#define SB_NO_STAGE UINT32_MAX
+
 struct sb_device_reading { /* of a device's allocator */
 	int64_t t_ns;
 	int device;
@@ -21,6 +23,9 @@ struct sb_device_reading { /* of a device's allocator */
 	double most; /* that was ever allocated; NAN: not known */
 	double context; /* what its processes held beside the allocator; NAN: not known */
 	int64_t before; /* the number of the one before it, of the same device and process; -1: none */
+	int64_t raised_ns; /* when the most that was ever allocated rose before it: in the stage that did it; -1: it did not rise */
+	bool grew; /* what is reserved rose before it */
+	uint32_t raised_in; /* the name of the stage that raised either; SB_NO_STAGE: none was open */
 };
 
 struct sb_host_reading { /* of the program's process */
@@ -67,11 +72,18 @@ bool sb_stage_calls_init(
 void sb_stage_calls_done(struct sb_stage_calls *calls);
 /* True if the moment is inside a call of the stage, not between two calls. */
 bool sb_stage_calls_have(const struct sb_stage_calls *calls, double t_s);
-/* How much of a time the calls take; those at the same time add up. */
-double sb_stage_calls_overlap_s(const struct sb_stage_calls *calls, double from_s, double to_s);
 /* From when to when the calls last that lie in a time. False: none does. */
 bool sb_stage_calls_within(const struct sb_stage_calls *calls, double from_s, double to_s,
 	double *out_begin_s, double *out_end_s);
+
+/* ---- raised.c ---- */
+/* The beginning of the generation around a moment, else of the run. */
+int64_t sb_residency_since(const struct sb_residency_collected *c, int64_t t_ns);
+/* The stage that allocated what was the most so far, somewhere in [from, to]: of those called in it the one with the largest call,
+ * and rather one that was not called between since and from as well. *out_ns: a moment in its last call there. NULL: none is
+ * called. */
+const struct sb_open_stage *sb_residency_raised(const struct sb_residency_collected *c, int64_t since_ns,
+	int64_t from_ns, int64_t to_ns, int64_t *out_ns);
 
 /* ---- residency_caches.c ---- */
 /* Once all are there: before the call below. Sets c->failed where there is no memory. */
@@ -89,18 +101,22 @@ void sb_residency_device_done(struct sb_residency_collected *c); /* frees what i
 bool sb_residency_is_used_gpu(const struct sb_series *s);
 struct sb_device_values {
 	const struct sb_device_reading *reading; /* of its allocator; NULL: none */
+	double allocated,
+		reserved; /* what the reading says; at its raised_ns the most, and no less reserved */
 	double used, process, context; /* NAN: not known */
+	bool raised; /* the moment is the reading's raised_ns */
 };
 /* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree.
- * s: its series, one of a used GPU. */
+ * Whatever shows a moment shows this. s: its series, one of a used GPU. */
 struct sb_device_values sb_residency_device_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s);
-/* The peak of a stage: its moment, and what was allocated then if the allocator's own maximum rose in it, else NAN.
- * False: neither a reading nor a sample lies in it. */
+/* The moment of a stage's peak. False: neither a reading nor a sample lies in it. */
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s, double *out_most);
-/* When the allocator's maximum, over all devices, was reached; NAN: not known. */
-double sb_residency_most_at(const struct sb_residency_collected *c);
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s);
+/* The reading with the allocator's maximum, of one device or of all (-1); NULL: not known. */
+const struct sb_device_reading *sb_residency_most(const struct sb_residency_collected *c, int device);
+/* When that maximum was reached. */
+double sb_residency_most_at(const struct sb_device_reading *most);
 
 /* ---- device_peaks.c ---- */
 /* Peaks of the memory panel, as the pictures and the stages' residency have them: of the run, and of each stage in the

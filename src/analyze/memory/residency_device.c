@@ -16,6 +16,7 @@
 #define ALIKE_BYTES (64 * SB_MB) /* of two moments that count as equally high */
 #define ALIKE_RATIO 0.02
 #define ADJACENT_S 0.1 /* what is nearer counts as of the moment */
+#define RISE_RATIO 0.0002 /* of the most: less is no rise of its own */
 
 /* ---- readings ---- */
 
@@ -30,7 +31,8 @@ void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_e
 	if (r)
 		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device, e->process,
 			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes,
-			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, -1 };
+			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, -1, -1, false,
+			SB_NO_STAGE };
 	else
 		c->failed = true;
 }
@@ -71,6 +73,44 @@ static const struct sb_device_reading *reading_before(
 	const struct sb_device_reading *all = c->readings.items;
 
 	return r->before < 0 ? NULL : &all[r->before];
+}
+
+/* ---- where the maximum rose ---- */
+
+/* A reading says that it rose since the one before, or that more was reserved. The stage that did it is looked for here, and
+ * nowhere else. */
+static void find_rise(struct sb_residency_collected *c, struct sb_device_reading *r, double top)
+{
+	const struct sb_device_reading *before = reading_before(c, r);
+	double rise = r->most - (before ? before->most : 0), least = top * RISE_RATIO;
+	bool before_all = !before && r->most > r->reserved; /* and given back: when is not known */
+	bool raised = rise > 0 && (rise >= least || r->most >= top) && !before_all;
+	int64_t since_ns, from_ns, raised_ns = r->t_ns;
+	const struct sb_open_stage *stage;
+
+	r->grew = r->reserved - (before ? before->reserved : 0) >= fmax(least, 1);
+	if (!raised && !r->grew)
+		return;
+	since_ns = sb_residency_since(c, r->t_ns);
+	if (before && since_ns <= c->run->from_ns)
+		since_ns = sb_residency_since(c, before->t_ns); /* it was read after the generation */
+	from_ns = before ? before->t_ns : since_ns;
+	stage = sb_residency_raised(c, since_ns, from_ns, r->t_ns, &raised_ns);
+	if (stage)
+		r->raised_in = stage->name;
+	if (raised)
+		r->raised_ns = raised_ns < r->t_ns ? raised_ns : r->t_ns - 1; /* a moment of its own */
+}
+
+static void find_rises(struct sb_residency_collected *c)
+{
+	struct sb_device_reading *all = c->readings.items;
+	double top = 0;
+
+	for (size_t i = 0; i < c->readings.count; i++)
+		top = fmax(top, all[i].most);
+	for (size_t i = 0; i < c->readings.count; i++)
+		find_rise(c, &all[i], top);
 }
 
 /* ---- beside the allocator ---- */
@@ -167,6 +207,7 @@ void sb_residency_device_prepare(struct sb_residency_collected *c)
 		qsort(c->readings.items, c->readings.count, sizeof(struct sb_device_reading),
 			by_device_and_time);
 	link_readings(c);
+	find_rises(c);
 	for (size_t i = 0; i < c->model->series_count; i++)
 		if (sb_residency_is_used_gpu(&c->model->series[i])) {
 			learn_contexts(c, &c->model->series[i]);
@@ -283,40 +324,54 @@ static bool agree(const struct device *d, const struct sb_device_reading *readin
 }
 
 /* Where no sample is of the moment, nor like it: what the allocator had reserved then, and what lies beside it. */
-static void follow_reading(struct sb_device_values *v, const struct sb_device_reading *r)
+static void follow_reading(struct sb_device_values *v)
 {
-	double process = r->reserved + r->context;
+	double process = v->reserved + v->context;
 
 	v->used += process - v->process;
 	v->process = process;
+}
+
+/* NULL: at this moment no maximum rose. */
+static const struct sb_device_reading *raised_at(const struct sb_device_reading *after, double t_s)
+{
+	return after && after->raised_ns == (int64_t)llround(t_s * 1e9) ? after : NULL;
 }
 
 struct sb_device_values sb_residency_device_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s)
 {
 	const struct device *d = device_of(c, s);
-	const struct sb_device_reading *before, *after, *readings[2], *reading;
+	const struct sb_device_reading *before, *after, *readings[2], *reading, *raised;
 	struct sample samples[2], sample;
 	struct sb_device_values v;
 	bool agreed;
 
 	readings_around(d, t_s, &before, &after);
 	samples_around(d, t_s, &samples[0], &samples[1]);
+	raised = raised_at(after, t_s);
 	if (!before && !(after && seconds_of(after) <= t_s + ADJACENT_S) && isnan(samples[0].t_s) &&
 		s->count && s->t_s[0] <= t_s) /* the run has not used it so far */
-		return (struct sb_device_values){ NULL, used_at(d, t_s), 0, NAN };
+		return (struct sb_device_values){ NULL, NAN, NAN, used_at(d, t_s), 0, NAN, false };
 	readings[0] = !after || (before && t_s - seconds_of(before) <= seconds_of(after) - t_s) ? before
 												: after;
-	readings[1] = readings[0] == before ? after : before;
+	readings[0] = raised ? raised : readings[0];
+	readings[1] = raised ? NULL : readings[0] == before ? after : before;
 	reading = readings[0];
 	sample = isnan(samples[0].t_s) ? samples[1] : samples[0];
 	agreed = agree(d, readings, samples, &reading, &sample);
-	v = (struct sb_device_values){ reading, used_at(d, isnan(sample.t_s) ? t_s : sample.t_s),
-		sample.bytes, reading ? reading->context : NAN };
+	v = (struct sb_device_values){ reading, reading ? reading->allocated : NAN,
+		reading ? reading->reserved : NAN, used_at(d, isnan(sample.t_s) ? t_s : sample.t_s),
+		sample.bytes, reading ? reading->context : NAN, raised != NULL };
+	if (raised) {
+		v.allocated = raised->most;
+		v.reserved = fmax(raised->reserved, raised->most); /* some may be given back since */
+	}
 	if (reading && isnan(v.context))
-		v.context = sample.bytes - reading->reserved;
-	else if (reading && !agreed && fabs(sample.t_s - t_s) > ADJACENT_S)
-		follow_reading(&v, reading);
+		v.context = fmax(0, sample.bytes - v.reserved);
+	else if (reading && (raised ? !agreed || v.reserved > reading->reserved
+				    : !agreed && fabs(sample.t_s - t_s) > ADJACENT_S))
+		follow_reading(&v);
 	return v;
 }
 
@@ -324,27 +379,7 @@ struct sb_device_values sb_residency_device_at(
 
 struct candidate {
 	double t_s, used, allocated;
-	bool rose; /* the allocator's own maximum did, since the reading before */
 };
-
-/* False: the reading says nothing of the stage. */
-static bool take_reading(const struct sb_residency_collected *c, const struct sb_device_reading *r,
-	const struct sb_stage_calls *calls, double begin_s, double end_s, struct candidate *out)
-{
-	const struct sb_device_reading *before = reading_before(c, r);
-	const double t_s = seconds_of(r), since_s = before ? seconds_of(before) : begin_s;
-
-	if (t_s < begin_s || since_s > end_s)
-		return false;
-	*out = (struct candidate){ fmin(t_s, end_s), NAN, r->allocated, false };
-	if (r->most > (before ? before->most : 0) &&
-		sb_stage_calls_overlap_s(calls, since_s, t_s) > (t_s - since_s) / 2) {
-		out->allocated = r->most;
-		out->rose = true;
-		return true;
-	}
-	return t_s <= end_s && sb_stage_calls_have(calls, t_s);
-}
 
 static void take_higher(struct candidate *best, const struct candidate *next)
 {
@@ -356,39 +391,54 @@ static void take_higher(struct candidate *best, const struct candidate *next)
 		*best = *next;
 }
 
+/* A moment counts if it is in the stage. */
+static void take_moment(const struct sb_residency_collected *c, const struct sb_series *s,
+	const struct sb_stage_calls *calls, double begin_s, double end_s, int64_t t_ns,
+	struct candidate *best)
+{
+	double t_s = (double)t_ns / 1e9;
+	struct sb_device_values v;
+
+	if (t_s < begin_s || t_s > end_s || !sb_stage_calls_have(calls, t_s))
+		return;
+	v = sb_residency_device_at(c, s, t_s);
+	take_higher(best, &(struct candidate){ t_s, v.used, v.allocated });
+}
+
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
-	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s, double *out_most)
+	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s)
 {
 	const struct device *d = device_of(c, s);
 	const struct sample *used = d->used.items;
-	struct candidate best = { NAN, NAN, -1, false };
+	struct candidate best = { NAN, NAN, -1 };
 
 	for (size_t i = 0; i < d->reading_count; i++) {
-		struct candidate next;
+		const struct sb_device_reading *r = &d->readings[i];
 
-		if (!take_reading(c, &d->readings[i], calls, begin_s, end_s, &next))
-			continue;
-		next.used = sb_residency_device_at(c, s, seconds_of(&d->readings[i])).used;
-		take_higher(&best, &next);
+		if (r->raised_ns >= 0)
+			take_moment(c, s, calls, begin_s, end_s, r->raised_ns, &best);
+		take_moment(c, s, calls, begin_s, end_s, r->t_ns, &best);
 	}
 	for (size_t i = 0; i < d->used.count && used[i].t_s <= end_s; i++)
 		if (used[i].t_s >= begin_s && sb_stage_calls_have(calls, used[i].t_s))
-			take_higher(&best, &(struct candidate){ used[i].t_s, used[i].bytes, -1, false });
+			take_higher(&best, &(struct candidate){ used[i].t_s, used[i].bytes, -1 });
 	*out_t_s = best.t_s;
-	*out_most = best.rose ? best.allocated : NAN;
 	return !isnan(best.t_s);
 }
 
-double sb_residency_most_at(const struct sb_residency_collected *c)
+const struct sb_device_reading *sb_residency_most(const struct sb_residency_collected *c, int device)
 {
-	const struct sb_device_reading *all = c->readings.items, *first = NULL, *before;
+	const struct sb_device_reading *all = c->readings.items, *first = NULL;
 
 	for (size_t i = 0; i < c->readings.count; i++)
-		if (all[i].most > (first ? first->most : 0) ||
-			(first && all[i].most == first->most && all[i].t_ns < first->t_ns))
+		if ((device < 0 || all[i].device == device) &&
+			(all[i].most > (first ? first->most : 0) ||
+				(first && all[i].most == first->most && all[i].t_ns < first->t_ns)))
 			first = &all[i];
-	if (!first)
-		return NAN;
-	before = reading_before(c, first);
-	return before ? (seconds_of(before) + seconds_of(first)) / 2 : seconds_of(first);
+	return first;
+}
+
+double sb_residency_most_at(const struct sb_device_reading *most)
+{
+	return most->raised_ns >= 0 ? (double)most->raised_ns / 1e9 : seconds_of(most);
 }

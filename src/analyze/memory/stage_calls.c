@@ -72,19 +72,6 @@ bool sb_stage_calls_have(const struct sb_stage_calls *calls, double t_s)
 	return count && all[count - 1].until_s >= t_s;
 }
 
-double sb_stage_calls_overlap_s(const struct sb_stage_calls *calls, double from_s, double to_s)
-{
-	const struct call *all = calls->all.items;
-	double sum = 0;
-
-	for (size_t i = begun(calls, to_s); i-- > 0 && all[i].until_s > from_s;) {
-		double begin_s = fmax(all[i].begin_s, from_s), end_s = fmin(all[i].end_s, to_s);
-
-		sum += end_s > begin_s ? end_s - begin_s : 0;
-	}
-	return sum;
-}
-
 bool sb_stage_calls_within(const struct sb_stage_calls *calls, double from_s, double to_s,
 	double *out_begin_s, double *out_end_s)
 {

@@ -1,6 +1,7 @@
 /* What memory held over time, by the stage in which it came: layers of each device and of the host.
  *
- * Only sums are read: memory that rises between two readings belongs to the stage that was open half way between them, and
+ * Only sums are read: memory that rises between two readings belongs to the stage that was open half way between them, or to that
+ * in which the allocator's maximum rose, and
  * what is given back is what came last. Memory that a stage frees of an earlier one is thus taken from its own first. */
 #include "analyze/memory/residency.h"
 
@@ -18,6 +19,7 @@ enum { AT_FIRST, OUTSIDE, STAGES_FIRST };
 struct point {
 	int64_t t_ns;
 	double bytes;
+	bool raised; /* the stage that is open then did it */
 };
 
 struct rise { /* what came and is still there */
@@ -45,12 +47,12 @@ static int by_time(const void *a, const void *b)
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-static void add_point(struct walk *w, int64_t t_ns, double bytes)
+static void add_point(struct walk *w, int64_t t_ns, double bytes, bool raised)
 {
 	struct point *p = isnan(bytes) || bytes < 0 ? NULL : sb_vec_push(&w->points, sizeof *p);
 
 	if (p)
-		*p = (struct point){ t_ns, bytes };
+		*p = (struct point){ t_ns, bytes, raised };
 }
 
 static void collect(struct walk *w, int64_t device, const struct sb_series *s)
@@ -60,10 +62,13 @@ static void collect(struct walk *w, int64_t device, const struct sb_series *s)
 
 	w->points.count = 0;
 	for (size_t i = 0; device >= 0 && i < w->c->readings.count; i++)
-		if (all[i].device == device)
-			add_point(w, all[i].t_ns, all[i].allocated);
+		if (all[i].device == device) {
+			if (all[i].raised_ns >= 0)
+				add_point(w, all[i].raised_ns, all[i].most, true);
+			add_point(w, all[i].t_ns, all[i].allocated, false);
+		}
 	for (size_t i = 0; device < 0 && rss && i < s->count; i++)
-		add_point(w, (int64_t)(s->t_s[i] * 1e9), rss->values[i] * SB_MB);
+		add_point(w, (int64_t)(s->t_s[i] * 1e9), rss->values[i] * SB_MB, false);
 	if (w->points.count)
 		qsort(w->points.items, w->points.count, sizeof(struct point), by_time);
 }
@@ -142,7 +147,8 @@ static bool play(struct walk *w)
 	bool played = half_ns && open;
 
 	for (size_t i = 0; played && i < count; i++)
-		half_ns[i] = i ? all[i - 1].t_ns + (all[i].t_ns - all[i - 1].t_ns) / 2 : all[0].t_ns;
+		half_ns[i] = i && !all[i].raised ? all[i - 1].t_ns + (all[i].t_ns - all[i - 1].t_ns) / 2
+						 : all[i].t_ns;
 	if (played)
 		sb_open_stages_at(&w->c->stages, half_ns, count, open);
 	for (size_t i = 0; played && i < count; i++) {

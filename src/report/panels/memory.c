@@ -172,6 +172,14 @@ static const char *source_words(const char *source)
 						: "of the whole device, sampled";
 }
 
+/* Of a peak that is no tensor's: the allocator had kept what another stage took, or could not use the pieces. */
+static void tensors_text(const struct sb_memory_panel *m, struct sb_buf *out)
+{
+	sb_buf_printf(out, "  Tensors held at most %.1f MB of it, in ", m->tensors_peak_bytes / SB_MB);
+	sb_text_name(out, m->tensors_peak_stage, 40);
+	sb_buf_printf(out, " at %.2f s\n", m->tensors_peak_t_s);
+}
+
 /* Where times are made up, the snapshot says where it was. */
 static void spike_text(const struct sb_model *model, struct sb_buf *out)
 {
@@ -215,6 +223,8 @@ static void memory_text(
 			sb_buf_putc(out, '\n');
 		}
 	}
+	if (m->tensors_peak_stage && m->peak_stage && strcmp(m->tensors_peak_stage, m->peak_stage) != 0)
+		tensors_text(m, out);
 	if (!isnan(m->spike_bytes))
 		spike_text(model, out);
 	if (!isnan(m->fragmentation_ratio)) {
