@@ -22,6 +22,7 @@ static void samples(struct synthetic *s, uint64_t from_ms, uint64_t to_ms, doubl
 {
 	uint32_t schema = sb_builder_schema(s->b, "gpu", 0, gpu, 2);
 
+	sb_builder_sample(s->b, schema, 1800 * MS, (double[]){ 2810, 2800 }, 2);
 	for (uint64_t t = from_ms; t < to_ms; t += 500)
 		sb_builder_sample(s->b, schema, t * MS, (double[]){ reserved + 710, reserved + 700 }, 2);
 }
@@ -65,6 +66,10 @@ static void a_step_that_is_done_again_raises_nothing(void **state)
 	samples(&s, 2650, 6000, 9000);
 	m = synthetic_model(&s, 6 * SECOND);
 	assert_raised_in(m, "vae_decode");
+	assert_string_equal(m->memory.spike_stage, "vae_decode"); /* the sample is of after the export */
+	assert_string_equal(m->memory.stages[0].stage, "vae_decode"); /* no sample lies in it */
+	assert_near(m->memory.stages[0].peak_bytes / MIB, 9700, 1);
+	assert_int_equal(m->memory.stages[0].count, 1);
 	synthetic_done(&s);
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AFTER_S 0.3 /* a reading after a sample may be the first to say what rose before it */
+
 static const struct sb_memory_picture *picture_of(const struct sb_model *m, int64_t device)
 {
 	for (size_t i = 0; i < m->memory_pictures.count; i++) {
@@ -90,6 +92,40 @@ static bool any_used(const struct sb_model *m)
 	return false;
 }
 
+/* A stage too short for the driver's samples has the allocator's readings. */
+static void add_short_stages(struct sb_residency_collected *c)
+{
+	const struct sb_device_reading *all = c->readings.items;
+
+	for (size_t i = 0; i < c->readings.count; i++)
+		if (all[i].raised_in != SB_NO_STAGE)
+			sb_memory_stage_row(c->model, c->run->names[all[i].raised_in].text);
+}
+
+/* The steepest rise lies between two samples; of the readings there and the next one, the one before which most was taken says
+ * which stage took it. */
+static void find_spike_stage(struct sb_residency_collected *c, const struct sb_series *s)
+{
+	struct sb_memory_panel *panel = &c->model->memory;
+	const struct sb_device_reading *all = c->readings.items, *most = NULL;
+	double from_s = -INFINITY, grown, least = panel->spike_bytes / 2;
+
+	for (size_t i = 0; i < s->count && s->t_s[i] < panel->spike_t_s; i++)
+		from_s = s->t_s[i];
+	for (size_t i = 0; i < c->readings.count && (double)all[i].t_ns / 1e9 <= panel->spike_t_s + AFTER_S;
+		i++) {
+		if (all[i].device != s->device || (double)all[i].t_ns / 1e9 < from_s || all[i].before < 0)
+			continue;
+		grown = all[i].reserved - all[all[i].before].reserved;
+		if (grown > least) {
+			least = grown;
+			most = &all[i];
+		}
+	}
+	if (most && most->raised_in != SB_NO_STAGE)
+		panel->spike_stage = sb_model_text(c->model, c->run->names[most->raised_in].text);
+}
+
 /* Of stages with the same peak, the one that made it comes first: after it the allocator kept the memory. */
 static void put_peak_first(struct sb_memory_panel *panel)
 {
@@ -110,15 +146,16 @@ static void put_peak_first(struct sb_memory_panel *panel)
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s)
 {
 	struct sb_memory_panel *panel = &c->model->memory, sampled = *panel;
-	double *of_samples = malloc((panel->stage_count + 1) * sizeof *of_samples);
-	bool known = of_samples != NULL;
+	double *of_samples = NULL;
+	bool known = true;
 
-	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model) ||
-		!known) {
-		free(of_samples);
-		return known;
-	}
+	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model))
+		return true;
 	panel->peak_bytes = NAN;
+	add_short_stages(c);
+	of_samples = malloc((panel->stage_count + 1) * sizeof *of_samples);
+	if (!of_samples)
+		return false;
 	for (size_t i = 0; i < panel->stage_count; i++) {
 		of_samples[i] = panel->stages[i].peak_bytes;
 		panel->stages[i].peak_bytes = NAN;
@@ -129,6 +166,8 @@ bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, 
 		if (!sb_residency_is_used_gpu(s))
 			continue;
 		peak_of_run(c, s);
+		if (s->device == sampled.peak_device && !isnan(panel->spike_bytes))
+			find_spike_stage(c, s);
 		for (size_t k = 0; k < panel->stage_count && known; k++)
 			known = peak_of_stage(c, s, &panel->stages[k], from_s, to_s);
 	}

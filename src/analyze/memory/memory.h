@@ -8,6 +8,8 @@
 
 extern const struct sb_analysis sb_analysis_memory;
 
+/* A stage's row in the memory panel, once that is filled; NULL: no memory, or too many. */
+struct sb_memory_stage *sb_memory_stage_row(struct sb_model *model, const char *name);
 /* Once the peaks of stages are known: whether each gave back what it took, and the largest first. */
 void sb_memory_stages_judge(struct sb_memory_panel *panel);
 

@@ -22,9 +22,10 @@ static void raise(double *peak, double bytes)
 		*peak = bytes;
 }
 
-static struct sb_memory_stage *stage_row(
-	struct sb_memory_panel *panel, struct sb_model *model, const char *name)
+struct sb_memory_stage *sb_memory_stage_row(struct sb_model *model, const char *name)
 {
+	struct sb_memory_panel *panel = &model->memory;
+	const struct sb_stage *stage = sb_model_stage(model, name);
 	struct sb_memory_stage *row;
 
 	for (size_t i = 0; i < panel->stage_count; i++) {
@@ -36,6 +37,7 @@ static struct sb_memory_stage *stage_row(
 	row = &panel->stages[panel->stage_count];
 	row->stage = sb_model_text(model, name);
 	row->peak_bytes = row->before_bytes = row->after_bytes = row->kept_bytes = NAN;
+	row->count = stage ? sb_stage_calls(stage) : 1;
 	if (!row->stage)
 		return NULL;
 	panel->stage_count++;
@@ -64,7 +66,7 @@ static void peaks_from_snapshots(struct sb_memory_collected *m, struct sb_model 
 		if (before && before->peak >= 0 && s->peak >= 0 && s->peak <= before->peak)
 			bytes = sb_known_bytes(s->allocated); /* the maximum is older */
 		stage = sb_open_stages_over(&m->stages, before ? before->t_ns : m->run->from_ns, s->t_ns);
-		row = stage ? stage_row(panel, model, sb_open_stage_name(m, stage)) : NULL;
+		row = stage ? sb_memory_stage_row(model, sb_open_stage_name(m, stage)) : NULL;
 		if (row)
 			raise(&row->peak_bytes, bytes);
 		raise(&panel->reserved_peak_bytes, sb_known_bytes(s->reserved));
@@ -127,7 +129,7 @@ static void stage_peaks_from_samples(struct sb_memory_collected *m, struct sb_mo
 		double begin_s = (double)open[i].begin_ns / 1e9, end_s = (double)open[i].end_ns / 1e9;
 		double mb = sb_series_max(s, c, begin_s, end_s);
 		struct sb_memory_stage *row =
-			isnan(mb) ? NULL : stage_row(&model->memory, model, sb_open_stage_name(m, &open[i]));
+			isnan(mb) ? NULL : sb_memory_stage_row(model, sb_open_stage_name(m, &open[i]));
 
 		if (!row)
 			continue;
@@ -330,7 +332,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 
 		if (!before || !after || before->device != after->device)
 			continue;
-		row = stage_row(&model->memory, model, sb_open_stage_name(m, &open[i]));
+		row = sb_memory_stage_row(model, sb_open_stage_name(m, &open[i]));
 		if (!row || row->checked)
 			continue;
 		row->before_bytes = (double)before->allocated;
@@ -349,15 +351,6 @@ static int largest_first(const void *a, const void *b)
 	double p = isnan(x->peak_bytes) ? -1 : x->peak_bytes, q = isnan(y->peak_bytes) ? -1 : y->peak_bytes;
 
 	return p > q ? -1 : p < q;
-}
-
-static void count_stage_calls(struct sb_model *model)
-{
-	for (size_t i = 0; i < model->memory.stage_count; i++) {
-		const struct sb_stage *stage = sb_model_stage(model, model->memory.stages[i].stage);
-
-		model->memory.stages[i].count = stage ? sb_stage_calls(stage) : 1;
-	}
 }
 
 void sb_memory_stages_judge(struct sb_memory_panel *panel)
@@ -382,6 +375,5 @@ void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model
 	}
 	check_freed(m, model);
 	find_spike(m, model);
-	count_stage_calls(model);
 	sb_memory_stages_judge(panel);
 }
