@@ -88,6 +88,13 @@ static const struct sb_field stage_rows[] = {
 		"the part of self_s in which the GPU was still at what had been launched before: the CPU "
 		"waited or ran ahead",
 		.when = timed),
+	SB_FIELD(sb_stage, real_s, "real_s", SB_KNOWN,
+		"wall time of the stage with its parts, every moment counted to the stage the GPU is at: "
+		"what "
+		"the first screen shows; absent: as the CPU has it",
+		.when = timed),
+	SB_FIELD(sb_stage, real_ratio, "real_ratio", SB_KNOWN, "real_s as a share of the wall time",
+		.when = timed, .range = SB_SHARE),
 	SB_FIELD(sb_stage, gpu_busy_s, "gpu_busy_s", SB_KNOWN,
 		"time in which at least one of its kernels ran; with a GPU trace only", .when = timed),
 	SB_FIELD(sb_stage, gpu_read_count, "gpu_read_count", SB_SET,
@@ -291,6 +298,10 @@ static const struct sb_field generation_rows[] = {
 		"finished generations that took less time"),
 	SB_FIELD(sb_generation, denoise_s, "denoise_s", SB_KNOWN,
 		"wall time of its steps, or of its denoise stages"),
+	SB_FIELD_ARRAY(sb_generation, stages, stage_count, "stage_index", SB_KNOWN,
+		"where the CPU ran ahead of the GPU in it: indices of the stages it had"),
+	SB_FIELD_ARRAY(sb_generation, stage_s, stage_count, "stage_real_s", SB_KNOWN,
+		"real_s of each of them in this generation"),
 	SB_FIELD(sb_generation, vae_s, "vae_decode_s", SB_KNOWN, "wall time of its VAE decodes"),
 	SB_FIELD(sb_generation, energy_wh, "energy_wh", SB_KNOWN,
 		"energy of all GPUs; shared among generations that ran at the same time"),

@@ -74,6 +74,7 @@ struct sb_stage {
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
 	double gpu_late_s, gpu_behind_s; /* see model_stages.c; 0: none */
+	double real_s, real_ratio; /* likewise; NAN: as the CPU has it */
 	double moved_s; /* the one without the other, its parts' too; not of the report */
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
@@ -226,6 +227,14 @@ struct sb_stages_panel {
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;
 	bool two_bottlenecks; /* another stage is one beside the largest */
+	struct sb_stage_share {
+		uint32_t track, stage;
+		int64_t begin_ns; /* of the generation */
+		int64_t called_ns; /* in its calls */
+		int64_t behind_ns; /* of that: the GPU was still at earlier work; its parts' too */
+		int64_t late_ns; /* after them, the GPU was still at it */
+	} * shares; /* of generations by track and begin; not of the report: they take theirs from it */
+	size_t share_count;
 	bool combined; /* rows of one name under different parents were merged */
 	bool on_main; /* some stage other than set-up ran on the main thread */
 };
@@ -277,6 +286,9 @@ struct sb_generation {
 	double fps; /* frames over its wall time */
 	double step_median_s, step_max_s; /* of its steps; NAN: it has none */
 	int64_t faster_count; /* finished ones that took less time; -1: none finished */
+	int64_t *stages; /* indices of stages, where the CPU ran ahead of the GPU in it; see model_stages.c */
+	double *stage_s;
+	size_t stage_count;
 	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
 	double machine_s; /* its share of the wall time: those that ran at once share it */
 	double energy_wh,

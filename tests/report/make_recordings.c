@@ -449,6 +449,33 @@ static void imports(const char *folder)
 	close_recording(b, t);
 }
 
+/* ---- three videos whose steps the CPU only launches: the GPU is at them while it decodes and exports ---- */
+
+static void ahead(const char *folder)
+{
+	struct sb_builder *b = open_recording(folder, "ahead");
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, "main");
+	uint64_t t = 0;
+
+	for (uint64_t video = 0; video < 3; video++) {
+		begin(b, w, t, "pipeline", STROBE_ROLE_GENERATION);
+		attr(b, w, "frames", 17);
+		for (uint64_t i = 0; i < 2; i++) {
+			begin(b, w, t + i * 10 * MS, "denoise", STROBE_ROLE_STEP);
+			end(w, t + (i + 1) * 10 * MS);
+			gpu_record(
+				b, SB_GPU_ZONE, "denoise", t + i * 10 * MS, t + i * 40 * MS, 40 * MS, 7, 0);
+		}
+		begin(b, w, t + 20 * MS, "vae_decode", STROBE_ROLE_VAE_DECODE);
+		end(w, t + 25 * MS);
+		gpu_record(b, SB_GPU_ZONE, "vae_decode", t + 20 * MS, t + 80 * MS, 60 * MS, 7, 0);
+		begin(b, w, t + 25 * MS, "export", STROBE_ROLE_EXPORT);
+		end(w, t += (170 + video) * MS);
+		end(w, t);
+	}
+	close_recording(b, t);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -463,5 +490,6 @@ int main(int argc, char **argv)
 	blocks(argv[1]);
 	killed(argv[1]);
 	imports(argv[1]);
+	ahead(argv[1]);
 	return 0;
 }

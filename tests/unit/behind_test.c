@@ -76,6 +76,37 @@ static void every_moment_is_that_of_the_stage_the_gpu_is_at(void **state)
 	synthetic_done(&s);
 }
 
+/* -1: it has none. */
+static double taken_s(const struct sb_model *m, size_t generation, const char *name)
+{
+	const struct sb_generation *g = &m->generations.all[generation];
+
+	for (size_t i = 0; i < g->stage_count; i++)
+		if (!strcmp(m->stages.stages[g->stages[i]].name, name))
+			return g->stage_s[i];
+	return -1;
+}
+
+static void a_single_generation_counts_as_all_of_them_do(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 4; i++)
+		video_ahead(&s, i * 200 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_near(stage(m, "denoise")->real_s, 4 * 0.080, 1e-6);
+	assert_near(stage(m, "denoise")->real_ratio, 0.320, 1e-6);
+	for (size_t g = 0; g < 4; g++) {
+		assert_near(taken_s(m, g, "pipeline"), 0.170, 1e-6);
+		assert_near(taken_s(m, g, "denoise"), 0.080, 1e-6);
+		assert_near(taken_s(m, g, "vae_decode"), 0.060, 1e-6);
+		assert_near(taken_s(m, g, "export"), 0.030, 1e-6);
+	}
+	synthetic_done(&s);
+}
+
 static void a_step_lasts_as_long_as_the_gpu_takes_for_it(void **state)
 {
 	struct synthetic s;
@@ -114,6 +145,9 @@ static void what_lies_after_the_generation_is_not_its_time(void **state)
 	assert_near(m->diffusion.denoise_s, 0.025, 1e-6);
 	assert_near(m->diffusion.vae_s, 0.005, 1e-6);
 	assert_near(stage(m, "export")->gpu_behind_s, 0.060, 1e-6);
+	assert_near(taken_s(m, 0, "denoise"), 0.025, 1e-6);
+	assert_near(taken_s(m, 0, "vae_decode"), 0.005, 1e-6);
+	assert_near(taken_s(m, 0, "export"), -1, 1e-9); /* outside of it */
 	synthetic_done(&s);
 }
 
@@ -134,6 +168,8 @@ static void a_generation_inside_another_takes_nothing_from_it(void **state)
 	m = synthetic_model(&s, SECOND);
 	assert_near(stage(m, "denoise")->gpu_late_s, 0.070, 1e-6);
 	assert_near(stage(m, "export")->gpu_behind_s, 0.060, 1e-6);
+	assert_near(taken_s(m, 0, "denoise"), 0.090 - 2e-6, 1e-6);
+	assert_near(taken_s(m, 0, "export"), 0.010, 1e-6);
 	synthetic_done(&s);
 }
 
@@ -155,6 +191,9 @@ static void generations_without_a_wait_between_them_share_out_all_their_time(voi
 	assert_near(stage(m, "denoise")->gpu_late_s, 0.030, 1e-6);
 	assert_near(stage(m, "denoise")->gpu_behind_s, 0.030, 1e-6);
 	assert_near(m->diffusion.denoise_s, 0.100, 1e-6);
+	assert_int_equal(
+		m->generations.all[0].stage_count, 0); /* the zones say it: nothing changed hands in it */
+	assert_near(taken_s(m, 1, "denoise"), 0.050, 1e-6);
 	synthetic_done(&s);
 }
 
@@ -174,6 +213,8 @@ static void a_stage_that_waits_for_its_own_gpu_work_keeps_its_time(void **state)
 	assert_near(stage(m, "denoise")->gpu_late_s, 0, 1e-12);
 	assert_near(stage(m, "export")->gpu_behind_s, 0, 1e-12);
 	assert_true(stage(m, "export")->bottleneck);
+	assert_true(isnan(stage(m, "export")->real_s));
+	assert_int_equal(m->generations.all[0].stage_count, 0); /* the zones say it */
 	synthetic_done(&s);
 }
 
@@ -181,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_moment_is_that_of_the_stage_the_gpu_is_at),
+		cmocka_unit_test(a_single_generation_counts_as_all_of_them_do),
 		cmocka_unit_test(a_step_lasts_as_long_as_the_gpu_takes_for_it),
 		cmocka_unit_test(what_lies_after_the_generation_is_not_its_time),
 		cmocka_unit_test(a_generation_inside_another_takes_nothing_from_it),

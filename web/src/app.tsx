@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the panels that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf, type Chart } from './charts';
-import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type RunList, type Stage, type StageAnalysis, type StageRow } from './report';
+import { firstCharts, stagePath, stagesOf, timeCharts, type Report, type ReportPage, type RunList, type Stage, type StageAnalysis, type StageRow } from './report';
 import { dark, useStore } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
@@ -45,8 +45,8 @@ function baseOf(label: string, here: Stage[], other: StageAnalysis | undefined):
   const once = new Map<string, Stage | null>();
   for (const s of there) once.set(s.name, once.has(s.name) ? null : s);
   const shared = new Map(other?.same_name?.map((n) => [n.stage.name, n.stage]));
-  const found = (row: StageRow) => (row.index === STARTUP ? undefined : row.joined ? (shared.get(row.name) ?? once.get(row.name)) : (at.get(stagePath(here, row.index)) ?? once.get(row.name)));
-  return { label, total: (row) => found(row)?.total_s };
+  const find = (row: StageRow) => (row.index === STARTUP ? undefined : row.joined ? (shared.get(row.name) ?? once.get(row.name)) : (at.get(stagePath(here, row.index)) ?? once.get(row.name)));
+  return { label, find };
 }
 
 type FileChoice = [base: Base | null, problem: string, choose: () => void];
@@ -93,7 +93,7 @@ function scopeOf(r: Report, id: string): string {
 function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streaming: Chart[], base: Base | null): details.Panel[] {
   return [
     { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
-    { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} stages={r.stage_analysis?.stages ?? []} /> : null },
+    { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} stages={stagesOf(r)} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? [<Readings key="r" report={r} topic="stages" />, <StageTree key="t" report={r} timeline={timeline} base={base} />] : null },
     { id: 'unattributed', title: 'Unattributed time', body: unattributedBody(r) },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, <Next key="n" report={r} />, details.adviceTail(r)] : null },
@@ -165,7 +165,7 @@ export function App(props: Props) {
   const r = page.report;
   setTimeline(timeline);
   useStore(dark);
-  const choice = useFileChoice(r.stage_analysis?.stages ?? []);
+  const choice = useFileChoice(stagesOf(r));
   const base = choice[0];
   const charts = useMemo(() => timeCharts(r), [r]);
   useKeys();

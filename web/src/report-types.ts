@@ -173,6 +173,8 @@ export type Stage = {
   gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
   gpu_late_s?: number; // how long the GPU was still at it after the CPU had left it, inside the generation
   gpu_behind_s?: number; // the part of self_s in which the GPU was still at what had been launched before: the CPU waited or ran ahead
+  real_s?: number; // wall time of the stage with its parts, every moment counted to the stage the GPU is at: what the first screen shows; absent: as the CPU has it
+  real_ratio?: number; // real_s as a share of the wall time
   gpu_busy_s?: number; // time in which at least one of its kernels ran; with a GPU trace only
   gpu_read_count?: number; // single values it copied to the host and waited for (.item(), bool()), with a GPU trace only
   gpu_read_s?: number; // how long it waited for them
@@ -421,6 +423,8 @@ export type Generation = {
   step_max_s?: number; // its longest step
   faster_count?: number; // finished generations that took less time
   denoise_s?: number; // wall time of its steps, or of its denoise stages
+  stage_index?: number[]; // where the CPU ran ahead of the GPU in it: indices of the stages it had
+  stage_real_s?: (number | null)[]; // real_s of each of them in this generation
   vae_decode_s?: number; // wall time of its VAE decodes
   energy_wh?: number; // energy of all GPUs; shared among generations that ran at the same time
   gpu_cost?: number; // cost in the currency of gpu_cost_per_hour; shared among generations that ran at the same time

@@ -63,6 +63,8 @@ export function whoseMemory(p: MemoryPeak): string {
   return WHOSE[p.source ?? ''] ?? '';
 }
 
+export const stagesOf = (r: Report): Stage[] => r.stage_analysis?.stages ?? [];
+
 // A stage and its place in the report: the report lists a parent before what is inside it.
 // joined: stages that share a name, as one row; its index is then negative.
 export type StageRow = Stage & { index: number; parental: boolean; joined?: number[] };

@@ -119,6 +119,22 @@ function compareTree(page, seed, timeline, part, range) {
   });
 }
 
+// Where the CPU runs ahead of the GPU the pictures of the videos add up to what the tool says of the run, and each to its video.
+function compareVideos(page, timeline, whole) {
+  const { stages } = whole.stage_analysis;
+  const sums = stages.map(() => 0);
+  for (const g of whole.generations.items) {
+    const parts = page.partsOf(whole, timeline, g);
+    for (const p of parts.filter((one) => one.kind === 'stage')) sums[p.stage_index] += p.part_s;
+    same(`parts of the video at ${g.start_s} s`, parts.reduce((sum, p) => sum + p.part_s, 0), g.wall_s, 1e-6);
+  }
+  stages.forEach((s, i) => {
+    if (s.role === 'generation') return;
+    same(`${s.name} of all videos`, sums[i], s.real_s, 1e-6);
+    if (Math.abs(s.real_s - s.total_s) < 0.1 * s.total_s) throw new Error(`${s.name} takes what the CPU takes for it`);
+  });
+}
+
 // A zone among its peers: how many they are, their middle, shortest and longest are those of the tool's row of the name.
 function comparePeers(page, seed, timeline, combined) {
   for (const s of combined.stage_analysis.stages) {
@@ -191,6 +207,8 @@ try {
       compareNames(page, seed, timeline, report(file, '--combine', ...words), range);
     }
   }
+  execFileSync(join(built, 'tests/make_recordings'), [folder]);
+  compareVideos(page, await timelineOf(page, join(folder, 'ahead.strobe')), report(join(folder, 'ahead.strobe')));
   const trace = join(source, 'tests/data/kineto-h200.json.gz');
   const real = report(trace);
   const traced = await timelineOf(page, trace);

@@ -239,7 +239,27 @@ void sb_stages_move(struct sb_model *model)
 		row->moved_s += row->gpu_late_s - row->gpu_behind_s;
 		if (row->parent >= 0)
 			s->stages[row->parent].moved_s += row->moved_s;
+		if (fabs(row->moved_s) < 1e-9)
+			continue;
+		row->real_s = sb_stage_real_s(row);
+		row->real_ratio = s->wall_s > 0 ? fmin(row->real_s / s->wall_s, 1) : NAN;
 	}
+}
+
+int sb_stages_take_shares(const struct sb_stage_paths *paths, uint32_t path_count, struct sb_stage_sums *sums,
+	struct sb_model *model)
+{
+	int64_t *row_of = malloc((path_count + 1) * sizeof *row_of);
+	bool ok = row_of;
+
+	if (ok)
+		memset(row_of, 0xff, (path_count + 1) * sizeof *row_of);
+	for (size_t i = 0; ok && i < model->stages.stage_count; i++)
+		for (uint32_t p = paths[i].first; p != UINT32_MAX; p = paths[i].next[p])
+			row_of[p] = (int64_t)i;
+	ok = ok && sb_stage_shares_take(&sums->shares, row_of, path_count, model);
+	free(row_of);
+	return ok ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", sums->run->path);
 }
 
 static bool is_of_generation(const struct sb_stages_panel *all, const struct sb_stage *s)

@@ -8,6 +8,9 @@
 int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
 /* After that: what changes hands where the CPU runs ahead, of each row with its parts. */
 void sb_stages_move(struct sb_model *model);
+/* What each stage took of each generation. */
+int sb_stages_take_shares(const struct sb_stage_paths *paths, uint32_t path_count, struct sb_stage_sums *sums,
+	struct sb_model *model);
 /* After that, and where set-up is marked: which rows are start-up, and until when. */
 void sb_stages_find_startup(
 	const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);

@@ -12,6 +12,17 @@
 
 /* ---- GPU spans ------------------------------------------------------------- */
 
+static void add_late(struct sb_stage_sums *s, uint32_t track, uint32_t path, int64_t ns)
+{
+	struct sb_share_sum *share = sb_stage_share_of(&s->shares, track, path);
+
+	s->all[path].late_ns += ns;
+	if (share)
+		share->late_ns += ns;
+	else
+		s->no_memory = true;
+}
+
 /* Inside a call of the same stage it is part of that one's already. */
 static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
@@ -27,19 +38,37 @@ static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, stru
 	if (!sb_behind_add(&s->behind, z, span->begin_ns,
 		    span->end_ns < s->range.to_ns ? span->end_ns : s->range.to_ns, &late_ns))
 		s->no_memory = true;
-	sum->late_ns += late_ns;
+	if (late_ns)
+		add_late(s, z->track, z->path, late_ns);
 }
 
-static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
+static void end_generation(struct sb_stage_sums *s, const struct sb_zone *z)
 {
 	size_t place = 0;
 	uint32_t path;
 	int64_t ns;
 
-	if (!(z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE)))
-		sum->behind_ns += sb_behind_in(&s->behind, z);
-	while (z->role == STROBE_ROLE_GENERATION && sb_behind_settle(&s->behind, z, &place, &path, &ns))
-		s->all[path].late_ns += ns;
+	while (sb_behind_settle(&s->behind, z, &place, &path, &ns))
+		add_late(s, z->track, path, ns);
+	if (!(z->flags & SB_ZONE_SPAN))
+		s->no_memory |= !sb_stage_shares_end(&s->shares, s->run, z);
+}
+
+static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
+{
+	const bool counts = !(z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE));
+	struct sb_share_sum *share = counts ? sb_stage_share_of(&s->shares, z->track, z->path) : NULL;
+
+	s->no_memory |= counts && !share;
+	if (share) {
+		int64_t behind_ns = sb_behind_in(&s->behind, z);
+
+		sum->behind_ns += behind_ns;
+		share->behind_ns += behind_ns;
+		share->called_ns += z->end_ns - z->begin_ns;
+	}
+	if (z->role == STROBE_ROLE_GENERATION)
+		end_generation(s, z);
 }
 
 /* What no zone took (its detail was folded) goes to the largest of that name. */
@@ -369,6 +398,7 @@ static void done(void *self)
 	sb_stage_skips_done(&s->skips);
 	sb_gpu_spans_done(&s->gpu);
 	sb_behind_done(&s->behind);
+	sb_stage_shares_done(&s->shares);
 	free(s->all);
 	free(s);
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/gpu_spans.h"
 #include "analyze/stages/behind.h"
+#include "analyze/stages/shares.h"
 #include "stats/coverage.h"
 #include "stats/durations.h"
 #include "analyze/analysis.h"
@@ -62,6 +63,7 @@ struct sb_stage_sums {
 	struct sb_stage_skips skips;
 	struct sb_gpu_spans gpu;
 	struct sb_behind behind;
+	struct sb_stage_shares shares;
 	struct sb_coverage_range range; /* the run */
 	struct sb_union top; /* the top-level zones of all tracks */
 	bool top_folded; /* some of them have no detail any more */

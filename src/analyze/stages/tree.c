@@ -397,7 +397,7 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
 	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s =
-		row->own_outside_s = NAN;
+		row->own_outside_s = row->real_s = row->real_ratio = NAN;
 	row->work = (struct sb_stage_work){ .flops = NAN,
 		.tflops = NAN,
 		.time_s = NAN,
@@ -432,6 +432,8 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 			t->next_path };
 	}
 	err = sb_stages_split(paths, t->sums, t->model);
+	if (!err && !t->model->stages.combined)
+		err = sb_stages_take_shares(paths, t->path_count, t->sums, t->model);
 	if (!err) {
 		sb_stages_find_gaps(t->sums, t->model);
 		sb_stages_move(t->model);

@@ -358,6 +358,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sb_video *v = self;
 
 	sb_generations_fill(v, model);
+	sb_generations_take_stages(v, model);
 	sb_steps_fill(v, model);
 	sb_blocks_fill(v, model);
 	sb_rates_fill(v, model);

@@ -135,6 +135,8 @@ static inline bool sb_video_any(const struct sb_video *v)
 void sb_generations_fill(struct sb_video *v, struct sb_model *model);
 /* The part of their time that came one after the other until the last one ended; NAN: no memory, or no time. */
 double sb_generations_in_turn_ratio(const struct sb_vec *generations);
+/* After sb_generations_fill: the time of the stages in each of them, from model->stages. */
+void sb_generations_take_stages(struct sb_video *v, struct sb_model *model);
 void sb_steps_fill(struct sb_video *v, struct sb_model *model);
 /* Called by sb_steps_fill when the steps are in the order of their tracks: sets `cached` of those that a cache served. */
 void sb_served_mark(struct sb_video *v);

@@ -3,7 +3,7 @@ import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
 import { fillOf, nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
-import type { Ceiling, GpuCounters, GpuWork, Report, SampledCounters, SampledFamily, Stage } from '../report';
+import { stagesOf, type Ceiling, type GpuCounters, type GpuWork, type Report, type SampledCounters, type SampledFamily, type Stage } from '../report';
 import { dark, useStore, useWider } from '../state';
 import { Table, type Column } from '../table';
 
@@ -49,7 +49,7 @@ function FamilyBar({ stage, colour }: { stage: Stage; colour: ReturnType<typeof 
 function Families({ report }: { report: Report }) {
   useStore(dark);
   const whole = report.gpu_trace?.kernel_total_s ?? 0;
-  const stages = (report.stage_analysis?.stages ?? []).filter((s) => s.kernel_families?.length && (s.kernel_s ?? 0) >= SHARE_LEAST * whole).slice(0, STAGES_MOST);
+  const stages = stagesOf(report).filter((s) => s.kernel_families?.length && (s.kernel_s ?? 0) >= SHARE_LEAST * whole).slice(0, STAGES_MOST);
   if (!stages.length) return null;
   const names = [...new Set([...(report.gpu_trace?.families ?? []), ...stages.flatMap((s) => s.kernel_families ?? [])].map((k) => k.family))];
   const colour = colours(names);
@@ -138,7 +138,7 @@ function Roofline({ report }: { report: Report }) {
   useStore(dark);
   const width = useWider(PHONE) ? 640 : 350; // letters are as large on a phone
   const r = report.roofline;
-  const points = (report.stage_analysis?.stages ?? []).filter((s) => s.gpu_work?.achieved_tflop_per_s && s.gpu_work.flop_per_byte_ratio).slice(0, STAGES_MOST);
+  const points = stagesOf(report).filter((s) => s.gpu_work?.achieved_tflop_per_s && s.gpu_work.flop_per_byte_ratio).slice(0, STAGES_MOST);
   const ceilings = shared(r?.ceilings ?? []);
   if (!r?.dram_peak_gb_per_s || !ceilings.length || !points.length) return null;
   const bandwidth = r.dram_peak_gb_per_s / 1000; // TB/s: TFLOP/s per FLOP/byte
@@ -205,7 +205,7 @@ function boundText(w: GpuWork | undefined): string {
 }
 
 function rowsOf(r: Report): Row[] {
-  const stages = (r.stage_analysis?.stages ?? []).filter((s) => s.gpu_work || s.gpu_counters).slice(0, 200);
+  const stages = stagesOf(r).filter((s) => s.gpu_work || s.gpu_counters).slice(0, 200);
   const rows = stages.map((s): Row => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work }));
   return r.gpu_counters ? [{ name: 'whole run', counters: r.gpu_counters }, ...rows] : rows;
 }
@@ -282,7 +282,7 @@ function Sampled({ report }: { report: Report }) {
 }
 
 export function hardwareBody(r: Report): ComponentChildren {
-  const stages = r.stage_analysis?.stages ?? [];
+  const stages = stagesOf(r);
   if (!r.gpu_counters && !r.sampled_counters && !stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
   return [<Families key="f" report={r} />, <Roofline key="l" report={r} />, <Rates key="r" report={r} />, <Sampled key="s" report={r} />];
 }

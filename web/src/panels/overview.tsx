@@ -2,7 +2,7 @@
 import { Picture } from '../picture';
 import { fillOf, rankNames, UNATTRIBUTED } from '../colour';
 import { clip, energy, grouped, memory, percent, plain, seconds } from '../format';
-import { memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart, type UnattributedGap } from '../report';
+import { memoryPeak, num, stageRows, stagesOf, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type TimePart, type UnattributedGap } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useSettled, useStore, view, whole, type Range } from '../state';
 import { partsOf } from '../timeline/statistics';
 import { chosenVideo, rangeOfVideo, unitName, videosOf } from '../video';
@@ -282,7 +282,7 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   useStore(dark);
   const chosen = useStore(selection);
   const nothing = part.kind === 'unattributed';
-  const stages = report.stage_analysis?.stages ?? [];
+  const stages = stagesOf(report);
   const gaps = report.stage_analysis?.gaps ?? [];
   const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps.length ? () => selectGap(gaps) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
@@ -345,7 +345,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
       </button>
     );
   }
-  const stage = at?.stage_index === undefined ? undefined : stageRows(report.stage_analysis?.stages ?? [])[at.stage_index];
+  const stage = at?.stage_index === undefined ? undefined : stageRows(stagesOf(report))[at.stage_index];
   if (stage) {
     return (
       <button class="link" onClick={() => selectStage(stage, timeline)}>

@@ -2,13 +2,14 @@
 import { useMemo } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, nanos, sameStage, printed, seconds } from '../format';
-import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
+import { num, shownRows, stageRows, stagesOf, type Report, type SameName, type Stage, type StageRow } from '../report';
 import { dark, generation, select, selection, useKept, useStore, useSwitch, type Range, type Selection } from '../state';
-import { unitName, videoRange } from '../video';
+import { chosenVideo, unitName, videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { extent, rowTime, stageTimes } from '../timeline/statistics';
+import { rowTime, stageTimes, videoTimes } from '../timeline/statistics';
+import { extent } from '../timeline/zones';
 
 // From a stage's first zone to its last, as the report has it.
 export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
@@ -112,42 +113,45 @@ const stateHelp = (s: Stage) =>
 
 export interface Base {
   label: string;
-  total: (row: StageRow) => number | undefined; // of the same stage there
+  find: (row: StageRow) => Stage | null | undefined; // the same stage there
 }
 
-function baseColumns(base: Base | null): Column<StageRow>[] {
+function baseColumns(base: Base | null, total: (s: Stage) => number | undefined): Column<StageRow>[] {
   if (!base) return [];
-  const was = (s: StageRow) => base.total(s);
+  const was = (s: StageRow) => { const b = base.find(s); return b ? total(b) : undefined; };
+  const by = (s: StageRow) => { const [w, now] = [was(s), total(s)]; return w === undefined || now === undefined ? undefined : now - w; };
   return [
     { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s, show) => (was(s) === undefined ? 'new' : show(was(s))) },
     {
       key: 'change_s',
       head: 'Δ',
-      value: (s) => { const w = was(s); return w === undefined || s.total_s === undefined ? undefined : s.total_s - w; },
+      value: by,
       cell: (s, show) => {
-        const w = was(s);
-        if (w === undefined || s.total_s === undefined) return '';
-        const d = s.total_s - w;
-        const grave = Math.abs(d) > 0.05 * w && Math.abs(d) > 1e-3;
+        const d = by(s);
+        if (d === undefined) return '';
+        const grave = Math.abs(d) > 0.05 * was(s)! && Math.abs(d) > 1e-3;
         return <span class={grave ? (d > 0 ? 'worse' : 'better') : 'quiet'}>{d > 0 ? '+' : '−'}{show(Math.abs(d))}</span>;
       },
     },
   ];
 }
 
+// Time as the first screen has it.
+const REAL = 'where the CPU runs ahead of the GPU, every moment is that of the stage the GPU is at';
+const realOf = (s: Stage) => s.real_s ?? s.total_s;
+
 // Time inside each stage: of what is selected, else of the video that the page is about.
 function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null): Column<StageRow>[] {
-  const video = videoRange();
-  const range = chosen ?? video;
-  if (!range || !t) return [];
-  const s = stageTimes(t, stages, range);
+  const video = chosenVideo();
+  if (!t || !(chosen ?? video)) return [];
+  const s = chosen ? stageTimes(t, stages, chosen) : videoTimes(t, stages, video!);
   const inside = (row: StageRow) => rowTime(s, stages, row);
   const words = chosen ? 'in selection' : `in this ${unitName()}`;
   const head = s.exact ? words : `≈ ${words}`;
-  const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
+  const help = s.exact ? (chosen ? 'time of this stage inside the selected range, all threads' : REAL) : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
   const column = { key: 'in_s', head, help, value: inside };
   if (chosen || !video) return [column];
-  const share = (row: StageRow) => (inside(row) === undefined ? undefined : (inside(row)! * 1e9) / (range.to - range.from));
+  const share = (row: StageRow) => (inside(row) === undefined ? undefined : inside(row)! / video.wall_s);
   return [column, { key: 'in_ratio', head: 'of it', help: `of the wall time of this ${unitName()}`, value: share }];
 }
 
@@ -167,26 +171,26 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const chosen = useStore(selection);
   useStore(generation);
   const [open, setOpen] = useSwitch('startup');
-  const video = videoRange();
-  const stages = report.stage_analysis?.stages ?? [];
+  const video = chosenVideo();
+  const stages = stagesOf(report);
   // The short table leaves out what is below half a percent.
   const least = (report.stage_analysis?.wall_s ?? 0) * 0.005;
   const rows = useMemo(() => {
-    const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
-    const some = (s: StageRow) => (inside && !s.startup ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
-    const large = (s: StageRow) => !inside || (inside[s.index] ?? 0) >= (video!.to - video!.from) * MARKED * 1e-9;
+    const inside = video && timeline ? videoTimes(timeline, stages, video).seconds : null;
+    const some = (s: StageRow) => (inside && !s.startup ? (inside[s.index] ?? 0) >= video!.wall_s * 0.005 : s.state !== undefined || (realOf(s) ?? 0) >= least);
+    const large = (s: StageRow) => !inside || (inside[s.index] ?? 0) >= video!.wall_s * MARKED;
     const shown = shownRows(stageRows(stages), some, new Set()).map((s) => (large(s) ? s : { ...s, bottleneck: undefined, bottleneck_level: undefined }));
     return withStartup(shown.length ? shown : stageRows(stages), report, open);
-  }, [report, timeline, video?.from, video?.to, open]);
+  }, [report, timeline, video, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
-    { key: 'total_s', head: video ? 'whole run' : 'total', cell: (s, show) => (s.total_s === undefined ? '' : show(s.total_s, s.time_digit_s)) },
-    ...(video ? [] : [{ key: 'wall_ratio' as const, head: 'share', help: 'of the wall time' }]),
+    { key: 'total_s', head: video ? 'whole run' : 'total', help: REAL, value: realOf, cell: (s, show) => (s.total_s === undefined ? '' : show(realOf(s)!, s.time_digit_s)) },
+    ...(video ? [] : [{ key: 'wall_ratio' as const, head: 'share', help: 'of the wall time', value: (s: StageRow) => s.real_ratio ?? s.wall_ratio }]),
     ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
     ...(base || chosen || video ? [] : [{ key: 'count' as const, head: 'calls', cell: callsOf }]),
-    ...baseColumns(base),
+    ...baseColumns(base, realOf),
     ...(chosen ? rangeColumn(stages, timeline, chosen) : []),
   ];
   return <Table rows={rows} columns={columns} caption="Stages" most={60} depth={(s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />;
@@ -203,7 +207,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   const [combine, setFlat] = useSwitch('combine');
   const chosen = useStore(selection);
   useStore(generation);
-  const stages = report.stage_analysis?.stages ?? [];
+  const stages = stagesOf(report);
   const tree = useMemo(() => stageRows(stages), [report]);
   const shared = report.stage_analysis?.same_name ?? [];
   const flat = combine && shared.length > 0;
@@ -239,7 +243,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     time('p95_s', 'p95'),
     time('p99_s', 'p99'),
     extreme('max_s', 'max'),
-    ...baseColumns(base),
+    ...baseColumns(base, (s) => s.total_s),
     ...rangeColumn(stages, timeline, chosen),
   ];
   return (

@@ -2,8 +2,9 @@
 // of them are there, else from the profile's bins, and then it says so. Zones of the CPU, spans of a stream and
 // work on the GPU are three things: never one sum. page/statistics compares all of it with what the tool says.
 import { sameStage } from '../format';
-import type { Generation, Report, Stage, StageRow, TimePart } from '../report';
+import { stagesOf, type Generation, type Report, type Stage, type StageRow, type TimePart } from '../report';
 import type { Range } from '../state';
+import { rangeOfVideo } from '../video';
 import { derived, type Lane, type Profile, type Timeline } from './data';
 import { launchedEntries, lengthOf, nameOf, nests, rangeOf, rowOf, type Entry } from './entry';
 import type { NameTime, Pair, Peers, RangeStatistics, Relative, Sampled, StageTimes, Sum } from './figures';
@@ -102,6 +103,12 @@ export function stageTimes(t: Timeline, stages: Stage[], range: Range): StageTim
   return lastStages.found;
 }
 
+// The same of a video: where the CPU ran ahead of the GPU the report has it, every moment with the stage the GPU is at.
+export function videoTimes(t: Timeline, stages: Stage[], g: Generation): StageTimes {
+  const times = stageTimes(t, stages, rangeOfVideo(g));
+  return { ...times, seconds: times.seconds.map((s, i) => g.stage_real_s?.[g.stage_index!.indexOf(i)] ?? s) };
+}
+
 // The same of a row of the table: of stages that share a name the sum, without those inside another of them.
 export function rowTime(times: StageTimes, stages: Stage[], row: StageRow): number | undefined {
   if (!row.joined) return times.seconds[row.index];
@@ -164,8 +171,8 @@ const PARTS_MOST = 8;
 
 // Where a video's time went: the stages directly inside it, then what no stage has.
 export function partsOf(r: Report, t: Timeline, g: Generation): TimePart[] {
-  const stages = r.stage_analysis?.stages ?? [];
-  const { seconds } = stageTimes(t, stages, { from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 });
+  const stages = stagesOf(r);
+  const { seconds } = videoTimes(t, stages, g);
   const time = (i: number) => seconds[i] ?? 0;
   // Where the videos are zones, what other threads did meanwhile is no part of them.
   const marked = stages.some((s, i) => s.role === 'generation' && time(i) > 0);
@@ -479,21 +486,4 @@ export function waitsIn(t: Timeline, range: Range): Relative[] {
     }
     return one.count ? [one] : [];
   });
-}
-
-// From the first zone of a name to the last, inside a range.
-export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
-  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
-  const found = { from: Infinity, to: -Infinity };
-  for (const lane of t.lanes) {
-    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
-    for (const row of lane.rows) {
-      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
-        if (!wanted.has(row.name[i])) continue;
-        found.from = Math.min(found.from, row.start[i]);
-        found.to = Math.max(found.to, row.end[i]);
-      }
-    }
-  }
-  return found.to > found.from ? { from: Math.max(found.from, range.from), to: Math.min(found.to, range.to) } : null;
 }

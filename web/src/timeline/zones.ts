@@ -1,6 +1,6 @@
-// The zones of a lane that touch a range, and which of them are inside one of their own name.
+// The zones that touch a range, and which of a lane's are inside one of their own name.
 import type { Range } from '../state';
-import type { Lane } from './data';
+import type { Lane, Timeline } from './data';
 
 export interface Zone {
   name: number;
@@ -33,4 +33,21 @@ export function nesting(lane: Lane): (e: Zone, until: number) => boolean {
     open[e.depth] = e;
     return again;
   };
+}
+
+// From the first zone of a name to the last, inside a range.
+export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
+  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
+  const found = { from: Infinity, to: -Infinity };
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+        if (!wanted.has(row.name[i])) continue;
+        found.from = Math.min(found.from, row.start[i]);
+        found.to = Math.max(found.to, row.end[i]);
+      }
+    }
+  }
+  return found.to > found.from ? { from: Math.max(found.from, range.from), to: Math.min(found.to, range.to) } : null;
 }
