@@ -97,7 +97,7 @@ static struct sb_padding row_of(const struct sb_stage *s, const char *kind)
 		.padded_pixels = NAN,
 		.mask_ratio = NAN,
 		.passes = NAN,
-		.total_s = s->covered_s };
+		.total_s = sb_stage_real_s(s) };
 }
 
 static bool same_text(const char *a, const char *b)

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "analyze/summary.h"
+#include "report/text.h"
 #include "synthetic.h"
 
 #include <string.h>
@@ -104,6 +105,68 @@ static void a_single_generation_counts_as_all_of_them_do(void **state)
 		assert_near(taken_s(m, g, "vae_decode"), 0.060, 1e-6);
 		assert_near(taken_s(m, g, "export"), 0.030, 1e-6);
 	}
+	synthetic_done(&s);
+}
+
+/* The model runs twice a step; half of what the GPU takes for it is guidance, whatever the CPU takes. */
+static void guidance_is_half_of_what_the_gpu_takes(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < 4; i++) {
+		synthetic_begin(&s, i * 10 * MS, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "guidance_scale", 5);
+		synthetic_attr(&s, "forwards", 2);
+		synthetic_end(&s, (i + 1) * 10 * MS);
+		on_gpu(&s, "denoise", i * 10 * MS + 1000, i * 40 * MS, (i + 1) * 40 * MS);
+	}
+	synthetic_end(&s, 160 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->padding.count, 1);
+	assert_near(m->padding.all[0].total_s, 0.160, 1e-6);
+	assert_near(m->padding.all[0].unseen_s, 0.080, 1e-6);
+	synthetic_done(&s);
+}
+
+static void sampled(struct synthetic *s, uint64_t at_ns, const char *function)
+{
+	uint32_t name = sb_builder_name(s->b, function, NULL), line = 7;
+	struct sb_builder_sample sample = { .tid = 1000, .weight_us = 10000 };
+
+	sb_builder_code_file(s->b, name, "/srv/pipe.py");
+	sb_builder_stack_sample(s->b, at_ns, &sample, &name, &line, 1);
+}
+
+/* A pause in which the CPU waits for the steps' work on the GPU is no time around the steps, and the tree says so. */
+static void a_wait_between_the_steps_is_time_of_the_steps(void **state)
+{
+	struct sb_text_options options = { 0 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", STROBE_ROLE_GENERATION);
+	for (uint64_t t = 0; t < 160 * MS; t += 40 * MS) {
+		synthetic_stage(&s, t, t + 10 * MS, "denoise", STROBE_ROLE_STEP);
+		synthetic_stage(&s, t + 10 * MS, t + 40 * MS, "between_steps", 0);
+		on_gpu(&s, "denoise", t + 1000, t, t + 39 * MS);
+		sampled(&s, t + 30 * MS, "pipe.wait");
+	}
+	synthetic_end(&s, 160 * MS);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->unattributed.around[1].count, 0);
+	assert_near(m->unattributed.around[1].unattributed_s, 0.004, 1e-6);
+	assert_int_equal(sb_report_text(m, &options, &out), 0);
+	assert_null(strstr(sb_buf_text(&out), "Around the steps"));
+	assert_non_null(strstr(sb_buf_text(&out),
+		"  (denoise: the GPU was at it for 116 ms more after the CPU had left it: 156 ms)\n"));
+	assert_non_null(strstr(sb_buf_text(&out),
+		"  (between_steps: for 116 ms of its own 120 ms the GPU was still at earlier work)\n"));
+	sb_buf_done(&out);
 	synthetic_done(&s);
 }
 
@@ -223,6 +286,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_moment_is_that_of_the_stage_the_gpu_is_at),
 		cmocka_unit_test(a_single_generation_counts_as_all_of_them_do),
+		cmocka_unit_test(guidance_is_half_of_what_the_gpu_takes),
+		cmocka_unit_test(a_wait_between_the_steps_is_time_of_the_steps),
 		cmocka_unit_test(a_step_lasts_as_long_as_the_gpu_takes_for_it),
 		cmocka_unit_test(what_lies_after_the_generation_is_not_its_time),
 		cmocka_unit_test(a_generation_inside_another_takes_nothing_from_it),

@@ -235,6 +235,7 @@ static bool is_in_phase(const struct sb_place_samples *p, const struct sb_place_
 	return !s->covered[PARTS] && s->phase == phase + 1;
 }
 
+/* Without what the CPU waited there for the GPU's work of the steps. */
 static double phase_s(const struct sb_model *model, int phase)
 {
 	double sum_s = 0;
@@ -242,8 +243,8 @@ static double phase_s(const struct sb_model *model, int phase)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (s->in_generation && sb_role_phase(s->name) == phase && s->self_s > 0)
-			sum_s += s->self_s;
+		if (s->in_generation && sb_role_phase(s->name) == phase)
+			sum_s += sb_stage_worked_s(s);
 	}
 	return sum_s;
 }

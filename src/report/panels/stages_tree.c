@@ -240,6 +240,33 @@ static void put_rows(struct tree *t)
 
 #define WORTH_SAYING 0.1 /* of the generations, or of the run where none is */
 
+/* "  (denoise: " */
+static void say_name(const struct sb_stage *row, struct sb_buf *out)
+{
+	sb_buf_puts(out, "  (");
+	sb_text_name(out, row->name, 30);
+	sb_buf_puts(out, ": ");
+}
+
+/* A row that takes longer than the CPU is in it. */
+static void say_late(const struct sb_stages_panel *s, struct sb_buf *out)
+{
+	double whole_s = s->generations_s > 0 ? s->generations_s : s->wall_s;
+
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sb_stage *row = &s->stages[i];
+		char late[24], real[24];
+
+		if (!row->side_by_side || !(row->real_s - row->covered_s > WORTH_SAYING * whole_s))
+			continue;
+		sb_text_seconds(late, sizeof late, row->real_s - row->covered_s);
+		sb_text_seconds(real, sizeof real, row->real_s);
+		say_name(row, out);
+		sb_buf_printf(
+			out, "the GPU was at it for %s more after the CPU had left it: %s)\n", late, real);
+	}
+}
+
 /* A row whose time is not its own: without this line its length says the wrong thing. */
 static void say_behind(const struct sb_stages_panel *s, struct sb_buf *out)
 {
@@ -254,9 +281,8 @@ static void say_behind(const struct sb_stages_panel *s, struct sb_buf *out)
 			continue;
 		sb_text_seconds(text, sizeof text, row->gpu_behind_s);
 		sb_text_seconds(of, sizeof of, row->self_s);
-		sb_buf_puts(out, "  (");
-		sb_text_name(out, row->name, 30);
-		sb_buf_printf(out, ": for %s of its own %s the GPU was still at earlier work)\n", text, of);
+		say_name(row, out);
+		sb_buf_printf(out, "for %s of its own %s the GPU was still at earlier work)\n", text, of);
 	}
 }
 
@@ -281,6 +307,7 @@ static void tree_end(const struct tree *t)
 	}
 	if (t->hidden)
 		sb_buf_printf(t->out, "  (%zu small stages not shown; JSON has them)\n", t->hidden);
+	say_late(s, t->out);
 	say_behind(s, t->out);
 	if (t->imports.count)
 		sb_buf_puts(t->out, "  (imports are one row; --no-groups shows each)\n");
