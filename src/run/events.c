@@ -64,6 +64,8 @@ static void prepare(struct sb_engine *e)
 				e->role_mask[role] |= bit;
 		if (v->zone_begin)
 			e->begin_mask |= bit;
+		if (v->gpu_spans)
+			e->spans = &e->index->gpu_spans;
 		for (uint32_t kind = 0; v->event && kind < SB_EVENT_KINDS; kind++)
 			if (v->kinds >> kind & 1)
 				e->kind_mask[kind] |= bit;
@@ -123,6 +125,8 @@ int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t c
 	run->index->attributed_ns = 0;
 	run->index->visits++;
 	prepare(&e);
+	if (e.spans)
+		sb_gpu_spans_done(e.spans);
 	for (uint32_t i = 0; !err && i < run->process_count; i++)
 		err = run->processes[i].tool ? visit_process(&e, i) : 0;
 	for (uint32_t i = 0; !err && i < run->process_count; i++)

@@ -31,6 +31,8 @@ struct sb_zone {
 	uint32_t role; /* enum strobe_role */
 	uint32_t attr_count;
 	const struct sb_run_attr *attrs; /* valid during the call; role not among them */
+	const struct sb_gpu_span
+		*gpu; /* run/gpu_spans.h, valid during the call; NULL: none, or no visitor wants them */
 };
 
 /* A place in the tree of stages: names from the root of a track downwards,
@@ -163,6 +165,7 @@ struct sb_visitor {
 	bool only_long; /* of those zones, generations and what lasts SB_LONG_ZONE_NS */
 	bool only_with_attrs; /* of those zones */
 	bool any_with_attrs; /* and every zone that has attributes, whatever its role and name */
+	bool gpu_spans; /* zones come with theirs */
 	/* Beyond roles: zones by name, asked once per name. May be NULL. */
 	bool (*wants_name)(void *self, const struct sb_run_name *name);
 	void (*zone)(void *self, const struct sb_zone *zone);

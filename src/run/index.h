@@ -2,7 +2,7 @@
 #ifndef SB_RUN_INDEX_H
 #define SB_RUN_INDEX_H
 
-#include "run/events.h"
+#include "run/gpu_spans.h"
 #include "format/reader_files.h"
 #include "run/resolve.h"
 #include "base/map.h"
@@ -29,6 +29,7 @@ struct sb_run_index {
 	} recent[SB_PATHS_RECENT];
 	struct sb_pass pass;
 	struct sb_vec writers; /* of struct sb_writer_use */
+	struct sb_gpu_spans gpu_spans; /* of the last pass that wanted them */
 	int64_t attributed_ns;
 	uint32_t visits; /* passes so far: damage is counted in the first */
 };

@@ -56,6 +56,7 @@ struct sb_engine {
 	uint64_t kind_mask[SB_EVENT_KINDS];
 	uint64_t *name_mask; /* per run name; bit 63: asked already */
 	uint32_t name_room;
+	struct sb_gpu_spans *spans; /* NULL: no visitor wants them */
 	bool cut, first_pass, no_memory;
 	uint64_t search_left; /* frames that ends with a name may still look at, beyond the nearest */
 	uint32_t process;

@@ -44,6 +44,8 @@ void sb_event_give(struct sb_engine *e, struct sb_event *ev)
 	if (e->cut && !inside_cut(e, ev))
 		return;
 	e->index->pass.events++;
+	if (e->spans && ev->kind == SB_EVENT_GPU && ev->gpu.kind == SB_GPU_ZONE)
+		e->no_memory |= !sb_gpu_spans_add(e->spans, ev);
 	for (; mask; mask &= mask - 1) {
 		const struct sb_visitor *v = &e->visitors[__builtin_ctzll(mask)];
 

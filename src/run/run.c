@@ -402,6 +402,7 @@ void sb_run_close(struct sb_run *run)
 		sb_map_done(&run->index->metas);
 		sb_map_done(&run->index->children);
 		sb_vec_done(&run->index->writers);
+		sb_gpu_spans_done(&run->index->gpu_spans);
 		free(run->index->paths);
 	}
 	free(run->index);

@@ -1,6 +1,6 @@
 /* Iterations, steps and blocks by name: statistics, the warm-up kept apart, and
  * the ones that are slower than their peers. */
-#include "analyze/gpu_spans.h"
+#include "run/gpu_spans.h"
 #include "run/gpu_traces.h"
 #include "analyze/slow.h"
 #include "analyze/stages/stages.h"
@@ -47,7 +47,6 @@ struct loops {
 	struct sb_map index; /* name, role -> all */
 	uint32_t aside_count;
 	struct sb_vec traces, setups; /* struct sb_gpu_trace, sb_gpu_setup */
-	struct sb_gpu_spans gpu;
 	bool imported; /* zones may stand for several calls */
 	bool no_memory;
 };
@@ -71,10 +70,9 @@ static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
 }
 
 /* Where the CPU runs ahead it only launches: it lasts as long as the GPU takes for it. */
-static int64_t duration_of(struct loops *l, const struct sb_zone *z)
+static int64_t duration_of(const struct sb_zone *z)
 {
-	const struct sb_gpu_span *span = sb_gpu_spans_take(&l->gpu, z);
-	int64_t cpu_ns = z->end_ns - z->begin_ns, gpu_ns = span ? span->end_ns - span->begin_ns : 0;
+	int64_t cpu_ns = z->end_ns - z->begin_ns, gpu_ns = z->gpu ? (int64_t)z->gpu->duration_ns : 0;
 
 	return gpu_ns > cpu_ns ? gpu_ns : cpu_ns;
 }
@@ -95,7 +93,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 		at->summed_ns = z->end_ns - z->begin_ns;
 		return;
 	}
-	if (!sb_durations_add(&at->durations, duration_of(l, z)))
+	if (!sb_durations_add(&at->durations, duration_of(z)))
 		l->no_memory = true;
 	if (z->end_ns > at->last_end_ns)
 		at->last_end_ns = z->end_ns;
@@ -173,7 +171,6 @@ static void see_event(void *self, const struct sb_event *e)
 
 	switch (e->kind) {
 	case SB_EVENT_EVENT: see_aside(l, e); break;
-	case SB_EVENT_GPU: l->no_memory |= e->gpu.kind == SB_GPU_ZONE && !sb_gpu_spans_add(&l->gpu, e); break;
 	default: see_digest(l, e); break;
 	}
 }
@@ -424,7 +421,6 @@ static void done(void *self)
 	sb_map_done(&l->index);
 	sb_vec_done(&l->traces);
 	sb_vec_done(&l->setups);
-	sb_gpu_spans_done(&l->gpu);
 	free(l->all);
 	free(l);
 }
@@ -441,7 +437,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->self = l;
 	v->roles = 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK;
 	v->zone = see_zone;
-	v->kinds = 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_EVENT | 1u << SB_EVENT_GPU;
+	v->kinds = 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_EVENT;
+	v->gpu_spans = true;
 	v->event = see_event;
 	return 0;
 }

@@ -26,17 +26,18 @@ static void add_late(struct sb_stage_sums *s, uint32_t track, uint32_t path, int
 /* Inside a call of the same stage it is part of that one's already. */
 static void take_gpu_span(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
-	const struct sb_gpu_span *span = sb_gpu_spans_take(&s->gpu, z);
-	int64_t late_ns = 0;
+	const struct sb_gpu_span *span = z->gpu;
+	int64_t late_ns = 0, end_ns;
 
 	if (!span || z->flags & SB_ZONE_RECURSIVE)
 		return;
-	sum->gpu_span_ns += span->end_ns - span->begin_ns;
+	sum->gpu_span_ns += (int64_t)span->duration_ns;
 	sum->gpu_span_count++;
 	if (z->flags & SB_ZONE_SPAN)
 		return;
-	if (!sb_behind_add(&s->behind, z, span->begin_ns,
-		    span->end_ns < s->range.to_ns ? span->end_ns : s->range.to_ns, &late_ns))
+	end_ns = sb_gpu_span_end_ns(span);
+	end_ns = end_ns < s->range.to_ns ? end_ns : s->range.to_ns;
+	if (!sb_behind_add(&s->behind, z, span->begin_ns, end_ns, &late_ns))
 		s->no_memory = true;
 	if (late_ns)
 		add_late(s, z->track, z->path, late_ns);
@@ -74,23 +75,19 @@ static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct 
 /* What no zone took (its detail was folded) goes to the largest of that name. */
 static void gpu_spans_rest(struct sb_stage_sums *s)
 {
-	sb_gpu_spans_sort(&s->gpu);
-	for (uint32_t i = 0; i < s->gpu.count; i++) {
-		struct sb_gpu_span *span = &s->gpu.all[i];
+	for (uint32_t i = 0; i < s->spans->lane_count; i++) {
+		const struct sb_gpu_lane *lane = &s->spans->lanes[i];
 		struct sb_stage_sum *best = NULL;
 
-		if (span->taken)
-			continue;
 		for (uint32_t p = 1; p < s->count; p++)
-			if (sb_run_path(s->run, p)->name == span->name && s->all[p].count &&
+			if (sb_run_path(s->run, p)->name == lane->name && s->all[p].count &&
 				(!best || s->all[p].count > best->count))
 				best = &s->all[p];
-		for (uint32_t k = i; k < s->gpu.count && s->gpu.all[k].name == span->name; k++) {
-			if (best && !s->gpu.all[k].taken) {
-				best->gpu_span_ns += s->gpu.all[k].end_ns - s->gpu.all[k].begin_ns;
-				best->gpu_span_count++;
-			}
-			s->gpu.all[k].taken = true;
+		for (uint32_t k = 0; best && k < lane->count; k++) {
+			if (lane->all[k].taken)
+				continue;
+			best->gpu_span_ns += (int64_t)lane->all[k].duration_ns;
+			best->gpu_span_count++;
 		}
 	}
 }
@@ -279,7 +276,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 				add_attr(s, sum, &z->attrs[i]);
 		sum->untimed_count += is_untimed(z);
 	}
-	if (s->gpu.count) {
+	if (s->spans->lane_count) {
 		take_gpu_span(s, z, sum);
 		see_behind(s, z, sum);
 	}
@@ -362,10 +359,6 @@ static void see_event(void *self, const struct sb_event *e)
 	struct sb_stage_sums *s = self;
 
 	switch (e->kind) {
-	case SB_EVENT_GPU:
-		if (e->gpu.kind == SB_GPU_ZONE)
-			s->no_memory |= !sb_gpu_spans_add(&s->gpu, e);
-		break;
 	case SB_EVENT_SKIPPED: sb_stage_skips_add(&s->skips, e); break;
 	case SB_EVENT_DIGEST_NODE: add_folded(s, e); break;
 	case SB_EVENT_DIGEST_SUM: add_folded_attr(s, e); break;
@@ -376,7 +369,7 @@ static void see_event(void *self, const struct sb_event *e)
 /* Without that of the stages inside it. Parents have the smaller numbers. */
 static void leave_own_behind(struct sb_stage_sums *s)
 {
-	for (uint32_t p = 1; s->gpu.count && p < s->count; p++)
+	for (uint32_t p = 1; s->spans->lane_count && p < s->count; p++)
 		s->all[sb_run_path(s->run, p)->parent].behind_ns -= s->all[p].behind_ns;
 }
 
@@ -396,7 +389,6 @@ static void done(void *self)
 	}
 	sb_union_done(&s->top);
 	sb_stage_skips_done(&s->skips);
-	sb_gpu_spans_done(&s->gpu);
 	sb_behind_done(&s->behind);
 	sb_stage_shares_done(&s->shares);
 	free(s->all);
@@ -416,8 +408,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->self = s;
 	v->roles = SB_EVERY_ZONE;
 	v->zone = see_zone;
-	v->kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_DIGEST_NODE |
-		   1u << SB_EVENT_DIGEST_SUM;
+	v->kinds = 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
+	v->gpu_spans = true;
+	s->spans = sb_run_gpu_spans(run);
 	v->event = see_event;
 	return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef SB_ANALYZE_STAGES_STAGES_H
 #define SB_ANALYZE_STAGES_STAGES_H
 
-#include "analyze/gpu_spans.h"
+#include "run/gpu_spans.h"
 #include "analyze/stages/behind.h"
 #include "analyze/stages/shares.h"
 #include "stats/coverage.h"
@@ -61,7 +61,7 @@ struct sb_stage_sums {
 	struct sb_stage_sum *all; /* by path */
 	uint32_t count;
 	struct sb_stage_skips skips;
-	struct sb_gpu_spans gpu;
+	const struct sb_gpu_spans *spans; /* the run's */
 	struct sb_behind behind;
 	struct sb_stage_shares shares;
 	struct sb_coverage_range range; /* the run */

@@ -1,6 +1,7 @@
 /* What the video analyses look at, collected in one pass. */
 #include "analyze/video/video.h"
 
+#include "run/gpu_spans.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -56,13 +57,11 @@ static int64_t ordinal_of(struct sb_video *v, const struct sb_zone *z)
 	return count;
 }
 
-static void find_on_gpu(struct sb_video *v, const struct sb_zone *z, int64_t *begin_ns, int64_t *end_ns)
+static void find_on_gpu(const struct sb_zone *z, int64_t *begin_ns, int64_t *end_ns)
 {
-	const struct sb_gpu_span *span = sb_gpu_spans_take(&v->gpu, z);
-
-	if (span) {
-		*begin_ns = span->begin_ns;
-		*end_ns = span->end_ns;
+	if (z->gpu) {
+		*begin_ns = z->gpu->begin_ns;
+		*end_ns = sb_gpu_span_end_ns(z->gpu);
 	}
 }
 
@@ -87,7 +86,7 @@ static void add_step(struct sb_video *v, const struct sb_zone *z)
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	find_on_gpu(v, z, &n->gpu_begin_ns, &n->gpu_end_ns);
+	find_on_gpu(z, &n->gpu_begin_ns, &n->gpu_end_ns);
 	n->name = z->name;
 	n->ordinal = ordinal_of(v, z);
 	n->step = number_or(z, "step", number_or(z, "index", -1));
@@ -162,7 +161,7 @@ static void add_stage(
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	find_on_gpu(v, z, &n->gpu_begin_ns, &n->gpu_end_ns);
+	find_on_gpu(z, &n->gpu_begin_ns, &n->gpu_end_ns);
 	n->frames = made(z, "frames");
 	n->track = z->track;
 	n->work = work;
@@ -322,8 +321,6 @@ static void see_event(void *self, const struct sb_event *e)
 		see_count(v, e);
 	else if (e->kind == SB_EVENT_CACHE)
 		see_lookup(v, e);
-	else if (e->kind == SB_EVENT_GPU && e->gpu.kind == SB_GPU_ZONE)
-		v->failed |= !sb_gpu_spans_add(&v->gpu, e);
 	else if (e->kind == SB_EVENT_DIGEST_NODE)
 		see_folded(v, e);
 	else if (e->kind == SB_EVENT_DIGEST_SUM)
@@ -341,8 +338,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->warm_ns = run->from_ns;
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;
-	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_GPU | 1u << SB_EVENT_DIGEST_NODE |
-			 1u << SB_EVENT_DIGEST_SUM | 1u << SB_EVENT_CACHE;
+	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM |
+			 1u << SB_EVENT_CACHE;
+	visitor->gpu_spans = true;
 	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
 			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD |
 			 1u << STROBE_ROLE_WARMUP | 1u << STROBE_ROLE_TEXT_ENCODE |
@@ -381,7 +379,6 @@ static void done(void *self)
 	sb_vec_done(&v->frames);
 	sb_vec_done(&v->lookups);
 	sb_map_done(&v->ordinals);
-	sb_gpu_spans_done(&v->gpu);
 	free(v);
 }
 

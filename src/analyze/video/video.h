@@ -7,7 +7,6 @@
 #ifndef SB_ANALYZE_VIDEO_VIDEO_H
 #define SB_ANALYZE_VIDEO_VIDEO_H
 
-#include "analyze/gpu_spans.h"
 #include "analyze/analysis.h"
 #include "base/map.h"
 #include "base/role.h"
@@ -105,7 +104,6 @@ struct sb_video {
 	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */
 	int64_t forward_count;
-	struct sb_gpu_spans gpu;
 	struct sb_map ordinals; /* name -> steps of that name so far */
 	int64_t nested_steps; /* steps inside steps: forwards in truth */
 	double flops; /* sum; 0: none */

@@ -262,8 +262,7 @@ static void say_late(const struct sb_stages_panel *s, struct sb_buf *out)
 		sb_text_seconds(late, sizeof late, row->real_s - row->covered_s);
 		sb_text_seconds(real, sizeof real, row->real_s);
 		say_name(row, out);
-		sb_buf_printf(
-			out, "the GPU was at it for %s more after the CPU had left it: %s)\n", late, real);
+		sb_buf_printf(out, "the GPU took %s more: %s in all)\n", late, real);
 	}
 }
 
