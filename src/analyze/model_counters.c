@@ -73,7 +73,7 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_NVDEC], "nvdec_active_percent", SB_KNOWN,
 		"use of the first video decoder"),
 	SB_FIELD(sb_gpu_counters, covered_ratio, "covered_ratio", SB_KNOWN,
-		"share of the time in readings that lie wholly inside it", .range = SB_SHARE),
+		"share of the time in readings in which the GPU was at nothing else", .range = SB_SHARE),
 	SB_FIELD_NAMED(sb_gpu_counters, source, "source", SB_KNOWN, sources,
 		"gpm: the driver's means over its interval; pm sampling: --gpu-counters"),
 };

@@ -42,7 +42,7 @@ enum sb_counter_source {
 };
 extern const char *const sb_counter_source_names[SB_COUNTER_SOURCES];
 
-/* What readings that lie wholly inside zones of a path add up to. */
+/* What the readings add up to in which the GPU was at a path, and at nothing else. */
 struct sb_path_counters {
 	struct sb_counter_sums {
 		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];

@@ -84,7 +84,7 @@ struct sb_stage {
 	size_t kernel_share_count;
 	double kernel_s; /* their time added up; NAN: none */
 	struct sb_stage_work work;
-	struct sb_gpu_counters counters; /* of the readings wholly inside its calls */
+	struct sb_gpu_counters counters; /* of the readings in which the GPU was at it and nothing else */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;

@@ -255,7 +255,7 @@ export type GpuCounters = {
   dram_read_percent?: number; // use of the memory's bandwidth by reads
   dram_write_percent?: number; // use of the memory's bandwidth by writes
   nvdec_active_percent?: number; // use of the first video decoder
-  covered_ratio?: number; // share of the time in readings that lie wholly inside it
+  covered_ratio?: number; // share of the time in readings in which the GPU was at nothing else
   source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };
 

@@ -1,6 +1,7 @@
-/* counters: readings of SM, tensor core and DRAM activity, given to the zones that they lie wholly
- * inside of. Samples come before zones; a reading is of the time since the one before. */
+/* counters: readings of SM, tensor core and DRAM activity, given to the stages that the GPU was at in all of their time.
+ * Samples come before zones; a reading is of the time since the one before. */
 #include "analyze/analysis.h"
+#include "analyze/gpu/gpu_moments.h"
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define DEVICES_MAX 64
+#define BREAKS 0.02 /* of a reading, between calls that follow each other at once */
 #define NEAR_PEAK 40 /* percent */
 #define SMS_WORK 40
 #define KERNELS_RUN 2
@@ -36,8 +38,15 @@ struct counters {
 	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or not settled yet */
 	bool settled; /* by the first zone, for the process of the last one */
 	uint32_t process;
-	struct sb_counter_sums *sums[SB_COUNTER_SOURCES]; /* by path */
+	struct path_readings {
+		struct sb_counter_sums sums;
+		/* of the reading that it was at last */
+		size_t reading;
+		uint32_t track;
+		int64_t part_ns; /* of that; -1: taken */
+	} * paths[SB_COUNTER_SOURCES];
 	uint32_t room[SB_COUNTER_SOURCES];
+	struct sb_gpu_moments moments;
 	int err;
 };
 
@@ -189,6 +198,9 @@ static void settle(struct counters *c, uint32_t process)
 {
 	c->settled = true;
 	c->process = process;
+	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
+		for (uint32_t p = 0; p < c->room[i]; p++)
+			c->paths[i][p].reading = 0; /* of another device perhaps */
 	c->busiest[SB_COUNTED_GPM] = c->busiest[SB_COUNTED_PM] = NULL;
 	for (size_t i = 0; i < c->device_count; i++) {
 		struct counted_device *d = &c->devices[i], **best = &c->busiest[d->source];
@@ -216,21 +228,21 @@ static size_t first_from(const struct reading *all, size_t count, int64_t t_ns)
 	return low;
 }
 
-static struct sb_counter_sums *sums_at(struct counters *c, enum sb_counter_source source, uint32_t path)
+static struct path_readings *path_at(struct counters *c, enum sb_counter_source source, uint32_t path)
 {
 	if (path >= c->room[source]) {
 		uint32_t room = path * 2 + 64;
-		struct sb_counter_sums *more = realloc(c->sums[source], room * sizeof *more);
+		struct path_readings *more = realloc(c->paths[source], room * sizeof *more);
 
 		if (!more) {
 			c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 			return NULL;
 		}
 		memset(more + c->room[source], 0, (room - c->room[source]) * sizeof *more);
-		c->sums[source] = more;
+		c->paths[source] = more;
 		c->room[source] = room;
 	}
-	return &c->sums[source][path];
+	return &c->paths[source][path];
 }
 
 static void add_between(struct sb_counter_sums *s, const struct reading *from, const struct reading *to)
@@ -244,31 +256,69 @@ static void add_between(struct sb_counter_sums *s, const struct reading *from, c
 		s->bound_s[k] += to->sums.bound_s[k] - from->sums.bound_s[k];
 }
 
-static void add_zone(struct counters *c, const struct counted_device *d, const struct sb_zone *z)
+/* A part of a reading: it is taken when all of it was seen. */
+static void add_part(
+	struct path_readings *p, const struct reading *all, size_t reading, uint32_t track, int64_t part_ns)
+{
+	int64_t whole_ns = all[reading].t_ns - all[reading - 1].t_ns;
+
+	if (p->reading != reading || p->track != track) {
+		p->reading = reading;
+		p->track = track;
+		p->part_ns = 0;
+	}
+	if (p->part_ns < 0)
+		return;
+	p->part_ns += part_ns;
+	if ((double)p->part_ns < (1 - BREAKS) * (double)whole_ns)
+		return;
+	p->part_ns = -1;
+	add_between(&p->sums, &all[reading - 1], &all[reading]);
+}
+
+/* A path's moments come in order of time; readings have their time before them, the first has none. */
+static void add_moment(struct counters *c, const struct counted_device *d, const struct sb_zone *z,
+	int64_t from_ns, int64_t to_ns)
 {
 	const struct reading *all = d->readings.items;
-	size_t first = first_from(all, d->readings.count, z->begin_ns);
-	size_t last = first_from(all, d->readings.count, z->end_ns + 1);
-	struct sb_counter_sums *s;
+	size_t first, last;
+	struct path_readings *p;
 
-	if (last < first + 2) /* no reading begins and ends in it */
+	from_ns = from_ns > all[0].t_ns ? from_ns : all[0].t_ns;
+	first = first_from(all, d->readings.count, from_ns + 1);
+	if (to_ns <= from_ns || first == d->readings.count)
 		return;
-	s = sums_at(c, d->source, z->path);
-	if (s)
-		add_between(s, &all[first], &all[last - 1]);
+	p = path_at(c, d->source, z->path);
+	if (!p)
+		return;
+	if (to_ns < all[first].t_ns) {
+		add_part(p, all, first, z->track, to_ns - from_ns);
+		return;
+	}
+	add_part(p, all, first, z->track, all[first].t_ns - from_ns);
+	last = first_from(all, d->readings.count, to_ns + 1) - 1;
+	if (last > first)
+		add_between(&p->sums, &all[first], &all[last]);
+	if (last + 1 < d->readings.count && to_ns > all[last].t_ns)
+		add_part(p, all, last + 1, z->track, to_ns - all[last].t_ns);
 }
 
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct counters *c = self;
+	int64_t from_ns, to_ns;
+	bool no_memory = false;
 
 	if (z->flags & (SB_ZONE_RECURSIVE | SB_ZONE_SPAN))
 		return;
 	if (!c->settled || c->process != z->process)
 		settle(c, z->process);
-	for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
-		if (c->busiest[i])
-			add_zone(c, c->busiest[i], z);
+	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory))
+		for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
+			if (c->busiest[i])
+				add_moment(c, c->busiest[i], z, from_ns, to_ns);
+	if (no_memory && !c->err)
+		c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 }
 
 /* ---- the analysis ---- */
@@ -282,7 +332,8 @@ static void free_counters(void *self)
 	for (size_t i = 0; i < c->device_count; i++)
 		sb_vec_done(&c->devices[i].readings);
 	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
-		free(c->sums[i]);
+		free(c->paths[i]);
+	sb_gpu_moments_done(&c->moments);
 	free(c);
 }
 
@@ -310,6 +361,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	*v = (struct sb_visitor){ .self = c,
 		.kinds = 1u << SB_EVENT_SAMPLE,
 		.roles = SB_EVERY_ZONE,
+		.gpu_spans = true,
 		.zone = take_zone,
 		.event = take_sample };
 	return 0;
@@ -350,7 +402,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (int s = 0; s < SB_COUNTER_SOURCES; s++) {
 		p->all[s] = c->room[s] ? sb_model_alloc(model, (path_count + 1) * sizeof *p->all[s]) : NULL;
 		for (uint32_t i = 0; p->all[s] && i < path_count && i < c->room[s]; i++)
-			p->all[s][i] = c->sums[s][i];
+			p->all[s][i] = c->paths[s][i].sums;
 	}
 	p->path_count = path_count;
 	return 0;

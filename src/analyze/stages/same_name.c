@@ -1,6 +1,6 @@
 /* Stages that share a name, whatever they are inside of, added up as one row each: for a
  * reader who asks how long "forward" took wherever it was called. */
-#include "analyze/stages/rows.h"
+#include "analyze/stages/split.h"
 
 #include "base/error.h"
 #include "base/map.h"
@@ -100,7 +100,10 @@ static int merge(const struct merging *m, uint32_t name, struct sb_same_name *ou
 		row->bottleneck |= one->bottleneck;
 		if (is_inside_its_own(m, (size_t)out->stages[i]))
 			sb_stage_row_add_inner(row, one->self_s, sb_stage_calls(one) + one->recursive_count);
+		else
+			row->moved_s += one->moved_s;
 	}
+	sb_stage_tell_real(row, m->model->stages.wall_s);
 	return err;
 }
 

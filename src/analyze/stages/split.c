@@ -228,6 +228,19 @@ int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *su
 		       : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", sums->run->path);
 }
 
+void sb_stage_tell_real(struct sb_stage *row, double wall_s)
+{
+	double covered_s = row->counters.covered_s;
+
+	row->real_s = row->real_ratio = NAN;
+	if (fabs(row->moved_s) < 1e-9)
+		return;
+	row->real_s = sb_stage_real_s(row);
+	row->real_ratio = wall_s > 0 ? fmin(row->real_s / wall_s, 1) : NAN;
+	if (covered_s > 0)
+		row->counters.covered_ratio = fmin(covered_s / fmax(row->real_s, covered_s), 1);
+}
+
 /* Rows have their parents before them. */
 void sb_stages_move(struct sb_model *model)
 {
@@ -239,10 +252,7 @@ void sb_stages_move(struct sb_model *model)
 		row->moved_s += row->gpu_late_s - row->gpu_behind_s;
 		if (row->parent >= 0)
 			s->stages[row->parent].moved_s += row->moved_s;
-		if (fabs(row->moved_s) < 1e-9)
-			continue;
-		row->real_s = sb_stage_real_s(row);
-		row->real_ratio = s->wall_s > 0 ? fmin(row->real_s / s->wall_s, 1) : NAN;
+		sb_stage_tell_real(row, s->wall_s);
 	}
 }
 

@@ -8,6 +8,8 @@
 int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
 /* After that: what changes hands where the CPU runs ahead, of each row with its parts. */
 void sb_stages_move(struct sb_model *model);
+/* What follows from moved_s, for one row. */
+void sb_stage_tell_real(struct sb_stage *row, double wall_s);
 /* What each stage took of each generation. */
 int sb_stages_take_shares(const struct sb_stage_paths *paths, uint32_t path_count, struct sb_stage_sums *sums,
 	struct sb_model *model);
