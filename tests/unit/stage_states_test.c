@@ -245,6 +245,29 @@ static void skips_past_the_most_that_are_kept_are_counted(void **state)
 	synthetic_done(&s);
 }
 
+/* Past twenty rows the smallest are left out, and counted: one is one. */
+static void small_stages_that_are_not_shown_are_counted(void **state)
+{
+	for (int small = 1; small <= 2; small++) {
+		struct sb_buf text = { 0 };
+		struct synthetic s;
+
+		synthetic_open(&s);
+		for (uint64_t i = 0; i < 20; i++)
+			synthetic_stage(&s, i * SECOND, (i + 1) * SECOND, (char[]){ (char)('a' + i), 'x', 0 }, 0);
+		for (uint64_t i = 0; i < (uint64_t)small; i++)
+			synthetic_stage(&s, 20 * SECOND + i * MS, 20 * SECOND + (i + 1) * MS,
+				i ? "later" : "last", 0);
+		sb_report_text(
+			synthetic_model(&s, 21 * SECOND), &(struct sb_text_options){ .columns = 80 }, &text);
+		assert_non_null(strstr(sb_buf_text(&text),
+			small == 1 ? "  (1 small stage not shown; JSON has it)\n"
+				   : "  (2 small stages not shown; JSON has them)\n"));
+		sb_buf_done(&text);
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +279,7 @@ int main(void)
 		cmocka_unit_test(each_skip_finds_its_zone_among_thousands),
 		cmocka_unit_test(a_stage_skipped_again_and_again_hides_no_other),
 		cmocka_unit_test(skips_past_the_most_that_are_kept_are_counted),
+		cmocka_unit_test(small_stages_that_are_not_shown_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

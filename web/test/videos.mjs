@@ -66,6 +66,25 @@ test('a run of several videos opens on the median warm one', async (browser) => 
   await close();
 });
 
+test('where the CPU runs ahead of the GPU a video has the report\'s times of its stages, and so has the run', async (browser) => {
+  const ahead = (r) => {
+    Object.assign(r.generations.items[4], { stage_index: [0, 1, 2], stage_real_s: [0.24, 0.15, 0.084] });
+    Object.assign(r.stage_analysis.stages[2], { real_s: 0.44, real_ratio: 0.16 });
+  };
+  const { page, seen, close } = await open(browser, videos(LENGTHS, 1.1, ahead));
+  await ready(page);
+  assert.deepEqual(await bar(page), ['denoise: 150 ms, 62.5 %', 'vae_decode: 84.0 ms, 35.0 %', 'unattributed: 6.00 ms, 2.5 %']);
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['84.0 ms', '35.0 %', '0.44 s']);
+  await page.locator('header select').selectOption('-1');
+  await settled(page);
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1, 3), ['0.44 s', '16.0 %'], 'beside a bar that has it so');
+  await page.locator('header select').selectOption('1'); // the report has no times of its own for that one
+  await settled(page);
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['30.0 ms', '10.0 %', '0.44 s']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test('generations without frames are not called videos, and those of several videos say how many', async (browser) => {
   const images = await open(browser, videos(LENGTHS, 1.1, (r) => r.generations.items.forEach((g) => delete g.frames)));
   assert.match(await images.page.locator('.videos').innerText(), /before generation 1[\s\S]*5 generations[\s\S]*about generation 5, a cat/);

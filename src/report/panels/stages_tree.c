@@ -305,7 +305,8 @@ static void tree_end(const struct tree *t)
 		sb_buf_printf(t->out, "  (%s of what is unattributed belongs to the start-up)\n", text);
 	}
 	if (t->hidden)
-		sb_buf_printf(t->out, "  (%zu small stages not shown; JSON has them)\n", t->hidden);
+		sb_buf_printf(t->out, "  (%zu small %s)\n", t->hidden,
+			t->hidden == 1 ? "stage not shown; JSON has it" : "stages not shown; JSON has them");
 	say_late(s, t->out);
 	say_behind(s, t->out);
 	if (t->imports.count)
