@@ -28,14 +28,9 @@ static bool are_handed_over(const struct sb_model *model)
 	return made;
 }
 
-/* A library below a folder that has the name is none of strobe's. */
 static bool is_strobe(const struct sb_line *l)
 {
-	const char *folder = l->inner_file ? strstr(l->inner_file, "/strobe/") : NULL;
-
-	if (l->inner_file && !strcmp(l->inner_file, "<strobe>"))
-		return true;
-	return folder && !sb_python_is_installed(folder);
+	return l->inner_file && sb_python_is_strobe(l->inner_file);
 }
 
 /* Loading and compiling have their own rules, and so has what goes out and comes in. */

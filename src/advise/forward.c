@@ -28,7 +28,7 @@ static bool is_inside_python(const struct sb_line *l)
 	static const char *const files[] = { "/numpy/", "/PIL/" };
 	static const char *const functions[] = { "Tensor.__iter__", "_tensor_str.", "serialization." };
 
-	if (has(l->inner_file, "/lib/python") && !sb_python_is_installed(l->inner_file))
+	if (has(l->inner_file, "/lib/python") && !sb_python_is_package(l->inner_file))
 		return true;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		if (has(l->inner_file, files[i]))
@@ -58,6 +58,8 @@ static bool is_python(const struct sb_line *l)
 {
 	bool hook = l->hook_s >= MOSTLY * l->module_s;
 
+	if (hook && l->hook) /* whatever it computes, the model does not ask for it */
+		return true;
 	if (l->inner)
 		return is_inside_python(l);
 	if (!l->text)
@@ -89,8 +91,8 @@ static bool has_its_own_rule(const struct sb_model *model, const struct sb_line 
 
 static bool is_in_forward(const struct sb_model *model, const struct sb_line *l)
 {
-	return l->module_s > 0 && !l->between && !l->library && !sb_python_is_installed(l->file) &&
-	       l->stage && is_python(l) && is_model_stage(model, l->stage) && !has_its_own_rule(model, l);
+	return l->module_s > 0 && !l->between && !l->library && !sb_python_is_package(l->file) && l->stage &&
+	       is_python(l) && is_model_stage(model, l->stage) && !has_its_own_rule(model, l);
 }
 
 struct sb_hot sb_forward_find(const struct sb_model *model)

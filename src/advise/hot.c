@@ -4,6 +4,8 @@
 
 #include "advise/locks.h"
 #include "advise/python_calls.h"
+#include "advise/weigh.h"
+#include "base/python_file.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -26,7 +28,7 @@ static const struct {
 	{ SB_DOES_WRITE, ".save(", "Image.save" },
 	{ SB_DOES_WRITE, "imwrite(", "imageio" },
 	{ SB_DOES_WRITE, "np.save", "serialization.save" },
-	{ SB_DOES_WRITE, "subprocess.", "Popen" },
+	{ SB_DOES_WRITE, "subprocess.", NULL },
 	{ SB_DOES_WRITE, ".dump(", NULL },
 	{ SB_DOES_WRITE, "export_to", NULL },
 	{ SB_DOES_WAIT_GPU, "synchronize(", "synchronize" },
@@ -133,7 +135,12 @@ static bool same_function(const struct sb_line *a, const struct sb_line *b)
 	       strcmp(a->file, b->file) == 0;
 }
 
-static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *largest,
+static bool is_in(const struct sb_line *l, const char *stage)
+{
+	return !stage || (l->stage && !strcmp(l->stage, stage));
+}
+
+static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *largest, const char *stage,
 	bool (*fits)(const struct sb_model *, const struct sb_line *))
 {
 	struct sb_hot hot = { .line = largest, .from_s = INFINITY, .to_s = 0 };
@@ -141,7 +148,7 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (!fits(model, l) || !same_function(l, largest))
+		if (!is_in(l, stage) || !fits(model, l) || !same_function(l, largest))
 			continue;
 		hot.total_s += l->total_s;
 		hot.generation_s += l->generation_s;
@@ -163,21 +170,28 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 	return hot;
 }
 
-struct sb_hot sb_hot_find(
-	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *))
+static struct sb_hot find_in(const struct sb_model *model, const char *stage,
+	bool (*fits)(const struct sb_model *, const struct sb_line *))
 {
 	struct sb_hot best = { 0 };
 
 	for (size_t i = 0; i < model->lines.count; i++) {
 		struct sb_hot hot;
 
-		if (!model->lines.all[i].line || !fits(model, &model->lines.all[i]))
+		if (!model->lines.all[i].line || !is_in(&model->lines.all[i], stage) ||
+			!fits(model, &model->lines.all[i]))
 			continue;
-		hot = add_up(model, &model->lines.all[i], fits);
+		hot = add_up(model, &model->lines.all[i], stage, fits);
 		if (hot.total_s > best.total_s)
 			best = hot;
 	}
 	return best;
+}
+
+struct sb_hot sb_hot_find(
+	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *))
+{
+	return find_in(model, NULL, fits);
 }
 
 static const char *place_words(struct sb_advisor *a, const struct sb_line *line)
@@ -212,4 +226,41 @@ void sb_hot_place(struct sb_advice *f, const struct sb_hot *hot)
 	f->where.stage = hot->line->stage;
 	f->where.from_s = hot->from_s;
 	f->where.to_s = hot->to_s;
+}
+
+/* ---- the line that takes most of a stage --------------------------------------- */
+
+#define LINE_LEAST 0.5 /* of what was sampled in the stage */
+#define LINE_SAMPLES_LEAST 5
+
+static bool is_of_the_program(const struct sb_model *model, const struct sb_line *l)
+{
+	(void)model;
+	return l->stage && l->line && !l->library && !sb_python_is_package(l->file);
+}
+
+static double sampled_s(const struct sb_model *model, const char *stage)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->lines.count; i++)
+		if (model->lines.all[i].stage && !strcmp(model->lines.all[i].stage, stage))
+			sum_s += model->lines.all[i].total_s;
+	return sum_s;
+}
+
+/* Where a GPU works for the stage the CPU waits for it anywhere, and a line says nothing. */
+void sb_hot_name_stage(struct sb_advisor *a, struct sb_advice *f, const struct sb_stage *s)
+{
+	struct sb_hot hot = { 0 };
+
+	if (sb_weigh_has_gpu(a->model) && (s->gpu_span_count || s->gpu_call_count || s->gpu_behind_s > 0))
+		return;
+	hot = find_in(a->model, s->name, is_of_the_program);
+	if (!hot.line || hot.sample_count < LINE_SAMPLES_LEAST ||
+		hot.total_s < LINE_LEAST * sampled_s(a->model, s->name))
+		return;
+	f->cause = sb_say(a, "most of it was seen at %s", sb_hot_words(a, hot.line));
+	f->confidence = "likely";
+	sb_finding_line(f, hot.line->file, hot.line->line);
 }

@@ -34,5 +34,7 @@ struct sb_hot sb_hot_find(
 const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line);
 /* Puts the place into a finding that may be NULL. */
 void sb_hot_place(struct sb_advice *f, const struct sb_hot *hot);
+/* Puts the program's line that was seen most in the stage into a finding about it, where one function takes half of it. */
+void sb_hot_name_stage(struct sb_advisor *a, struct sb_advice *f, const struct sb_stage *s);
 
 #endif

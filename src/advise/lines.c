@@ -3,6 +3,7 @@
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
+#include "base/python_file.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -255,15 +256,32 @@ static bool runs_ahead(const struct sb_model *model, const struct sb_line *l)
 	return s && s->gpu_behind_s > AHEAD_LEAST * s->self_s;
 }
 
+/* A scheduler of the program's own: what it computes between two of the model's calls. */
+static bool is_in_scheduler(const struct sb_line *l)
+{
+	return l->stage && !strcmp(l->stage, "scheduler_step") && !l->library &&
+	       !sb_python_is_package(l->file) &&
+	       !(l->inner_file && sb_python_is_package(l->inner_file) &&
+		       !sb_python_is_library(l->inner_file));
+}
+
+/* A language model's calls have stages of their own, and are no steps: what the framework itself does between them is
+ * not told from what the program gave it. */
+static bool is_of_the_framework(const struct sb_model *model, const struct sb_line *l)
+{
+	return !tells_calls_in_steps(model) && l->inner_file && strstr(l->inner_file, "/transformers/");
+}
+
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
+	bool between = l->between || is_in_scheduler(l);
 
-	if (runs_ahead(model, l))
+	if (runs_ahead(model, l) || is_of_the_framework(model, l))
 		return false;
 	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
-	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
+	if (!between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
 		doing == SB_DOES_ALLOCATE || doing == SB_DOES_COPY)
 		return false;
 	if (doing == SB_DOES_WRITE && !(l->step_s > 0) && !(l->among_s > 0))
@@ -277,7 +295,9 @@ static bool knows_calls(const struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if ((s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_FORWARD) && !s->span)
+		if ((s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_FORWARD ||
+			    !strcmp(s->name, "between_steps")) &&
+			!s->span)
 			return true;
 	}
 	return false;
@@ -399,7 +419,7 @@ static bool collects(const struct sb_model *model, const struct sb_line *l)
 static bool is_busy_in_a_step(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
-	return counts(l) && l->between && l->step_s > 0;
+	return counts(l) && l->between && l->among_s > 0 && !l->library && !sb_python_is_package(l->file);
 }
 
 /* Where Python makes most objects, between the model's calls or inside them. */
@@ -407,7 +427,7 @@ static struct sb_hot find_busy(const struct sb_model *model)
 {
 	struct sb_hot between = sb_hot_find(model, is_busy_in_a_step), inside = sb_forward_find(model);
 
-	return inside.module_s > between.step_s ? inside : between;
+	return inside.module_s > between.among_s ? inside : between;
 }
 
 #define MUCH 20 /* percent: less has no cause of its own, other than the objects that are made */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum meaning { PYTHON, NEUTRAL, OTHER };
+enum meaning { PYTHON, HOLDS, NEUTRAL, VALUE, OTHER };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -20,6 +20,7 @@ static const char *const modules[] = { "math", "json", "hashlib", "zlib", "pickl
 	"re", "logging", "logger", "log", "np", "numpy", "copy", "collections", "itertools", "statistics",
 	"struct", "base64", "csv", "io", "sys", "datetime" };
 
+/* Of lists, files, logs and text: of these alone a model has some, too. */
 static const char *const methods[] = { "append", "extend", "item", "tolist", "join", "format", "write",
 	"insert", "setdefault", "hexdigest", "digest", "info", "debug", "warning", "error", "flush", "dump",
 	"dumps", "split", "strip", "encode" };
@@ -27,6 +28,12 @@ static const char *const methods[] = { "append", "extend", "item", "tolist", "jo
 /* Of tensors, and done at once: they say neither. */
 static const char *const views[] = { "detach", "cpu", "flatten", "reshape", "view", "size", "numel", "dim",
 	"numpy", "tobytes", "float", "squeeze", "unsqueeze", "get", "keys", "values", "items" };
+
+/* Of tensors and arrays, and little work: in a line that calls Python they are what it is given. */
+static const char *const values[] = { "mean", "std", "var", "norm", "min", "max", "sum", "abs", "repeat",
+	"clone", "contiguous", "expand", "permute", "transpose", "double", "half", "bfloat16", "type",
+	"astype", "long", "int", "copy", "clamp", "mul", "pow", "sqrt", "any", "all", "argmax", "topk",
+	"sort", "unbind", "chunk" };
 
 static bool is_among(const char *const *all, size_t count, const char *name, size_t size)
 {
@@ -51,10 +58,15 @@ static enum meaning meaning_of(const char *name, size_t size)
 		last--;
 	if (head == size)
 		return is_among(builtins, COUNT(builtins), name, size) ? PYTHON : OTHER;
-	if (is_among(modules, COUNT(modules), name, head) ||
-		is_among(methods, COUNT(methods), name + last, size - last))
+	if (is_among(modules, COUNT(modules), name, head))
 		return PYTHON;
-	return is_among(views, COUNT(views), name + last, size - last) ? NEUTRAL : OTHER;
+	if (is_among(methods, COUNT(methods), name + last, size - last))
+		return HOLDS;
+	if (is_among(views, COUNT(views), name + last, size - last))
+		return NEUTRAL;
+	if (head == 4 && strncmp(name, "self", 4) == 0) /* a module's part may be called "norm" */
+		return OTHER;
+	return is_among(values, COUNT(values), name + last, size - last) ? VALUE : OTHER;
 }
 
 /* Behind the string that begins there. */
@@ -69,7 +81,7 @@ static const char *skip_string(const char *at)
 
 enum sb_calls sb_python_calls(const char *text)
 {
-	bool calls = false, python = false;
+	bool seen[OTHER + 1] = { false };
 
 	for (const char *at = text; at && *at && *at != '#';) {
 		const char *from = at;
@@ -81,16 +93,15 @@ enum sb_calls sb_python_calls(const char *text)
 		while (from > text && is_of_name(from[-1]))
 			from--;
 		if (*at == '(' && from < at) {
-			enum meaning meaning = meaning_of(from, (size_t)(at - from));
-
-			if (meaning == OTHER)
-				return SB_CALLS_OTHERS;
-			calls = true;
-			python |= meaning == PYTHON;
+			seen[meaning_of(from, (size_t)(at - from))] = true;
 		}
 		at++;
 	}
-	return python ? SB_CALLS_PYTHON : calls ? SB_CALLS_OTHERS : SB_CALLS_NOTHING;
+	if (seen[OTHER])
+		return SB_CALLS_OTHERS;
+	if (seen[PYTHON] || (seen[HOLDS] && !seen[VALUE]))
+		return SB_CALLS_PYTHON;
+	return seen[HOLDS] || seen[NEUTRAL] || seen[VALUE] ? SB_CALLS_OTHERS : SB_CALLS_NOTHING;
 }
 
 int sb_python_conversions(const char *text)

@@ -142,6 +142,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		f->stage = s->name;
 		f->rank_s = sb_stage_in_turn_s(a->model, s) * TENTH;
 		f->whole_s = sb_stage_real_s(s);
+		sb_hot_name_stage(a, f, s);
 		if (sb_weigh_traced(a->model))
 			f->suggestion = KERNELS;
 		if (found == 1 && is_largest(stages, i))

@@ -115,7 +115,7 @@ static const struct sb_line *line_of(const struct sb_model *model, enum strobe_r
 
 		if (!is_line_of(l, work) || !(l->among_s > 0))
 			continue;
-		if (!l->library && !sb_python_is_installed(l->file) && l->among_s > (own ? own->among_s : 0))
+		if (!l->library && !sb_python_is_package(l->file) && l->among_s > (own ? own->among_s : 0))
 			own = l;
 		inside = inside ? inside : l;
 	}
@@ -202,14 +202,15 @@ static const struct sb_stage *loaded_again(const struct sb_model *model)
 	return most;
 }
 
-static const struct sb_line *loading_line(const struct sb_model *model)
+static const struct sb_line *loading_line(const struct sb_model *model, const struct sb_stage *s)
 {
 	const struct sb_line *most = NULL;
 
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (is_line_of(l, STROBE_ROLE_LOAD) && !l->library && l->line &&
+		if ((is_line_of(l, STROBE_ROLE_LOAD) || (l->stage && !strcmp(l->stage, s->name))) &&
+			!l->library && !sb_python_is_package(l->file) && l->line &&
 			l->outside_s > (most ? most->outside_s : 0))
 			most = l;
 	}
@@ -219,7 +220,7 @@ static const struct sb_line *loading_line(const struct sb_model *model)
 static void find_loaded(struct sb_advisor *a)
 {
 	const struct sb_stage *s = loaded_again(a->model);
-	const struct sb_line *line = s ? loading_line(a->model) : NULL;
+	const struct sb_line *line = s ? loading_line(a->model, s) : NULL;
 	double calls = s ? (double)sb_stage_calls(s) : 1, gain_s = s ? s->outside_s * (calls - 1) / calls : 0;
 	struct sb_advice *f;
 

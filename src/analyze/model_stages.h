@@ -380,6 +380,7 @@ struct sb_lines_panel {
 		double module_s,
 			hook_s; /* of generation_s, or of total_s where nothing is generated: inside a
 					    call of a module of torch's; of that in a hook on one */
+		bool hook; /* torch's line that called it says that it is a hook */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began; where several threads make
 				     them, those of its own */

@@ -4,62 +4,106 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const libraries[] = { "/torch/", "/numpy/", "/strobe/", "/PIL/", "/imageio/",
-	"/imageio_ffmpeg/", "/safetensors/", "/einops/", "/triton/" };
+#define PACKAGES "-packages/" /* site-packages, dist-packages */
+
+/* Packages that a reader would not look into, and the frameworks. Outside of a folder of packages the name alone says nothing, a
+ * program may lie in a folder "torch": what lies in the package decides. */
+static const struct package {
+	const char *name;
+	bool library;
+	const char *inside[14];
+} packages[] = {
+	{ "torch", true,
+		{ "_", "nn/", "utils/", "cuda/", "autograd/", "optim/", "distributed/", "amp/", "fx/", "jit/",
+			"functional.py", "serialization.py", "storage.py" } },
+	{ "numpy", true, { "_", "core/", "lib/", "linalg/", "random/", "fft/", "ma/" } },
+	{ "PIL", true, { "_", "Image", "Png", "Jpeg", "Webp", "Gif" } },
+	{ "imageio", true, { "core/", "plugins/", "v2.py", "v3.py" } },
+	{ "imageio_ffmpeg", true, { "_" } },
+	{ "safetensors", true, { "torch.py", "numpy.py" } },
+	{ "einops", true, { "_", "einops.py", "layers/" } },
+	{ "triton", true, { "_", "runtime/", "compiler/", "language/", "backends/" } },
+	{ "strobe", true, { NULL } },
+	{ "diffusers", false,
+		{ "models/", "pipelines/", "schedulers/", "modular_pipelines/", "loaders/", "hooks/",
+			"quantizers/", "utils/", "guiders/", "image_processor.py", "video_processor.py",
+			"configuration_utils.py", "callbacks.py" } },
+	{ "transformers", false,
+		{ "models/", "generation/", "utils/", "integrations/", "quantizers/", "image_processing_",
+			"modeling_", "tokenization_", "processing_utils.py", "configuration_utils.py",
+			"cache_utils.py", "core_model_loading.py" } },
+	{ "accelerate", false,
+		{ "utils/", "hooks.py", "accelerator.py", "big_modeling.py", "data_loader.py" } },
+	{ "peft", false, { "tuners/", "utils/", "peft_model.py", "mapping.py" } },
+};
+
+static bool begins(const char *text, const char *head)
+{
+	return !strncmp(text, head, strlen(head));
+}
+
+/* Behind the last folder of packages; NULL: the file is in none. */
+static const char *in_packages(const char *file)
+{
+	const char *inside = NULL;
+
+	for (const char *at = strstr(file, PACKAGES); at; at = strstr(inside, PACKAGES))
+		inside = at + strlen(PACKAGES);
+	return inside;
+}
+
+/* "/lib/torch/nn/functional.py" of torch. */
+static bool lies_in(const char *file, const struct package *p)
+{
+	size_t size = strlen(p->name);
+
+	for (const char *at = strstr(file, p->name); at; at = strstr(at + 1, p->name)) {
+		if (at == file || at[-1] != '/' || at[size] != '/')
+			continue;
+		for (size_t i = 0; i < sizeof p->inside / sizeof *p->inside && p->inside[i]; i++)
+			if (begins(at + size + 1, p->inside[i]))
+				return true;
+	}
+	return false;
+}
+
+static const struct package *package_of(const char *file)
+{
+	const char *inside = in_packages(file);
+
+	for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
+		size_t size = strlen(packages[i].name);
+
+		if (inside ? begins(inside, packages[i].name) && inside[size] == '/'
+			   : lies_in(file, &packages[i]))
+			return &packages[i];
+	}
+	return NULL;
+}
+
+bool sb_python_is_strobe(const char *file)
+{
+	const char *inside = in_packages(file);
+
+	return begins(file, "<strobe>") ||
+	       (inside ? begins(inside, "strobe/") : strstr(file, "/python/strobe/") != NULL);
+}
+
+bool sb_python_is_package(const char *file)
+{
+	return in_packages(file) || package_of(file);
+}
 
 bool sb_python_is_library(const char *file)
 {
-	const char *python = strstr(file, "/lib/python");
+	const struct package *p;
 
-	if (!*file || *file == '<')
+	if (!*file || *file == '<' || sb_python_is_strobe(file))
 		return true;
-	if (python && !strstr(python, "-packages/"))
+	if (strstr(file, "/lib/python") && !in_packages(file))
 		return true;
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (strstr(file, libraries[i]) &&
-			(python || strcmp(libraries[i], "/strobe/") != 0 || strstr(file, "/python/strobe/")))
-			return true;
-	return false;
-}
-
-enum { PARTS = 10 };
-
-/* Frameworks that run from a checkout or a folder on the path, too, and what lies in them. A program may stand in a folder of
- * such a name ("diffusers/examples/train.py"). */
-static const struct {
-	const char *package;
-	const char *parts[PARTS + 1];
-} frameworks[] = {
-	{ "/diffusers/", { "pipelines/", "models/", "schedulers/", "loaders/", "hooks/", "modular_pipelines/",
-				 "quantizers/", "utils/", "image_processor.py", "video_processor.py" } },
-	{ "/transformers/", { "models/", "generation/", "integrations/", "pipelines/", "quantizers/",
-				    "utils/", "modeling_utils.py", "trainer.py" } },
-	{ "/accelerate/", { "utils/", "accelerator.py", "data_loader.py", "hooks.py", "optimizer.py" } },
-	{ "/peft/", { "tuners/", "utils/", "peft_model.py" } },
-};
-
-static bool begins_with_part(const char *path, const char *const *parts)
-{
-	for (; *parts; parts++)
-		if (!strncmp(path, *parts, strlen(*parts)))
-			return true;
-	return false;
-}
-
-bool sb_python_is_installed(const char *file)
-{
-	if (strstr(file, "-packages/"))
-		return true;
-	for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
-		const char *in = file;
-
-		while ((in = strstr(in, frameworks[i].package)) != NULL) {
-			in += strlen(frameworks[i].package) - 1; /* the next one may begin at this '/' */
-			if (begins_with_part(in + 1, frameworks[i].parts))
-				return true;
-		}
-	}
-	return false;
+	p = package_of(file);
+	return p && p->library;
 }
 
 /* Of Python's own library. Thread.run calls what the thread is for, which may be written in C: it is not listed. */

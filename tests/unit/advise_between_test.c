@@ -359,6 +359,37 @@ static void what_is_written_between_the_steps_is_no_export(void **state)
 	synthetic_done(&s);
 }
 
+/* The stage of a scheduler's step is no model's call: what a scheduler of one's own computes there is between two. */
+static void a_scheduler_of_ones_own_is_named_by_its_line(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 100 * MS, "scheduler_step");
+	see(&s, "fromnumeric.median", "/x/site-packages/numpy/fromnumeric.py", "main.step", 52, 110 * MS, 2);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "python_between_steps");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 52);
+	assert_string_equal(f->where.stage, "scheduler_step");
+	synthetic_done(&s);
+}
+
+/* A stage that the program named, and one function in it. */
+static void a_stage_that_one_function_takes_names_its_line(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 100 * MS, "blend");
+	see(&s, "fromnumeric.median", "/x/site-packages/numpy/fromnumeric.py", "main.blend", 52, 110 * MS, 2);
+	f = finding(synthetic_model(&s, VIDEOS * APART), "stage_dominates");
+	assert_non_null(f);
+	assert_string_equal(f->stage, "blend");
+	assert_int_equal(f->where.line, 52);
+	assert_non_null(strstr(f->cause, "most of it was seen at blend (main.py:52)"));
+	synthetic_done(&s);
+}
+
 static void every_finding_has_a_cause_a_confidence_and_a_basis_of_its_gain(void **state)
 {
 	struct synthetic s;
@@ -411,6 +442,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipeline_that_is_loaded_for_every_video_is_named),
+		cmocka_unit_test(a_scheduler_of_ones_own_is_named_by_its_line),
+		cmocka_unit_test(a_stage_that_one_function_takes_names_its_line),
 		cmocka_unit_test(memory_without_a_place_is_of_the_line_that_copies_a_pipeline),
 		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
 		cmocka_unit_test(work_between_the_generations_of_a_worker_is_named),

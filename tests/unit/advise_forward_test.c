@@ -7,8 +7,11 @@
 
 #include "synthetic.h"
 
+#include <stdlib.h>
+
 enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
 #define TORCH "/x/site-packages/torch/nn/modules/"
+#define MODULES "/site-packages/torch/nn/modules"
 #define LATER 4102444800000000000ull /* 2100: the source that a test writes is older than its run */
 
 /* What line 1, 2… of the program says. */
@@ -18,6 +21,7 @@ static const char *const source[] = { "for value in values:", "rows[-1].append(f
 enum { LOOP = 1, READ, OPERATION, SUM, KEEP, COUNTS };
 
 static char file[32];
+static const char *module_file = TORCH "module.py";
 
 static int write_source(void **state)
 {
@@ -73,7 +77,7 @@ static void see(
 	names[2] = sb_builder_name(s->b, "module.Module._call_impl", NULL);
 	sb_builder_code_file(s->b, names[0], in ? in : "");
 	sb_builder_code_file(s->b, names[1], file);
-	sb_builder_code_file(s->b, names[2], TORCH "module.py");
+	sb_builder_code_file(s->b, names[2], module_file);
 	for (uint64_t i = STEPS; i < VIDEOS * STEPS; i++)
 		sb_builder_stack_sample(
 			s->b, i * 250 * MS + 150 * MS, &sample, names + skip, lines + skip, 3 - skip);
@@ -128,6 +132,65 @@ static void it_is_named_in_a_model_too(void **state)
 	assert_true(is_named("wan.Own.forward", COUNTS, "_histograms.histogram",
 		"/x/site-packages/numpy/lib/_histograms.py", true));
 	assert_true(is_named("probe.hook", SUM, NULL, NULL, false));
+}
+
+/* Torch's module.py as the line 1790 of it that calls; the test's own. */
+static void with_torch(const char *calls, void (*test)(void))
+{
+	char folder[] = "/tmp/strobe-XXXXXX", path[160], command[200];
+	FILE *out;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(command, sizeof command, "mkdir -p %s" MODULES, folder);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof path, "%s" MODULES "/module.py", folder);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	for (int i = 1; i < 1790; i++)
+		fputs("\n", out);
+	fprintf(out, "            %s\n", calls);
+	assert_int_equal(fclose(out), 0);
+	module_file = path;
+	test();
+	module_file = TORCH "module.py";
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+static void operations_are_named(void)
+{
+	assert_true(is_named("probe.Recorder.__call__", OPERATION, NULL, NULL, false));
+	assert_true(is_named("probe.hook", SUM, NULL, NULL, false));
+}
+
+static void only_loops_are_named(void)
+{
+	assert_false(is_named("probe.hook", OPERATION, NULL, NULL, false));
+	assert_false(is_named("probe.hook", SUM, NULL, NULL, false));
+	assert_true(is_named("probe.hook", READ, NULL, NULL, false));
+}
+
+/* What a hook computes, the model does not ask for; a function that wraps a forward is no hook. */
+static void torchs_own_line_says_what_is_a_hook(void **state)
+{
+	with_torch("hook_result = hook(self, args, result)", operations_are_named);
+	with_torch("result = forward_call(*args, **kwargs)", only_loops_are_named);
+}
+
+/* At a loop's way back to its begin Python has no line. */
+static void samples_without_a_line_count_as_the_functions_line(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	put_videos(&s);
+	see(&s, "probe.hook", READ, NULL, NULL, true);
+	see(&s, "probe.hook", 0, NULL, NULL, true);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "python_in_forward");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, READ);
+	assert_non_null(strstr(f->evidence, "32 samples"));
+	synthetic_done(&s);
 }
 
 static void what_the_model_computes_is_not(void **state)
@@ -206,6 +269,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_over_values_in_a_hook_is_named_with_its_stage_and_share),
 		cmocka_unit_test(it_is_named_in_a_model_too),
+		cmocka_unit_test(torchs_own_line_says_what_is_a_hook),
+		cmocka_unit_test(samples_without_a_line_count_as_the_functions_line),
 		cmocka_unit_test(what_the_model_computes_is_not),
 		cmocka_unit_test(few_collections_are_possible_and_come_after_it),
 		cmocka_unit_test(values_that_a_traced_loop_reads_are_one_finding),

@@ -45,12 +45,27 @@ static void what_is_made_on_a_device_is_not_copied(void **state)
 		SB_DOES_COMPUTE);
 }
 
+/* torch.multiprocessing starts a worker; nothing is written. */
+static void a_worker_that_is_started_writes_nothing(void **state)
+{
+	struct sb_line line = { .function = "f",
+		.file = "/home/me/wan.py",
+		.text = "for clip in loader:",
+		.inner = "popen_fork.Popen._launch" };
+
+	(void)state;
+	assert_int_equal(sb_hot_doing(&line), SB_DOES_COMPUTE);
+	line.inner = "subprocess.Popen._execute_child";
+	assert_int_equal(sb_hot_doing(&line), SB_DOES_WRITE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_that_waits_computes_nothing),
 		cmocka_unit_test(a_line_that_counts_computes),
 		cmocka_unit_test(what_is_made_on_a_device_is_not_copied),
+		cmocka_unit_test(a_worker_that_is_started_writes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

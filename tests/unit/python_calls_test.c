@@ -15,6 +15,16 @@ static void loops_logs_and_numbers_call_nothing_but_python(void **state)
 	assert_int_equal(sb_python_calls("rows += out.detach().flatten().tolist()"), SB_CALLS_PYTHON);
 }
 
+/* A hash, an array, a log: what they are given may be worked out by a tensor. */
+static void what_python_is_given_may_be_a_tensors_value(void **state)
+{
+	assert_int_equal(sb_python_calls("key = hashlib.md5(t.repeat(4, 1).numpy().tobytes()).hexdigest()"),
+		SB_CALLS_PYTHON);
+	assert_int_equal(sb_python_calls("print(name, float(out.mean()))"), SB_CALLS_PYTHON);
+	assert_int_equal(sb_python_calls("kept.append(x.clone())"), SB_CALLS_OTHERS); /* a model keeps some */
+	assert_int_equal(sb_python_calls("y = np.asarray(self.norm(x))"), SB_CALLS_OTHERS);
+}
+
 static void what_computes_calls_others(void **state)
 {
 	assert_int_equal(sb_python_calls("x = torch.tanh(x @ w)"), SB_CALLS_OTHERS);
@@ -42,6 +52,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops_logs_and_numbers_call_nothing_but_python),
+		cmocka_unit_test(what_python_is_given_may_be_a_tensors_value),
 		cmocka_unit_test(what_computes_calls_others),
 		cmocka_unit_test(a_sum_calls_nothing),
 		cmocka_unit_test(conversions_of_plain_values_are_counted),

@@ -1,4 +1,4 @@
-/* Whose a function of Python is, and which only wait, by name and file. */
+/* Which functions only wait, by name and file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,16 +43,34 @@ static void libraries_are_not_the_programs_own(void **state)
 	assert_false(sb_python_is_library("/srv/pipe.py"));
 }
 
-static void a_framework_from_a_checkout_is_installed(void **state)
+/* pip install --target, a git checkout. */
+static void frameworks_are_packages_in_any_folder(void **state)
 {
 	(void)state;
-	assert_true(sb_python_is_installed(LIB "/site-packages/ltx_video/pipeline.py"));
-	assert_true(sb_python_is_installed("/home/u/diffusers/src/diffusers/pipelines/wan/pipeline_wan.py"));
-	assert_true(sb_python_is_installed("/srv/lib/diffusers/models/autoencoders/autoencoder_kl_wan.py"));
-	assert_true(sb_python_is_installed("/srv/lib/transformers/modeling_utils.py"));
-	assert_false(sb_python_is_installed("/home/u/diffusers/examples/train.py"));
-	assert_false(sb_python_is_installed("/home/u/diffusers/my_script.py"));
-	assert_false(sb_python_is_installed("/srv/pipe.py"));
+	assert_true(sb_python_is_package("/srv/lib/diffusers/pipelines/wan/pipeline_wan.py"));
+	assert_true(sb_python_is_package("/srv/transformers/src/transformers/generation/utils.py"));
+	assert_true(sb_python_is_package(LIB "/site-packages/filelock/_api.py"));
+	assert_false(sb_python_is_library("/srv/lib/diffusers/pipelines/wan/pipeline_wan.py"));
+	assert_true(sb_python_is_library("/srv/lib/torch/nn/functional.py"));
+	assert_true(sb_python_is_library("/srv/python/strobe/_session.py"));
+}
+
+static void a_program_may_lie_in_a_folder_of_such_a_name(void **state)
+{
+	static const char *const files[] = { "/home/me/torch/train.py", "/work/diffusers/examples/wan.py",
+		"/home/strobe/numpy/pipe.py", "/home/me/strobe/serve.py" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		assert_false(sb_python_is_library(files[i]));
+		assert_false(sb_python_is_package(files[i]));
+	}
+	/* an environment below a folder of such a name */
+	assert_false(sb_python_is_library(
+		"/opt/torch/.venv/lib/python3.12/site-packages/diffusers/pipelines/wan/pipeline_wan.py"));
+	assert_false(
+		sb_python_is_library("/home/me/.cache/strobe/env/lib/python3.12/site-packages/cv2/a.py"));
+	assert_true(sb_python_is_library("/opt/torch/.venv/lib/python3.12/site-packages/torch/_tensor.py"));
 }
 
 int main(void)
@@ -61,7 +79,8 @@ int main(void)
 		cmocka_unit_test(functions_of_python_that_block_wait),
 		cmocka_unit_test(functions_that_work_do_not_wait),
 		cmocka_unit_test(libraries_are_not_the_programs_own),
-		cmocka_unit_test(a_framework_from_a_checkout_is_installed),
+		cmocka_unit_test(frameworks_are_packages_in_any_folder),
+		cmocka_unit_test(a_program_may_lie_in_a_folder_of_such_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* The lines of the program that time was spent at: sampled stacks by their innermost line that is neither torch's nor
  * the standard library's, with the stage around it. What a sample weighs is the time since the one before. */
 #include "analyze/analysis.h"
+#include "analyze/python/hooks.h"
 #include "analyze/python/moments.h"
 #include "analyze/python/own_frame.h"
+#include "analyze/python/periods.h"
 #include "analyze/python/source.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -21,7 +23,8 @@ enum {
 	IN_FIRST = 8,
 	AMONG_STEPS = 16,
 	IN_MODULE = 32,
-	IN_HOOK = 64
+	IN_HOOK = 64,
+	SURELY_IN_HOOK = 128
 };
 
 struct sample {
@@ -37,11 +40,6 @@ struct sample {
 	bool stood, ran; /* while the sampler had the GIL */
 };
 
-struct generation { /* or a step */
-	uint32_t track;
-	int64_t begin_ns, end_ns;
-};
-
 struct sampled {
 	struct sb_model *model;
 	struct sb_run *run;
@@ -50,11 +48,9 @@ struct sampled {
 	struct sb_moments moments; /* of all, once they are complete */
 	uint32_t every, seen; /* one of `every` is kept */
 	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
-	struct generation *generations;
-	uint32_t generation_count, generation_capacity;
+	struct sb_periods generations, steps;
 	uint32_t maker; /* the track of all generations; UINT32_MAX: there are several, or none */
-	struct generation *steps;
-	uint32_t step_count, step_capacity;
+	struct sb_hooks hooks;
 	struct sb_map file_of; /* name -> index of files */
 	const char **files;
 	uint32_t file_count, file_capacity;
@@ -161,20 +157,7 @@ static bool holds_steps(const struct sampled *s, const struct sb_zone *z)
 static void see_generation(struct sampled *s, const struct sb_zone *z)
 {
 	s->first_ns = z->begin_ns < s->first_ns ? z->begin_ns : s->first_ns;
-	if (!SB_MAKE_ROOM(s->generations, s->generation_count, s->generation_capacity)) {
-		s->no_memory = true;
-		return;
-	}
-	s->generations[s->generation_count++] = (struct generation){ z->track, z->begin_ns, z->end_ns };
-}
-
-static void see_step(struct sampled *s, const struct sb_zone *z)
-{
-	if (!SB_MAKE_ROOM(s->steps, s->step_count, s->step_capacity)) {
-		s->no_memory = true;
-		return;
-	}
-	s->steps[s->step_count++] = (struct generation){ z->track, z->begin_ns, z->end_ns };
+	s->no_memory |= !sb_periods_add(&s->generations, z->track, z->begin_ns, z->end_ns);
 }
 
 static void see_zone(void *self, const struct sb_zone *z)
@@ -192,7 +175,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 		see_generation(s, z);
 	}
 	if (mark == IN_STEP)
-		see_step(s, z);
+		s->no_memory |= !sb_periods_add(&s->steps, z->track, z->begin_ns, z->end_ns);
 	first = sb_moments_from(&s->moments, z->track, z->begin_ns);
 	between = holds_steps(s, z);
 	for (uint32_t i = first; sb_moments_claim(&s->moments, z, &i);) {
@@ -205,36 +188,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 /* ---- what of a sample's weight lies in generations ----------------------- */
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct generation *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
-/* How many of them stand before the moment, in the order of by_begin. */
-static uint32_t count_until(const struct generation *all, uint32_t count, const struct sb_moment *at)
-{
-	const struct generation wanted = { at->track, at->t_ns, at->t_ns };
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (by_begin(&all[middle], &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The first of several generations is cold: what it does once costs the others nothing. */
 static bool are_warm_apart(const struct sampled *s)
 {
-	return s->generation_count >= SB_WARM_LEAST;
+	return s->generations.count >= SB_WARM_LEAST;
 }
 
 /* A weight reaches back, over several generations where they are shorter than the time between two samples: what lies
@@ -243,9 +200,9 @@ static int64_t inside_ns(const struct sampled *s, const struct sample *at)
 {
 	int64_t from_ns = at->at.t_ns - at->weight_ns, until_ns = at->at.t_ns, sum_ns = 0;
 
-	for (uint32_t i = count_until(s->generations, s->generation_count, &at->at);
+	for (uint32_t i = sb_periods_until(&s->generations, at->at.track, at->at.t_ns);
 		i > 0 && until_ns > from_ns; i--) {
-		const struct generation *g = &s->generations[i - 1];
+		const struct sb_period *g = &s->generations.all[i - 1];
 		int64_t begin_ns = g->begin_ns > from_ns ? g->begin_ns : from_ns;
 		int64_t end_ns = g->end_ns < until_ns ? g->end_ns : until_ns;
 
@@ -261,11 +218,11 @@ static int64_t inside_ns(const struct sampled *s, const struct sample *at)
 /* True in a step, and where its generation has steps before and after it: a step's callback may be in none. */
 static bool is_among_steps(const struct sampled *s, const struct sample *at)
 {
-	uint32_t g = count_until(s->generations, s->generation_count, &at->at),
-		 next = count_until(s->steps, s->step_count, &at->at);
-	const struct generation *in = g ? &s->generations[g - 1] : NULL;
-	const struct generation *before = next ? &s->steps[next - 1] : NULL,
-				*after = next < s->step_count ? &s->steps[next] : NULL;
+	uint32_t g = sb_periods_until(&s->generations, at->at.track, at->at.t_ns),
+		 next = sb_periods_until(&s->steps, at->at.track, at->at.t_ns);
+	const struct sb_period *in = g ? &s->generations.all[g - 1] : NULL;
+	const struct sb_period *before = next ? &s->steps.all[next - 1] : NULL,
+			       *after = next < s->steps.count ? &s->steps.all[next] : NULL;
 
 	if (at->flags & IN_STEP)
 		return true;
@@ -273,30 +230,25 @@ static bool is_among_steps(const struct sampled *s, const struct sample *at)
 	       before->begin_ns >= in->begin_ns && after->begin_ns < in->end_ns;
 }
 
-static void sort(struct generation *all, uint32_t count)
-{
-	if (count)
-		qsort(all, count, sizeof *all, by_begin);
-}
-
 /* True where a generation runs: of its own thread, or of the one that makes them all. */
 static bool is_in_generation(const struct sampled *s, const struct sample *at)
 {
-	const struct sb_moment there = { .t_ns = at->at.t_ns, .track = s->maker };
 	uint32_t until;
 
 	if (at->flags & IN_GENERATION || s->maker == UINT32_MAX)
 		return at->flags & IN_GENERATION;
-	until = count_until(s->generations, s->generation_count, &there);
-	return until && s->generations[until - 1].end_ns > at->at.t_ns;
+	until = sb_periods_until(&s->generations, s->maker, at->at.t_ns);
+	return until && s->generations.all[until - 1].end_ns > at->at.t_ns;
 }
 
 static void weigh(struct sampled *s)
 {
-	sort(s->generations, s->generation_count);
-	sort(s->steps, s->step_count);
-	s->maker = s->generation_count ? s->generations[0].track : UINT32_MAX;
-	if (s->generation_count && s->generations[s->generation_count - 1].track != s->maker)
+	uint32_t count = s->generations.count;
+
+	sb_periods_sort(&s->generations);
+	sb_periods_sort(&s->steps);
+	s->maker = count ? s->generations.all[0].track : UINT32_MAX;
+	if (count && s->generations.all[count - 1].track != s->maker)
 		s->maker = UINT32_MAX;
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (!(s->all[i].flags & IN_GENERATION))
@@ -308,15 +260,28 @@ static void weigh(struct sampled *s)
 
 /* ---- lines -------------------------------------------------------------- */
 
-/* What a module calls by another name than its forward: a hook on it. */
-static bool is_hook(const struct sampled *s, const struct sample *at, const char *file, uint32_t frame)
+/* The line of torch's module that called that frame, through a decorator of torch's perhaps. */
+static uint32_t caller_of(const char *const *files, uint32_t count, uint32_t called)
 {
-	const char *name = s->run->names[at->names[frame]].text;
+	uint32_t i = called + 1;
 
-	return !sb_python_is_installed(file) && !strstr(name, "forward") && !strstr(name, "__call__");
+	while (i + 1 < count && !strstr(files[i], "/torch/nn/modules/module.py"))
+		i++;
+	return i;
 }
 
-static void find_own(const struct sampled *s, struct sample *at)
+static void find_hook(struct sampled *s, struct sample *at, const char *const *files, uint32_t called)
+{
+	uint32_t caller = caller_of(files, at->frame_count, called);
+	enum sb_hook is = SB_HOOK_NOT;
+
+	if (!sb_python_is_package(files[called]))
+		is = sb_hook_called(&s->hooks, s->model, files[caller], at->lines[caller],
+			s->run->names[at->names[called]].text);
+	at->flags |= is == SB_HOOK_NOT ? 0 : is == SB_HOOK_CERTAIN ? IN_HOOK | SURELY_IN_HOOK : IN_HOOK;
+}
+
+static void find_own(struct sampled *s, struct sample *at)
 {
 	const char *files[FRAMES];
 	uint32_t called;
@@ -327,7 +292,8 @@ static void find_own(const struct sampled *s, struct sample *at)
 	called = sb_module_frame(files, at->frame_count, at->own);
 	if (called == UINT32_MAX)
 		return;
-	at->flags |= IN_MODULE | (is_hook(s, at, files[called], called) ? IN_HOOK : 0);
+	at->flags |= IN_MODULE;
+	find_hook(s, at, files, called);
 }
 
 static int compare_u32(uint32_t a, uint32_t b)
@@ -346,6 +312,25 @@ static int by_line(const void *a, const void *b)
 	return order ? order : compare_u32(x->at.track, y->at.track);
 }
 
+/* An instruction that Python put in, as a loop's way back to its begin, has no line: it counts as the line that the function was seen
+ * at most. The samples are in the order of by_line. */
+static void lend_lines(struct sampled *s)
+{
+	for (uint32_t i = 0, end; i < s->count; i = end) {
+		uint32_t name = s->all[i].names[s->all[i].own], most = 0, most_count = 0, same = 0;
+
+		for (end = i; end < s->count && s->all[end].names[s->all[end].own] == name; end++) {
+			uint32_t line = s->all[end].lines[s->all[end].own];
+
+			same = end > i && line == s->all[end - 1].lines[s->all[end - 1].own] ? same + 1 : 1;
+			most = line && same > most_count ? line : most;
+			most_count = line && same > most_count ? same : most_count;
+		}
+		for (uint32_t k = i; k < end && !s->all[k].lines[s->all[k].own]; k++)
+			s->all[k].lines[s->all[k].own] = most;
+	}
+}
+
 static bool is_cold(const struct sampled *s, const struct sample *at)
 {
 	return are_warm_apart(s) && at->flags & IN_FIRST;
@@ -356,7 +341,7 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 	bool warm = !is_cold(s, at), outside = at->at.t_ns > s->first_ns && !is_in_generation(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
 	double inside_s = (double)at->inside_ns / 1e9;
-	double work_s = s->generation_count ? warm * inside_s : weight_s; /* a model may run in none */
+	double work_s = s->generations.count ? warm * inside_s : weight_s; /* a model may run in none */
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
@@ -364,6 +349,7 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 	line->among_s += warm && at->flags & AMONG_STEPS ? inside_s : 0;
 	line->module_s += at->flags & IN_MODULE ? work_s : 0;
 	line->hook_s += at->flags & IN_HOOK ? work_s : 0;
+	line->hook |= (at->flags & SURELY_IN_HOOK) != 0;
 	line->warm_count += warm && at->flags & IN_GENERATION;
 	line->outside_s += outside ? weight_s : 0;
 	line->outside_count += outside;
@@ -413,6 +399,8 @@ static int largest_first(const void *a, const void *b)
 static void take_text(const struct sb_run *run, struct sb_model *model, struct sb_line *line)
 {
 	line->changed = sb_source_changed(line->file, run->start_real_ns);
+	if (!line->changed && !line->line)
+		line->line = sb_source_line_of(line->file, line->function);
 	if (!line->changed)
 		line->text = sb_source_line(model, line->file, line->line);
 }
@@ -427,6 +415,8 @@ static int list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
 	for (uint32_t i = 0; i < s->count; i++)
 		find_own(s, &s->all[i]);
+	qsort(s->all, s->count, sizeof *s->all, by_line);
+	lend_lines(s);
 	qsort(s->all, s->count, sizeof *s->all, by_line);
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (!i || by_line(&s->all[i - 1], &s->all[i]))
@@ -485,8 +475,8 @@ static void done(void *self)
 		return;
 	sb_map_done(&s->file_of);
 	free(s->files);
-	free(s->generations);
-	free(s->steps);
+	sb_periods_done(&s->generations);
+	sb_periods_done(&s->steps);
 	free(s->all);
 	free(s);
 }

@@ -12,9 +12,9 @@ static uint32_t find_caller(const char *const *files, uint32_t count, uint32_t o
 {
 	uint32_t i = own, outer;
 
-	while (i < count && (sb_python_is_installed(files[i]) || sb_python_is_library(files[i])))
+	while (i < count && (sb_python_is_package(files[i]) || sb_python_is_library(files[i])))
 		i++;
-	for (outer = i; outer < count && !sb_python_is_installed(files[outer]);)
+	for (outer = i; outer < count && !sb_python_is_package(files[outer]);)
 		outer++;
 	return i < count && (!in_generation || outer < count) ? i : own;
 }
@@ -26,7 +26,7 @@ uint32_t sb_own_frame(const char *const *files, uint32_t count, bool in_generati
 	while (own < count && sb_python_is_library(files[own]))
 		own++;
 	own = own < count ? own : 0;
-	return sb_python_is_installed(files[own]) ? find_caller(files, count, own, in_generation) : own;
+	return sb_python_is_package(files[own]) ? find_caller(files, count, own, in_generation) : own;
 }
 
 /* A decorator of torch's (no_grad) may stand between the two. */

@@ -70,3 +70,32 @@ const char *sb_source_line(struct sb_model *model, const char *file, uint32_t li
 	sb_buf_done(&source);
 	return text;
 }
+
+static bool defines(const char *line, const char *name)
+{
+	size_t size = strlen(name);
+
+	line += strspn(line, " \t");
+	line += strncmp(line, "async ", 6) == 0 ? 6 : 0;
+	return strncmp(line, "def ", 4) == 0 && strncmp(line + 4, name, size) == 0 && line[4 + size] == '(';
+}
+
+uint32_t sb_source_line_of(const char *file, const char *function)
+{
+	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
+	struct sb_buf source = { 0 };
+	uint32_t found = 0, count = 0, line = 1;
+
+	if (read_source(file, &source))
+		for (const char *at = sb_buf_text(&source); at; line++) {
+			const char *newline = strchr(at, '\n');
+
+			if (defines(at, name)) {
+				found = line;
+				count++;
+			}
+			at = newline ? newline + 1 : NULL;
+		}
+	sb_buf_done(&source);
+	return count == 1 ? found : 0;
+}
