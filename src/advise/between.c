@@ -30,7 +30,7 @@ static bool are_handed_over(const struct sb_model *model)
 
 static bool is_strobe(const struct sb_line *l)
 {
-	return l->inner_file && sb_python_is_strobe(l->inner_file);
+	return sb_python_is_strobe(l->inner_file ? l->inner_file : l->file);
 }
 
 /* Loading and compiling have their own rules, and so has what goes out and comes in. */
@@ -87,6 +87,14 @@ static double staged_s(const struct sb_model *model, double from_s, double to_s)
 	return sum_s;
 }
 
+/* Of a line's time outside, the part before that moment, if it was there evenly. */
+static double until_s(const struct sb_line *l, double to_s)
+{
+	double all_s = l->outside_to_s - l->outside_from_s;
+
+	return all_s > 0 ? l->outside_s * fmin(1, (to_s - l->outside_from_s) / all_s) : l->outside_s;
+}
+
 /* What the thread that makes them waits for is no loss, unless the main thread works meanwhile on what comes next. */
 static double waited_s(const struct sb_model *model, double to_s)
 {
@@ -98,7 +106,7 @@ static double waited_s(const struct sb_model *model, double to_s)
 		if (l->outside_from_s >= to_s)
 			continue;
 		if (l->maker && !l->stage && (sb_hot_waits(l) || is_strobe(l)))
-			sum_s += l->outside_s;
+			sum_s += until_s(l, to_s);
 		if (!l->maker && is_outside(model, l))
 			sum_s -= l->outside_s;
 	}

@@ -316,6 +316,8 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
 	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));
+	if (collected_s(a->model, &collections) > spent_s)
+		return; /* all of its samples may be theirs */
 	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			sb_weigh_percent(a->model, spent_s)));

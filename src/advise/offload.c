@@ -3,18 +3,37 @@
 #include "base/role.h"
 
 #include <math.h>
+#include <string.h>
 
 #define BUSY_LEAST 0.5 /* of the time: then the GPU computes while weights move */
 
 struct moves {
-	double sum_s; /* of all of them, inside generations */
+	double sum_s; /* of all of them, inside generations; a fetch that sends another model away first holds that */
 	double need_bytes; /* what would stay on the GPU if nothing moved */
-	const struct sb_stage *stage; /* that takes longest */
+	const struct sb_stage *stage; /* of the name that takes longest */
 };
 
 static bool moves_weights(const struct sb_stage *s)
 {
 	return s->role == STROBE_ROLE_OFFLOAD || s->role == STROBE_ROLE_LOAD;
+}
+
+static bool counts(const struct sb_stage *s)
+{
+	return moves_weights(s) && s->in_generation;
+}
+
+/* All moves of that name, without those inside them. */
+static double own_s(const struct sb_model *model, const char *name)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		sum_s += counts(s) && !strcmp(s->name, name) ? sb_stage_worked_s(s) : 0;
+	}
+	return sum_s;
 }
 
 /* A model may move in one piece or block by block: what moves in a step, there and back, is it twice. */
@@ -30,13 +49,13 @@ static struct moves moves_of(const struct sb_model *model)
 		const struct sb_stage *s = &model->stages.stages[i];
 		double bytes = sb_stage_attr_total(s, "bytes");
 
-		if (!moves_weights(s) || !s->in_generation)
+		if (!counts(s))
 			continue;
-		m.sum_s += s->covered_s;
+		m.sum_s += sb_stage_worked_s(s);
 		all_bytes += bytes > 0 ? bytes : 0;
 		largest_bytes = fmax(largest_bytes, bytes / (double)sb_stage_calls(s));
-		if (s->covered_s > most_s) {
-			most_s = s->covered_s;
+		if (own_s(model, s->name) > most_s) {
+			most_s = own_s(model, s->name);
 			m.stage = s;
 		}
 	}
@@ -56,7 +75,7 @@ static void find_moving(struct sb_advisor *a, bool wants_room)
 		return;
 	if (!fits && sb_weigh_utilization(a->model) >= BUSY_LEAST)
 		return;
-	f = sb_advisor_find(a, percent, m.sum_s,
+	f = sb_advisor_find(a, percent, m.sum_s * sb_weigh_warm_share(a->model),
 		fits ? sb_say(a, "weights move for %.0f %% of the generations though they would fit", percent)
 		     : sb_say(a, "weights move for %.0f %% of the generations while nothing computes",
 			       percent),

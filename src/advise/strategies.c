@@ -255,7 +255,9 @@ static void say_knob(
 static void say_whole(
 	struct sb_model *m, const struct sb_stage *s, const struct row *row, struct sb_strategy *f)
 {
-	double in_turn_s = sb_stage_in_turn_s(m, s);
+	double in_turn_s = row->work == STROBE_ROLE_OFFLOAD
+				   ? sb_stage_worked_s(s) /* not the moves inside it */
+				   : sb_stage_in_turn_s(m, s);
 	double most_s = row->need == CALLED_AGAIN ? in_turn_s - s->time.max : in_turn_s * row->saves;
 
 	f->what = row->what;

@@ -180,6 +180,8 @@ static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const st
 		ids[i] = cause->explains[i];
 	ids[cause->explain_count++] = symptom->id;
 	cause->explains = ids;
+	if (!strcmp(symptom->id, "offload")) /* the same movement, of another time */
+		return;
 	part = cause->rank_s / (symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s);
 	if (!strcmp(symptom->id, "slow_steps")) { /* whether it was there in these very steps is not known */
 		cause->evidence = sb_say(a, "%s; it may be why %s", cause->evidence, symptom->issue);
@@ -268,14 +270,36 @@ static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 	f->confidence = "possible";
 }
 
-static bool found(const struct sb_advisor *a, const char *id)
+static void leave_out(struct sb_advisor *a, const struct sb_advice *f)
 {
-	const struct sb_advice *all = a->found.items;
+	struct sb_advice *all = a->found.items;
+	size_t i = (size_t)(f - all);
+
+	memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+	a->found.count--;
+}
+
+static struct sb_advice *found_as(const struct sb_advisor *a, const char *id)
+{
+	struct sb_advice *all = a->found.items;
 
 	for (size_t i = 0; i < a->found.count; i++)
 		if (strcmp(all[i].id, id) == 0)
-			return true;
-	return false;
+			return &all[i];
+	return NULL;
+}
+
+static bool explain(struct sb_advisor *a, struct sb_advice *cause, const char *id)
+{
+	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
+
+	for (size_t i = 0; ids && i < cause->explain_count; i++)
+		ids[i] = cause->explains[i];
+	if (!ids)
+		return false;
+	ids[cause->explain_count++] = id;
+	cause->explains = ids;
+	return true;
 }
 
 /* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. gaps: they
@@ -311,8 +335,7 @@ static void merge_lines(struct sb_advisor *a)
 		other->rank_s += all[i].rank_s;
 		other->evidence = sb_say(a, "%s; and %s", other->evidence, all[i].evidence);
 		sb_weigh_priority(a, other);
-		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
-		a->found.count--;
+		leave_out(a, &all[i]);
 		return;
 	}
 }
@@ -342,33 +365,59 @@ static void fold_leak(struct sb_advisor *a)
 		if (makes_models(&all[i]) && (!line || all[i].rank_s > line->rank_s))
 			line = &all[i];
 	for (size_t i = 0; line && i < a->found.count; i++) {
-		const char **ids = NULL;
-
 		if (strcmp(all[i].id, "memory_leak") || all[i].where.file)
 			continue;
-		ids = sb_model_alloc(a->model, (line->explain_count + 1) * sizeof *ids);
-		if (!ids)
+		if (!explain(a, line, all[i].id))
 			return;
-		for (size_t k = 0; k < line->explain_count; k++)
-			ids[k] = line->explains[k];
-		ids[line->explain_count++] = all[i].id;
-		line->explains = ids;
 		line->evidence = sb_say(
 			a, "%s; what it makes stays for a while: %s", line->evidence, all[i].issue);
 		line->priority = strcmp(all[i].priority, "high") ? line->priority : all[i].priority;
-		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
-		a->found.count--;
+		leave_out(a, &all[i]);
 		return;
 	}
+}
+
+/* A line that makes so many objects that Python collects by itself: taking it out takes both away. */
+static void fold_collections(struct sb_advisor *a)
+{
+	static const char *const lines[] = { "python_between_steps", "python_in_forward" };
+	struct sb_advice *f = found_as(a, "garbage_collection"), *line;
+
+	for (size_t i = 0; f && f->where.file && i < sizeof lines / sizeof *lines; i++) {
+		line = found_as(a, lines[i]);
+		if (!line || !line->where.file || strcmp(line->where.file, f->where.file) != 0 ||
+			line->where.line != f->where.line || !(line->rank_s > f->rank_s) ||
+			!explain(a, line, f->id))
+			continue;
+		line->saves_s += f->saves_s;
+		line->rank_s += f->rank_s;
+		line->evidence = sb_say(a, "%s; what it makes sets off %s", line->evidence, f->evidence);
+		sb_weigh_priority(a, line);
+		leave_out(a, f);
+		return;
+	}
+}
+
+#define FAR_LESS 0.25
+
+/* Where another thread has the GIL nearly all the time, every line is found waiting for it. */
+static void fold_waits_for_the_gil(struct sb_advisor *a)
+{
+	struct sb_advice *gil = found_as(a, "gil_contention"), *line = found_as(a, "python_between_steps");
+
+	if (gil && line && line->rank_s < FAR_LESS * gil->rank_s && explain(a, gil, line->id))
+		leave_out(a, line);
 }
 
 void sb_symptoms_explain(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
-	bool gaps = found(a, "gpu_gaps");
+	bool gaps = found_as(a, "gpu_gaps") != NULL;
 
 	merge_lines(a);
 	fold_leak(a);
+	fold_collections(a);
+	fold_waits_for_the_gil(a);
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
 		double covered_s = can_be_explained(f.id) ? explained_s(a, &f) : 0;

@@ -7,6 +7,8 @@
 
 #include "synthetic.h"
 
+#include <string.h>
+
 enum { VIDEOS = 3, STEPS = 2, BLOCKS = 8 };
 
 /* Each step fetches and drops eight blocks of `block_bytes`, 50 ms each way, and takes a second; the GPU has 24.6 GB. */
@@ -66,12 +68,49 @@ static void nothing_is_said_where_the_gpu_computes_meanwhile(void **state)
 	assert_false(is_said(3000000000, 4000, 85, "overswap"));
 }
 
+static bool explains(const struct sb_advice *f, const char *id)
+{
+	for (size_t i = 0; f && i < f->explain_count; i++)
+		if (!strcmp(f->explains[i], id))
+			return true;
+	return false;
+}
+
+/* As model offload does it: fetching one model first sends the one before it away. */
+static void a_move_inside_another_counts_once(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = synthetic_gpu(&s, 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		synthetic_gpu_sample(&s, schema, i * SECOND, 4000, 12, 300);
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_begin(&s, i * SECOND + 100 * MS, "offload:vae", STROBE_ROLE_OFFLOAD);
+		synthetic_stage(&s, i * SECOND + 100 * MS, i * SECOND + 480 * MS, "offload:transformer",
+			STROBE_ROLE_OFFLOAD);
+		synthetic_end(&s, i * SECOND + 500 * MS);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	f = finding(synthetic_model(&s, 4 * SECOND), "overswap");
+	assert_non_null(f);
+	assert_string_equal(f->stage, "offload:transformer");
+	assert_string_equal(f->issue, "weights move for 40 % of the generations though they would fit");
+	assert_near(f->saves_s, 3 * 0.4, 1e-6); /* of the three warm ones */
+	assert_true(explains(f, "offload"));
+	assert_null(strstr(f->evidence, "moving weights"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_that_fits_need_not_move),
 		cmocka_unit_test(blocks_of_a_model_that_does_not_fit_must_move),
 		cmocka_unit_test(nothing_is_said_where_the_gpu_computes_meanwhile),
+		cmocka_unit_test(a_move_inside_another_counts_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
