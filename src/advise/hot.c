@@ -153,6 +153,7 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 		hot.total_s += l->total_s;
 		hot.generation_s += l->generation_s;
 		hot.step_s += l->step_s;
+		hot.loop_s += l->loop_s;
 		hot.among_s += l->among_s;
 		hot.module_s += l->module_s;
 		hot.outside_s += l->outside_s;

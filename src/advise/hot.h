@@ -23,7 +23,8 @@ bool sb_hot_waits(const struct sb_line *line);
 /* Lines of one function that match, added up. */
 struct sb_hot {
 	const struct sb_line *line; /* the largest of them; NULL: none matches */
-	double total_s, generation_s, step_s, among_s, module_s, outside_s, from_s, to_s; /* as of a line */
+	double total_s, generation_s, step_s, loop_s, among_s, module_s, outside_s, from_s,
+		to_s; /* as of a line */
 	uint64_t sample_count, warm_count, outside_count, stood_count, ran_count, without_count;
 	double cpu_s, cpu_of_s;
 };

@@ -1,6 +1,7 @@
 /* Rules that blame a line of the program: sampled stacks say where the time of the generations went. */
 #include "advise/forward.h"
 #include "advise/hot.h"
+#include "advise/model_calls.h"
 #include "advise/weigh.h"
 
 #include "base/python_file.h"
@@ -312,7 +313,9 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	int64_t collections;
 	struct sb_advice *f;
 
-	if (!knows_calls(a->model))
+	if (a->model->generations.whole_run)
+		sb_model_calls_advise(a);
+	if (!knows_calls(a->model) || a->model->generations.whole_run)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
 	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));

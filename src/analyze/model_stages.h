@@ -381,6 +381,8 @@ struct sb_lines_panel {
 			hook_s; /* of generation_s, or of total_s where nothing is generated: inside a
 					    call of a module of torch's; of that in a hook on one */
 		bool hook; /* torch's line that called it says that it is a hook */
+		double loop_s; /* without generations: of the main thread, in no stage, after the start-up and before the
+				  last stage ended */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began; where several threads make
 				     them, those of its own */

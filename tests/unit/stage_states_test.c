@@ -254,15 +254,16 @@ static void small_stages_that_are_not_shown_are_counted(void **state)
 
 		synthetic_open(&s);
 		for (uint64_t i = 0; i < 20; i++)
-			synthetic_stage(&s, i * SECOND, (i + 1) * SECOND, (char[]){ (char)('a' + i), 'x', 0 }, 0);
+			synthetic_stage(
+				&s, i * SECOND, (i + 1) * SECOND, (char[]){ (char)('a' + i), 'x', 0 }, 0);
 		for (uint64_t i = 0; i < (uint64_t)small; i++)
 			synthetic_stage(&s, 20 * SECOND + i * MS, 20 * SECOND + (i + 1) * MS,
 				i ? "later" : "last", 0);
 		sb_report_text(
 			synthetic_model(&s, 21 * SECOND), &(struct sb_text_options){ .columns = 80 }, &text);
-		assert_non_null(strstr(sb_buf_text(&text),
-			small == 1 ? "  (1 small stage not shown; JSON has it)\n"
-				   : "  (2 small stages not shown; JSON has them)\n"));
+		assert_non_null(strstr(
+			sb_buf_text(&text), small == 1 ? "  (1 small stage not shown; JSON has it)\n"
+						       : "  (2 small stages not shown; JSON has them)\n"));
 		sb_buf_done(&text);
 		synthetic_done(&s);
 	}

@@ -312,8 +312,7 @@ static int by_line(const void *a, const void *b)
 	return order ? order : compare_u32(x->at.track, y->at.track);
 }
 
-/* An instruction that Python put in, as a loop's way back to its begin, has no line: it counts as the line that the function was seen
- * at most. The samples are in the order of by_line. */
+/* An instruction that Python put in has no line: it counts as the one that the function was seen at most. Sorted by_line. */
 static void lend_lines(struct sampled *s)
 {
 	for (uint32_t i = 0, end; i < s->count; i = end) {
@@ -336,15 +335,27 @@ static bool is_cold(const struct sampled *s, const struct sample *at)
 	return are_warm_apart(s) && at->flags & IN_FIRST;
 }
 
+/* Of a program that calls its models in a loop of its own: what it does between the calls. */
+static double in_loop_s(const struct sampled *s, const struct sb_line *line, const struct sample *at)
+{
+	double t_s = (double)at->at.t_ns / 1e9, from_s = s->model->stages.startup_end_s;
+	bool in_loop = !s->generations.count && line->main && at->path == UINT32_MAX;
+
+	return in_loop && t_s > from_s && t_s < s->model->stages.work_end_s
+		       ? fmin((double)at->weight_ns / 1e9, t_s - from_s)
+		       : 0;
+}
+
 static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
 {
 	bool warm = !is_cold(s, at), outside = at->at.t_ns > s->first_ns && !is_in_generation(s, at);
-	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
-	double inside_s = (double)at->inside_ns / 1e9;
+	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9,
+	       inside_s = (double)at->inside_ns / 1e9;
 	double work_s = s->generations.count ? warm * inside_s : weight_s; /* a model may run in none */
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
+	line->loop_s += in_loop_s(s, line, at);
 	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
 	line->among_s += warm && at->flags & AMONG_STEPS ? inside_s : 0;
 	line->module_s += at->flags & IN_MODULE ? work_s : 0;

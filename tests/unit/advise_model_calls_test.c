@@ -1,0 +1,82 @@
+/* What a program without generations does between its model's calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+enum { TID = 1000, CALLS = 10 };
+
+/* Ten calls of 50 ms after 2 s of imports, one every 200 ms; between them a line of the program runs for `made_ms`. */
+static struct sb_model *model_of_calls(struct synthetic *s, uint64_t made_ms, double utilization)
+{
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = TID, .duration_ns = 50 * MS };
+	uint32_t made, line = 34, schema;
+
+	synthetic_open(s);
+	made = sb_builder_name(s->b, "encode.main", NULL);
+	sb_builder_code_file(s->b, made, "/srv/encode.py");
+	g.name = sb_builder_name(s->b, "VJEPA2Model", NULL);
+	schema = synthetic_gpu(s, 0);
+	synthetic_stage(s, 0, 2 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t at = 2 * SECOND + i * 200 * MS;
+
+		synthetic_stage(s, at, at + 50 * MS, "VJEPA2Model", 0);
+		g.start_ns = (int64_t)at;
+		g.launch_ns = (int64_t)at;
+		sb_builder_gpu(s->b, &g);
+		for (uint64_t k = 1; k <= made_ms / 50 && i + 1 < CALLS; k++)
+			sb_builder_stack_sample(s->b, at + 50 * MS + k * 50 * MS - MS,
+				&(struct sb_builder_sample){ .tid = TID, .weight_us = 50000 }, &made, &line,
+				1);
+	}
+	for (uint64_t t = 0; t <= 40; t++)
+		synthetic_gpu_sample(s, schema, t * 100 * MS, 300, 60, utilization);
+	return synthetic_model(s, 4 * SECOND);
+}
+
+static void what_prepares_the_input_has_its_line(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	f = finding(model_of_calls(&s, 150, 25), "python_between_steps");
+	assert_non_null(f);
+	assert_string_equal(f->where.file, "/srv/encode.py");
+	assert_int_equal(f->where.line, 34);
+	assert_true(f->saves_s > 1.2 && f->saves_s < 1.5); /* nine times 150 ms */
+	synthetic_done(&s);
+}
+
+static void a_gpu_that_has_enough_to_do_waits_for_nothing(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	assert_null(finding(model_of_calls(&s, 150, 95), "python_between_steps"));
+	synthetic_done(&s);
+}
+
+static void a_little_between_the_calls_is_no_finding(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	assert_null(finding(model_of_calls(&s, 0, 25), "python_between_steps"));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_prepares_the_input_has_its_line),
+		cmocka_unit_test(a_gpu_that_has_enough_to_do_waits_for_nothing),
+		cmocka_unit_test(a_little_between_the_calls_is_no_finding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
