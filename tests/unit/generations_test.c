@@ -161,6 +161,32 @@ static void the_encoding_of_a_failed_video_is_left_out_too(void **state)
 	synthetic_done(&s);
 }
 
+/* 300 W, sampled every half second: a video that is reported alone used what it used beside the others. */
+static void a_video_alone_has_the_energy_it_has_beside_others(void **state)
+{
+	static const char *const columns[] = { "power_w", "energy_j" };
+
+	for (int32_t alone = 0; alone <= 3; alone++) {
+		struct sb_cut cut = { .generation = alone };
+		struct synthetic s;
+		struct sb_model *m;
+		uint32_t schema;
+
+		synthetic_open(&s);
+		schema = sb_builder_schema(s.b, "gpu", 0, columns, 2);
+		for (uint64_t i = 0; i <= 20; i++)
+			sb_builder_sample(s.b, schema, i * 500 * MS, (double[]){ 300, (double)i * 150 }, 2);
+		for (uint64_t i = 0; i < 3; i++)
+			synthetic_stage(&s, 300 * MS + i * 3 * SECOND, 2900 * MS + i * 3 * SECOND, "video",
+				STROBE_ROLE_GENERATION);
+		m = synthetic_part(&s, 10 * SECOND, alone ? &cut : NULL);
+		assert_int_equal(m->generations.listed, alone ? 1 : 3);
+		for (size_t i = 0; i < m->generations.listed; i++)
+			assert_near(m->generations.all[i].energy_wh * 3600, 300 * 2.6, 1e-6);
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +196,7 @@ int main(void)
 		cmocka_unit_test(an_unfinished_generation_slows_no_rate),
 		cmocka_unit_test(the_computing_of_a_failed_video_is_left_out_once),
 		cmocka_unit_test(the_encoding_of_a_failed_video_is_left_out_too),
+		cmocka_unit_test(a_video_alone_has_the_energy_it_has_beside_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
