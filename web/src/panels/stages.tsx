@@ -137,7 +137,7 @@ function baseColumns(base: Base | null, total: (s: Stage) => number | undefined)
 }
 
 // Time as the first screen has it.
-const REAL = 'where the CPU runs ahead of the GPU, every moment is that of the stage the GPU is at';
+const REAL = 'every moment is that of the stage the GPU is at, where the CPU runs ahead';
 const realOf = (s: Stage) => s.real_s ?? s.total_s;
 
 // Time inside each stage: of what is selected, else of the video that the page is about.
@@ -244,7 +244,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     time('p99_s', 'p99'),
     extreme('max_s', 'max'),
     ...baseColumns(base, (s) => s.total_s),
-    ...rangeColumn(stages, timeline, chosen),
+    ...rangeColumn(stages, timeline, chosen).slice(0, 1), // its share stands in the short table
   ];
   return (
     <>
