@@ -8,9 +8,11 @@ import sys
 import accelerate
 import torch
 import torch._dynamo.callback
+from peft import LoraConfig
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
+import tiny
 from counting import digest
 
 torch.set_num_threads(1)
@@ -126,6 +128,29 @@ def under_a_mode():
     keep(net)
 
 
+def adapter():
+    """LoRA of a video model, with a VAE and no pipeline."""
+    transformer, vae = tiny.wan_transformer(), tiny.wan_vae().requires_grad_(False)
+    transformer.requires_grad_(False)
+    transformer.add_adapter(LoraConfig(r=2, target_modules=["to_q", "to_v"], init_lora_weights=False))
+    transformer.enable_gradient_checkpointing()
+    trained_ones = [p for p in transformer.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained_ones, lr=0.01)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(2):
+        counts["vae_encode"] += 1
+        with torch.no_grad():
+            latents = vae.encode(torch.randn(1, 3, 5, 16, 16, generator=generator)).latent_dist.mode()
+        noise = torch.randn(latents.shape, generator=generator)
+        made = transformer(latents + noise, torch.tensor([500]), torch.randn(1, 4, 32, generator=generator)).sample
+        back((made - noise).square().mean())
+        turn(optimizer)
+        schedule.step()
+        optimizer.zero_grad()
+    trained.append(digest(trained_ones))
+
+
 class Twice(torch.optim.SGD):
     """Made from an optimizer whose step it calls."""
 
@@ -239,6 +264,7 @@ def main():
     checkpointed(True)
     two_optimizers()
     under_a_mode()
+    adapter()
     made_from_another()
     by_closure()
     raising()

@@ -7,7 +7,7 @@ import threading
 
 import torch
 from diffusers import (DiffusionPipeline, FasterCacheConfig, FirstBlockCacheConfig, PyramidAttentionBroadcastConfig,
-                       TaylorSeerCacheConfig)
+                       TaylorSeerCacheConfig, UniPCMultistepScheduler)
 from diffusers.hooks import apply_first_block_cache, apply_group_offloading
 from diffusers.utils import export_to_gif, export_to_video
 from PIL import Image
@@ -215,6 +215,14 @@ def exported():
         export_to_gif(image=[Image.fromarray((frame * 255).astype("uint8")) for frame in frames[0][:3]], output_gif_path="out.gif")
         return dict(exported=len(frames[0]), written=os.path.getsize("out.mp4") > 0)
     return call(fresh(), export, height=32, width=32)
+
+
+@case
+def another_scheduler():
+    pipeline = fresh()
+    pipeline.scheduler = UniPCMultistepScheduler.from_config(pipeline.scheduler.config, prediction_type="flow_prediction",
+                                                             use_flow_sigmas=True, flow_shift=3.0)
+    return call(pipeline)
 
 
 @case

@@ -14,7 +14,7 @@ def test_the_result_is_bit_equal_and_the_graphs_are_the_same(found):
     assert found[0]["graphs"] >= 2
 
 
-@pytest.mark.parametrize("stage", ["backward", "optimizer"])
+@pytest.mark.parametrize("stage", ["backward", "optimizer", "vae_encode"])
 def test_every_outermost_call_is_a_stage(found, stage):
     _, watched, run = found
     assert len(run.recording.named(stage)) == watched["counts"][stage]

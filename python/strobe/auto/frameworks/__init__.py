@@ -10,6 +10,7 @@ TABLE = {
     "weights": ("torch", "safetensors", "transformers", "diffusers"),
     "accelerate": ("accelerate", "diffusers"),
     "diffusers": ("diffusers",),
+    "exports": ("diffusers",),
     "transformers": ("transformers",),
     "video": ("cv2", "av", "torchcodec", "decord", "imageio", "moviepy", "subprocess"),
     "comfyui": ("execution", "latent_preview", "comfy"),

@@ -1,5 +1,5 @@
 """A diffusers pipeline call as a generation: text encode, denoise steps with
-their forwards, VAE, export. Pipelines are known by register_modules(), which each
+their forwards, VAE. Pipelines are known by register_modules(), which each
 of them calls; their parts by name and by what they can do."""
 import contextlib
 import os
@@ -10,7 +10,7 @@ from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_in, frames_of, images_in, videos_of
-from ..vocabulary import Activity, doing, here, output, stage
+from ..vocabulary import Activity, doing, here, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 from ..._share import Share
 
@@ -40,27 +40,6 @@ def _on_processors(module):
             wrap(getattr(module, cls), name, _postprocess)
 
 
-def _on_export(module):
-    for name in ("export_to_video", "export_to_gif"):
-        wrap(module, name, _exporting)
-
-
-def _exporting(original):
-    def export(*args, **kwargs):
-        made = args[0] if args else kwargs.get("video_frames", kwargs.get("image"))
-        count, height, width = guard(frames_of, made) or (0, None, None)
-        with stage("export", frames=count or None, width=width, height=height):
-            path = original(*args, **kwargs)
-        guard(_written, path)
-        return path
-    return export
-
-
-def _written(path):
-    if path:
-        output(path)
-
-
 def _registering(original):
     def register_modules(self, *args, **kwargs):
         result = original(self, *args, **kwargs)
@@ -82,17 +61,46 @@ def _know(pipeline, parts):
             continue
         if hasattr(part, "modules") and hasattr(part, "parameters"):
             components.set_name_with_parts(part, name)
-        if hasattr(part, "step") and hasattr(part, "set_timesteps"):
-            wrap_method(type(part), "step", _scheduler_step)
-            wrap_method(type(part), "set_timesteps", _set_timesteps)
+        if _know_scheduler(part):
             _stepping.add(cls)
-        if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
-            wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
-            wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
+        if _know_vae(part):
             guard(modules.watch_calls, getattr(part, "decoder", None), _counting_tiles)
             guard(modules.watch_calls, getattr(part, "encoder", None), _counting_tiles)
         if name.rstrip("_0123456789") in DENOISERS:
             guard(_watch_blocks, part)
+
+
+def _know_scheduler(part):
+    """Whether it is one."""
+    found = hasattr(part, "step") and hasattr(part, "set_timesteps")
+    if found:
+        wrap_method(type(part), "step", _scheduler_step)
+        wrap_method(type(part), "set_timesteps", _set_timesteps)
+    return found
+
+
+def _know_vae(part):
+    """Whether it is one."""
+    found = hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE")
+    if found:
+        wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
+        wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
+    return found
+
+
+def _on_configurations(module):
+    """A VAE of no pipeline, as a training loop has it; a scheduler that will replace a pipeline's."""
+    base = getattr(module, "ConfigMixin", None)
+    if base is not None:
+        wrap(base, "register_to_config", _configuring)
+
+
+def _configuring(original):
+    def register_to_config(self, *args, **kwargs):
+        guard(_know_scheduler, self)
+        guard(_know_vae, self)
+        return original(self, *args, **kwargs)
+    return register_to_config
 
 
 _stepping = weakref.WeakSet()  # classes of pipelines that have a scheduler
@@ -243,11 +251,14 @@ _pipelines = 0  # that were called
 
 
 def _is_known(pipeline):
-    """Whether one like it, made of the same classes, was called before: then no new class is found inside it."""
+    """Whether one like it, made of the same classes, was called before: then no new class is found inside it. Else a part
+    may have been replaced since it was registered: pipe.scheduler = another."""
     made_of = tuple(map(type, (pipeline, *vars(pipeline).values())))
     known = made_of in _made_of
-    if not known and len(_made_of) < MADE_MOST:
-        _made_of.add(made_of)
+    if not known:
+        guard(_know, pipeline, {name: part for name, part in vars(pipeline).items() if not name.startswith("_")})
+        if len(_made_of) < MADE_MOST:
+            _made_of.add(made_of)
     return known
 
 
@@ -478,10 +489,10 @@ def _counted(function, field):
 
 
 WAITS_FOR = {
+    "diffusers.configuration_utils": _on_configurations,
     "diffusers.hooks.hooks": _on_hooks,
     "diffusers.pipelines.pipeline_utils": _on_pipelines,
     "diffusers.modular_pipelines.modular_pipeline": _on_modular,
-    "diffusers.utils.export_utils": _on_export,
     "diffusers.image_processor": _on_processors,
     "diffusers.video_processor": _on_processors,
 }
