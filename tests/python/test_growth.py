@@ -11,7 +11,7 @@ import threading
 import weakref
 
 import strobe
-from strobe._memory import growth, holders
+from strobe._memory import growth, holders, owners
 
 
 def generate(count, keep, made=lambda: bytearray(b"x") * (8 << 20)):
@@ -130,7 +130,7 @@ def test_devices_that_a_driver_opens_are_no_leak(monkeypatch):
     monkeypatch.setattr(growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append(facts))}))
     for target, told in ("/dev/*", 0), ("/data/*.png", 1):
         monkeypatch.setattr(holders, "open_files", lambda: target)
-        growth._name_holder(holders, "files", 24)
+        growth._name_holder(holders, None, "files", 24)
         assert len(events) == told
 
 
@@ -235,7 +235,8 @@ def test_an_attribute_is_named():
     found = holders.largest(40 * MB)
     assert found is log.entries
     del found
-    assert holders._name_in(log, log.entries) == ("entries", __file__, log)
+    name = owners._in(log, log.entries)
+    assert (name.text, name.file, name.code) == ("entries", __file__, Log)
 
 
 class Cache:

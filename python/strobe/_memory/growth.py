@@ -138,12 +138,12 @@ def _share(kind):
 
 
 def _search(kind, risen):
-    from . import holders
+    from . import graphs, holders
     with _share(kind):
-        _name_holder(holders, kind, risen)
+        _name_holder(holders, graphs, kind, risen)
 
 
-def _name_holder(holders, kind, risen):
+def _name_holder(holders, graphs, kind, risen):
     facts = {"of": "host" if kind == "pinned" else kind, "risen": risen}
     if kind == "files":
         target = holders.open_files()
@@ -156,6 +156,8 @@ def _name_holder(holders, kind, risen):
         holder = holders.largest(risen // 2, kind == "device")
     if holder is not None:
         facts.update(holders.describe(holder, kind))
+    elif kind != "files":
+        facts.update(graphs.describe())
     if len(facts) > 2:
         native.event("memory_holder", **facts)
 
@@ -210,13 +212,15 @@ def _grows(which):
 def _found(which):
     global _searched
     _searched = True
-    from . import holders
+    from . import graphs, holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
     with _share("generations"), own_section("what holds memory"):
         holder = holders.largest(grown // 2, which == 0)
         if holder is not None:
             facts.update(holders.describe(holder, facts["of"]))
+        else:
+            facts.update(graphs.describe())
     native.event("memory_grows", **facts)
 
 

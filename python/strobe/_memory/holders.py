@@ -1,6 +1,6 @@
 """What holds memory that grows: the container with the most in it, by its name and the line that puts things in."""
 import functools
-import inspect
+import gc
 import itertools
 import os
 import re
@@ -9,15 +9,14 @@ import types
 from collections import Counter, deque
 
 from .._native import native
-from .._packages import is_installed
-from . import PACKAGE
+from . import owners
+from .owners import CACHE
 
 OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
 ITEMS_LEAST = 4
-_CONTAINERS = (list, dict, deque, set)
+_CONTAINERS = (list, dict, deque, set, CACHE)
 _LIGHT = (str, int, float, bool, type(None), type, types.BuiltinFunctionType, types.ModuleType)
 _array_kinds = {}  # a class -> which arrays its instances are ("torch", "numpy") or None, within one search
-_ASKING = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "f_locals"}
 
 
 def largest(least_bytes, on_device=False):
@@ -31,16 +30,22 @@ def of_files(least_count):
     return _most(_files, least_count)
 
 
+def of_kind(is_one, least_count):
+    """The container that holds more things than this for which is_one(thing) is true."""
+    return _most(lambda holder, least: len(holder) if all(map(is_one, _newest(holder))) else 0, least_count)
+
+
 def _most(held, least):
     objects = native.tracked(_CONTAINERS, OBJECTS_MOST)
     if objects is None:
         return None
     _array_kinds.clear()
     best, most = None, least
-    for one in itertools.chain(objects, _variables()):
-        if type(one) in _CONTAINERS and len(one) >= ITEMS_LEAST and one is not objects:
+    for one in itertools.chain(objects, variables()):
+        if type(one) in _CONTAINERS and one is not objects:
             try:
-                size = held(one, most)
+                kept = _kept(one)
+                size = held(kept, most) if len(kept) >= ITEMS_LEAST else 0
             except RuntimeError:  # another thread changes it meanwhile
                 continue
             if size > most:
@@ -48,11 +53,22 @@ def _most(held, least):
     return best
 
 
-def _variables():
+def _kept(holder):
+    """Of a functools.lru_cache its results: a dictionary, or a ring where it is bounded."""
+    if type(holder) is not CACHE:
+        return holder
+    entries = [one for one in gc.get_referents(holder) if not isinstance(one, type)]
+    if holder.cache_info().maxsize is None:
+        return next((one for one in entries if type(one) is dict and one is not vars(holder)), ())
+    # a key, a result, a key, ...
+    return entries[1:2 * holder.cache_info().currsize:2]
+
+
+def variables():
     """Of all running functions: the collector does not know a dictionary of plain bytes."""
     for frame in list(sys._current_frames().values()):
         while frame is not None:
-            yield from _values(frame)[0]
+            yield from owners.values_of(frame)[0]
             frame = frame.f_back
 
 
@@ -79,12 +95,18 @@ def _held(on_device, holder, least=0):
 
 
 def _files(holder, least=0):
-    return len(holder) if all(_is_file(type(item)) for item in _newest(holder)) else 0
+    return len(holder) if all(_keeps_file(item) for item in _newest(holder)) else 0
+
+
+def _keeps_file(item):
+    """Itself, or as an attribute: a reader of videos, an array that is mapped."""
+    kind = type(item)
+    return _is_file(kind) or kind not in _CONTAINERS and any(_is_file(type(value)) for value in attributes(item))
 
 
 def _is_file(kind):
     """By its class: to ask a lazy module for an attribute imports it."""
-    return not issubclass(kind, type) and (any("fileno" in vars(base) for base in kind.__mro__) or kind.__module__ == "tempfile")
+    return not issubclass(kind, type) and (kind.__module__ in ("tempfile", "mmap") or any("fileno" in vars(base) for base in kind.__mro__))
 
 
 def _size(value, on_device, depth):
@@ -122,6 +144,10 @@ def _inside(value, kind):
         return [value.__self__]
     if isinstance(value, (type, types.ModuleType)):
         return ()
+    return attributes(value)
+
+
+def attributes(value):
     try:
         return list(object.__getattribute__(value, "__dict__").values())[-64:]
     except (AttributeError, TypeError):
@@ -138,21 +164,44 @@ def _content(cell):
 # ---- in words ----
 
 def describe(holder, kind="host"):
-    """kind: "device", "host" or "files"."""
-    name, file, code, instance = _name_of(holder)
-    of = ""
-    if instance is not None and _is_library(file):  # a queue: who puts things into it is the program's
-        outer = _name_of(instance)
-        if outer[0]:
-            of = " of the %s `%s`" % (type(instance).__name__, outer[0])
-            line, text = _line_of(*outer[:3], attribute=outer[3] is not None)
-            file = outer[1]
-    if not of:
-        line, text = _line_of(name, file, code, attribute=instance is not None)
-    place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
-    words = "the %s `%s`%s%s held %d %s when it was found" % (type(holder).__name__, name or "?", of, place, len(holder),
-                                         "open files" if kind == "files" else "objects, %d MB" % (_held(kind == "device", holder) >> 20))
+    """kind: "device", "host", "files" or "graphs". The line is the program's own, also where a library's object holds it."""
+    own = above = None
+    for one, name in owners.names(holder):
+        own = name if one is holder else own
+        if name is None or name.file is None:
+            continue
+        if above is None or not owners.is_library(name.file):
+            above = one, name
+        if not owners.is_library(name.file):
+            break
+    of, kept = "", _kept(holder)
+    file = line = text = None
+    if above is not None:
+        file = above[1].file
+        line, text = own.put_in(above[1]) if own and own.file is None else above[1].put()
+        if above[0] is not holder:
+            of = " %s the %s `%s`" % ("of" if own else "in", type(above[0]).__name__, above[1].text)
+    said = _said_where(kept)
+    if said and not line:
+        file, line, text = said
+    place = " (%s)" % owners.place(file, line, text) if line else ""
+    what = "%s `%s`" % ("cache of" if own and own.line else type(holder).__name__, own.text) if own else type(holder).__name__
+    words = "the %s%s%s held %d %s when it was found" % (what, of, place, len(kept), _things(kept, kind))
     return {"holder": words, "file": file, "line": line}
+
+
+def _things(kept, kind):
+    if kind == "graphs":
+        return "tensors, each with the graph that made it,"
+    return "open files" if kind == "files" else "objects, %d MB" % (_held(kind == "device", kept) >> 20)
+
+
+def _said_where(kept):
+    """Of records of a log: the line of the program that wrote the newest one."""
+    newest = _newest(kept)[-1] if len(kept) >= ITEMS_LEAST else None
+    if "logging" not in sys.modules or not isinstance(newest, sys.modules["logging"].LogRecord) or not os.path.exists(newest.pathname):
+        return None
+    return newest.pathname, newest.lineno, owners.line_text(newest.pathname, newest.lineno)
 
 
 def open_files():
@@ -167,99 +216,3 @@ def open_files():
         seen[folder + "/*" + os.path.splitext(name)[1] if folder else re.sub(r"\[.*", "", target)] += 1
     (kind, count), = seen.most_common(1) or [(None, 0)]
     return kind if count >= 8 else None
-
-
-def _is_library(file):
-    return is_installed(file) or file.startswith(os.path.dirname(os.__file__))
-
-
-def _name_of(holder):
-    """A variable of a running function, a module's, or an attribute: its name, the file, the function's code or the
-    instance's class, and the instance."""
-    own = PACKAGE
-    found = None
-    for frame in list(sys._current_frames().values()):
-        while frame is not None:  # the outermost function that has it owns it
-            name = None if frame.f_code.co_filename.startswith(own) else _variable(frame, holder)
-            found = (name, frame.f_code.co_filename, frame.f_code, None) if name else found
-            frame = frame.f_back
-    if found:
-        return found
-    for owner in native.owners(holder):
-        name, file, instance = _name_in(owner, holder)
-        if name and isinstance(file, str):
-            return name, file, None if instance is None else type(instance), instance
-    return None, None, None, None
-
-
-def variable_of(thing):
-    """What the program calls it: a variable, or an attribute; None: it has no name."""
-    name = _name_of(thing)[0]
-    return name if name != "self" else None
-
-
-def _variable(frame, holder):
-    values, names = _values(frame)
-    return next((name for name, value in zip(names, values) if value is holder), None)
-
-
-def _values(frame):
-    """A frame's variables and their names. Python 3.12 and older make a dictionary of a function's variables, which stays
-    with the frame and would keep alive what the program frees: it is emptied again, unless another one has it.
-    Where the function asks for that dictionary itself, it is left alone."""
-    if not _ASKING.isdisjoint(frame.f_code.co_names):
-        return [], []
-    variables = frame.f_locals
-    values, names = list(variables.values()), list(variables)
-    if type(variables) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(variables) <= 3:
-        variables.clear()  # the frame's, this function's and getrefcount's references
-    return values, names
-
-
-def _name_in(owner, holder):
-    """As a module's variable, or as an attribute: an instance may have no dictionary yet. (name, file, instance)"""
-    attributes = owner if isinstance(owner, dict) else getattr(owner, "__dict__", None)
-    if not isinstance(attributes, dict):
-        return None, None, None
-    name = next((key for key, value in list(attributes.items()) if value is holder and isinstance(key, str)), None)
-    if attributes is not owner:
-        return name, _file_of(owner), owner
-    if attributes.get("__file__"):
-        return name, attributes["__file__"], None
-    instance = next((one for one in native.owners(attributes) if getattr(one, "__dict__", None) is attributes), None)
-    return name, _file_of(instance), instance
-
-
-def _file_of(instance):
-    return getattr(sys.modules.get(type(instance).__module__), "__file__", None)
-
-
-def _line_of(name, file, code, attribute=False):
-    """Where something is put into it, best in the function whose variable it is, or the class; None: not found."""
-    if not name or not file:
-        return None, None
-    puts = re.compile(r"%s%s\s*(\.(append|appendleft|extend|insert|add|update|setdefault|put|put_nowait)\(|\[[^\]]*\]\s*=[^=]|\+=)"
-                      % (r"\." if attribute else r"\b", re.escape(name)))
-    first, last = _lines_of_class(code) if isinstance(code, type) else _lines_of(code) if code is not None else (1, 1 << 30)
-    found = (None, None)
-    try:
-        with open(file, encoding="utf-8", errors="replace") as source:
-            for number, line in enumerate(source, 1):
-                if puts.search(line) and (found[0] is None or not first <= found[0] <= last):
-                    found = number, line.split("#")[0].strip()[:120]
-    except OSError:
-        pass
-    return found
-
-
-def _lines_of_class(cls):
-    """The first and the last line of its methods."""
-    ranges = [_lines_of(one.__code__) for one in vars(cls).values() if isinstance(one, types.FunctionType)]
-    return (min(first for first, _ in ranges), max(last for _, last in ranges)) if ranges else (1, 1 << 30)
-
-
-def _lines_of(code):
-    """The first and the last line of a function, with those inside it."""
-    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno) if hasattr(code, "co_lines") else 1 << 30
-    inner = [_lines_of(constant)[1] for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return code.co_firstlineno, max([last] + inner)

@@ -24,8 +24,8 @@ def names(modules):
 
 
 def _give(module, plain):
-    from . import holders
-    variable = holders.variable_of(module) if len(_given) < LOOKED_MOST else None
+    from . import owners
+    variable = owners.variable_of(module) if len(_given) < LOOKED_MOST else None
     key, name = id(module), "%s (%s)" % (variable, plain) if variable else plain
     taken = {given for other, given in _given.values() if other() is not None}
     numbered = ("%s %d" % (name, number) for number in itertools.count(2 if variable else 1))
