@@ -50,6 +50,8 @@ static const struct sb_field sb_sizes_fields_rows[] = {
 		WHOLE, sb_sizes_panel, vram_total_bytes, "vram_total_bytes", SB_KNOWN, "memory of the GPU"),
 	SB_FIELD_AS(WHOLE, sb_sizes_panel, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
 		"memory of the machine, or the limit of its cgroup"),
+	SB_FIELD(sb_sizes_panel, frames_of_one, "frames_of_one_video", SB_SET,
+		"'frames' are those of one video, also where a generation makes several"),
 	SB_FIELD_LIST(
 		sb_sizes_panel, all, count, "sizes", SB_ALWAYS, size, "one row for each size, in order"),
 };

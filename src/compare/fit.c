@@ -290,6 +290,7 @@ int sb_fit(const struct sb_facts *run, const struct sb_facts *const *others, siz
 		f->fit->run_count = f->points.run_count;
 		f->fit->other_count = f->points.other_count;
 		f->fit->other_model = f->points.other_model;
+		f->fit->summed_count = f->points.summed_count;
 		f->fit->size_count = (int64_t)f->points.count;
 		f->fit->memory_of = f->points.memory_of;
 		f->fit->context_bytes = f->points.context_bytes;

@@ -22,6 +22,7 @@ struct sb_fit {
 	int64_t run_count, size_count; /* that it rests on; sizes are different ones */
 	int64_t other_count; /* runs that are left out: of another model, device or host */
 	const char *other_model; /* of the latest of these; NULL: none */
+	int64_t summed_count; /* sizes that are left out: their frames are added up over videos */
 	int64_t more_count; /* sizes that are still needed; 0: there are enough */
 	const char *more; /* which, in words; NULL: none */
 	struct sb_fit_axis {

@@ -77,6 +77,8 @@ static const struct sb_field sb_fit_fields_rows[] = {
 	SB_FIELD(sb_fit, other_count, "left_out_count", SB_ALWAYS,
 		"runs of the history that are of another model, device or host"),
 	SB_FIELD(sb_fit, other_model, "left_out_model", SB_KNOWN, "the model of the latest of these"),
+	SB_FIELD(sb_fit, summed_count, "left_out_summed_count", SB_SET,
+		"sizes of runs that an older strobe remembered: several videos, their frames added up"),
 	SB_FIELD(sb_fit, more_count, "more_count", SB_ALWAYS,
 		"sizes that are still needed; 0: there are enough"),
 	SB_FIELD(sb_fit, more, "more", SB_KNOWN, "which sizes these are"),

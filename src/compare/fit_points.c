@@ -170,6 +170,13 @@ static bool is_cold(const struct sb_size *s)
 	return s->first_s > 0 && s->warm_count <= 0;
 }
 
+/* A report of before added the frames of all videos of a generation up: another size than it says. */
+static bool has_summed_frames(
+	const struct sb_fit_points *p, const struct sb_facts *from, const struct sb_size *s)
+{
+	return !from->sizes.frames_of_one && value_of(s, "videos") > 1 && has_axis(p, "frames");
+}
+
 static bool take_run(struct sb_fit_points *p, const struct sb_facts *from, struct sb_vec *raw)
 {
 	bool counts = false;
@@ -179,6 +186,10 @@ static bool take_run(struct sb_fit_points *p, const struct sb_facts *from, struc
 		struct sb_fit_point *point;
 		bool known = s->count > 0 && s->generation_s > 0;
 
+		if (has_summed_frames(p, from, s)) {
+			p->summed_count++;
+			continue;
+		}
 		if (s->out_of_memory)
 			see_failure(p, from, s);
 		for (size_t k = 0; k < p->axis_count; k++)

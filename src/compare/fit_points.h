@@ -20,6 +20,7 @@ struct sb_fit_points {
 	size_t axis_count;
 	struct sb_fit_point *all; /* different sizes */
 	size_t count;
+	int64_t summed_count; /* sizes that are left out: their frames are added up over videos */
 	int64_t run_count, other_count; /* other: left out, as they are of another model, device or host */
 	const char *other_model; /* of the first of these; NULL: none */
 	const char *stages[SB_FIT_STAGES]; /* of the run */

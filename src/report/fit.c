@@ -190,6 +190,11 @@ void sb_fit_text(const struct sb_fit *f, struct sb_buf *out)
 		sb_label_printf(out, "  left out: %lld run%s of another model, device or host (%s%s)\n",
 			(long long)f->other_count, f->other_count == 1 ? "" : "s", f->other_model,
 			f->other_count == 1 ? "" : ", ...");
+	if (f->summed_count)
+		sb_label_printf(out,
+			"  left out: %lld size%s of several videos, remembered by a strobe that added their "
+			"frames up\n",
+			(long long)f->summed_count, f->summed_count == 1 ? "" : "s");
 	put_sizes(f, out);
 	put_memory(f, out);
 	put_time(f, out);

@@ -44,7 +44,7 @@ static void add_run(const char *model, double frames, double width, double heigh
 		{ "vae_decode", 0.05 * time_s, b, NAN, NAN } };
 	struct sb_size size = { attributes, 3, 1, time_s, fmax(a, b), fmax(a, b) + GIB,
 		fmax(a, b) + 1.5 * GIB, NAN, false, stages, 2, 1, NAN };
-	struct sb_sizes_panel panel = { model, "NVIDIA H200", 140 * GIB, NAN, &size, 1 };
+	struct sb_sizes_panel panel = { model, "NVIDIA H200", 140 * GIB, NAN, &size, 1, true };
 	struct sb_facts *f = sb_facts_new("run");
 
 	f->start_real_ns = run_count + 1; /* which tells them apart */
@@ -429,11 +429,46 @@ static void runs_of_another_model_are_left_out_and_said(void **state)
 	sb_fit_free(f);
 }
 
+/* frames: as the report says, of one video or of all. */
+static void add_videos(double frames, int64_t videos, bool of_one)
+{
+	struct sb_pair attributes[] = { { "frames", STROBE_TYPE_INT, (int64_t)frames, frames, NULL },
+		{ "videos", STROBE_TYPE_INT, videos, (double)videos, NULL } };
+	struct sb_size size = { attributes, 2, 1, frames, frames * GIB, frames * GIB, frames * GIB, NAN,
+		false, NULL, 0, 1, NAN };
+	struct sb_sizes_panel panel = { "wan", "NVIDIA H200", 140 * GIB, NAN, &size, 1, of_one };
+	struct sb_facts *f = sb_facts_new("run");
+
+	f->start_real_ns = run_count + 1;
+	f->host = "host";
+	assert_int_equal(sb_facts_take_sizes(f, &panel), 0);
+	runs[run_count++] = f;
+}
+
+/* 33 frames of two videos each were remembered as 66. */
+static void sizes_with_frames_added_up_are_left_out_and_said(void **state)
+{
+	const char *const keys[] = { "frames" };
+	const double values[] = { 33 };
+	struct sb_fit_request r = { keys, values, 1, NAN, NULL, false };
+	struct sb_fit *f = NULL;
+
+	add_videos(33, 2, true);
+	add_videos(66, 2, false);
+	add_videos(81, 1, false); /* the same either way */
+	assert_int_equal(sb_fit(runs[0], (const struct sb_facts *const *)runs, run_count, &r, &f), 0);
+	assert_int_equal(f->summed_count, 1);
+	assert_int_equal(f->run_count, 2);
+	assert_int_equal(f->size_count, 2);
+	sb_fit_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_those_of_one_video),
 		cmocka_unit_test_teardown(the_largest_is_never_farther_than_can_be_told, forget_runs),
+		cmocka_unit_test_teardown(sizes_with_frames_added_up_are_left_out_and_said, forget_runs),
 		cmocka_unit_test_teardown(runs_of_another_model_are_left_out_and_said, forget_runs),
 		cmocka_unit_test_teardown(a_held_back_size_is_met_and_its_limit_named, forget_runs),
 		cmocka_unit_test_teardown(a_smaller_gpu_has_no_room_and_a_largest_size, forget_runs),

@@ -988,6 +988,7 @@ export type Sizes = {
   device?: string; // the GPU, or cpu
   vram_total_bytes?: number; // memory of the GPU
   ram_total_bytes?: number; // memory of the machine, or the limit of its cgroup
+  frames_of_one_video?: true; // 'frames' are those of one video, also where a generation makes several
   sizes: Size[]; // one row for each size, in order
 };
 
@@ -2318,6 +2319,7 @@ export type Fit = {
   size_count: number; // different sizes in them
   left_out_count: number; // runs of the history that are of another model, device or host
   left_out_model?: string; // the model of the latest of these
+  left_out_summed_count?: number; // sizes of runs that an older strobe remembered: several videos, their frames added up
   more_count: number; // sizes that are still needed; 0: there are enough
   more?: string; // which sizes these are
   sizes: FitAxis[]; // the size asked for, one row for each number

@@ -376,6 +376,7 @@ static void fill_device(struct sb_model *model)
 	struct sb_sizes_panel *p = &model->sizes;
 
 	p->model = model_name(model);
+	p->frames_of_one = true;
 	p->device = "cpu";
 	p->vram_total_bytes = NAN;
 	p->ram_total_bytes = model->memory.ram_total_bytes;
