@@ -20,7 +20,7 @@ static bool calls_a_model(const struct sb_model *model)
 	return false;
 }
 
-/* What waits, for input or anything else, is told by other rules. */
+/* What waits, for input or anything else, is the business of other rules. */
 static bool is_between_calls(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
