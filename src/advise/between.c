@@ -11,6 +11,7 @@
 
 #define SAMPLES_LEAST 3
 #define CROWDING_MOST 8
+#define CLOCK_LEAST_S 0.03 /* of time between the generations: a sample of less is chance */
 #define OTHERS 2 /* functions that are named beside the largest */
 
 /* ---- whose time it is ------------------------------------------------------ */
@@ -207,11 +208,26 @@ const struct sb_line *sb_between_line(const struct sb_model *model)
 
 /* ---- the rule ------------------------------------------------------------------ */
 
+/* Where the clock says how much lies between the generations, all of it that was seen is this, and nobody sleeps. */
+static bool is_all_there_is(const struct sb_model *model, const struct spent *spent)
+{
+	double all_s = 0;
+
+	if (!(sb_between_s(model) > CLOCK_LEAST_S) || !spent->line ||
+		sb_hot_doing(spent->line) == SB_DOES_SLEEP || is_strobe(spent->line))
+		return false;
+	for (size_t i = 0; i < model->lines.count; i++)
+		if (model->lines.all[i].maker && !is_strobe(&model->lines.all[i]) &&
+			!model->lines.all[i].stage)
+			all_s += model->lines.all[i].outside_s;
+	return spent->total_s > 0.99 * all_s;
+}
+
 /* Where others want the cores, a line that computes needs as many more samples before it is blamed; but not where the
  * clock says how much lies between the generations. */
 static bool is_sampled_enough(const struct sb_model *model, const struct spent *spent)
 {
-	double least = SAMPLES_LEAST;
+	double least = is_all_there_is(model, spent) ? 1 : SAMPLES_LEAST;
 
 	if (spent->line && !(sb_between_of_s(model) > 0) && sb_hot_doing(spent->line) == SB_DOES_COMPUTE)
 		least *= fmin(sb_weigh_crowding(model), CROWDING_MOST);

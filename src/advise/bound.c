@@ -2,6 +2,7 @@
  * communication; and what to leave alone because it cannot pay. */
 #include "advise/bound.h"
 
+#include "advise/symptoms.h"
 #include "advise/weigh.h"
 #include "base/role.h"
 #include "stats/seconds.h"
@@ -212,19 +213,34 @@ static const char *percent_text(struct sb_model *model, double ratio)
 	return sb_model_printf(model, percent < 1 || percent > 99 ? "%.1f" : "%.0f", percent);
 }
 
+/* The first finding is urgent and has a cause: that is what stands out. */
+static const struct sb_advice *urgent_cause(const struct sb_model *model)
+{
+	const struct sb_advice *f = model->advice.count ? &model->advice.all[0] : NULL;
+
+	return f && !strcmp(f->priority, "high") && !f->startup && !sb_rule_is_symptom(f->id) &&
+			       !sb_rule_is_direction(f->id)
+		       ? f
+		       : NULL;
+}
+
 static void by_nothing(struct sb_model *model)
 {
 	double busy = model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s);
+	const struct sb_advice *f = urgent_cause(model);
+	const char *why = f ? sb_model_printf(model, "the first finding names what it waits for: %s", f->id)
+			    : NULL;
 
 	bound(model, "mixed", "mixed");
 	if (sb_weigh_traced(model))
-		model->summary.bound_reason = sb_model_printf(model,
-			busy < GPU_WAITS ? "GPU busy %s %%: it waits for the program; no cause stands out"
-					 : "GPU busy %s %%; nothing else stands out",
-			percent_text(model, busy));
+		model->summary.bound_reason = sb_model_printf(model, "GPU busy %s %%; %s",
+			percent_text(model, busy),
+			why                ? why
+			: busy < GPU_WAITS ? "it waits for the program, and no cause stands out"
+					   : "nothing else stands out");
 	else
-		model->summary.bound_reason = sb_model_printf(
-			model, "GPU %.0f %% util; nothing else stands out", utilization(model));
+		model->summary.bound_reason = sb_model_printf(model, "GPU %.0f %% util; %s",
+			utilization(model), why ? why : "nothing else stands out");
 }
 
 void sb_bound_judge(struct sb_model *model)

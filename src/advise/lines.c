@@ -227,15 +227,6 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 		f->evidence);
 }
 
-/* ---- garbage collection in the warm generations ------------------------------ */
-
-/* From all of them: the listed events of a long run are thinned. */
-static double collected_s(const struct sb_model *model, int64_t *out_count)
-{
-	*out_count = model->garbage.warm_count;
-	return model->garbage.warm_s;
-}
-
 /* ---- Python between the steps -------------------------------------------- */
 
 /* In a step without parts a line that computes may be the model itself; a trace of steps tells how long the GPU waited for it. */
@@ -304,13 +295,47 @@ static bool knows_calls(const struct sb_model *model)
 	return false;
 }
 
+#define CLOCK_LEAST 10 /* percent of the generations between the steps, by the clock */
+
+/* In a short run the samples are few; the clock tells how long the pauses between the steps are, and where all that was seen
+ * in them is one function of the program's, that is what they are for. */
+static struct sb_advice *find_by_the_clock(struct sb_advisor *a, const struct sb_hot *hot, double idle_s)
+{
+	const struct sb_stage *s = sb_model_stage(a->model, "between_steps");
+	double spent_s = s ? s->covered_s * sb_weigh_warm_share(a->model) : 0, others_s = 0, percent;
+	const struct sb_line *l = hot->line;
+	struct sb_advice *f;
+
+	percent = sb_weigh_percent(a->model, fmin(spent_s, idle_s));
+	if (!l || !hot->warm_count || l->library || sb_python_is_package(l->file) || !l->stage ||
+		strcmp(l->stage, "between_steps") != 0 || !(percent > CLOCK_LEAST))
+		return NULL;
+	for (size_t i = 0; i < a->model->lines.count; i++)
+		if (a->model->lines.all[i].stage && !strcmp(a->model->lines.all[i].stage, l->stage))
+			others_s += a->model->lines.all[i].generation_s;
+	if (others_s > hot->generation_s * 1.01)
+		return NULL;
+	f = sb_advisor_find(a, percent, fmin(spent_s, idle_s),
+		sb_say(a, "Python between the model's calls takes %.0f %% of the generations", percent),
+		sb_say(a,
+			"the pauses between the steps last %s by the clock; %s in them, and no other "
+			"function",
+			sb_say_seconds(a, spent_s),
+			hot->warm_count == 1 ? "one sample found this line"
+					     : sb_say(a, "%llu samples found this function",
+						       (unsigned long long)hot->warm_count)));
+	sb_finding_cause(f, sb_hot_words(a, l), SB_GAIN_BOUNDED, SB_POSSIBLE);
+	sb_hot_place(f, hot);
+	sb_weigh_priority(a, f);
+	return f;
+}
+
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
 	/* where the CPU runs ahead, a line between the calls may wait for what the GPU has to do anyway */
 	double spent_s = hot.generation_s, left_s,
 	       idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
-	int64_t collections;
 	struct sb_advice *f;
 
 	if (a->model->generations.whole_run)
@@ -318,13 +343,14 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	if (!knows_calls(a->model) || a->model->generations.whole_run)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
-	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));
-	if (collected_s(a->model, &collections) > spent_s)
+	left_s = fmax(0, sb_weigh_work_s(a->model) - a->model->garbage.warm_s);
+	if (a->model->garbage.warm_s > spent_s)
 		return; /* all of its samples may be theirs */
 	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			sb_weigh_percent(a->model, spent_s)));
 
+	f = f ? f : find_by_the_clock(a, &hot, fmin(left_s, idle_s));
 	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
 		f->suggestion =
 			"Leave fsync() to the end of the run: it waits for the disk each time, and the "
@@ -446,8 +472,8 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 {
 	struct sb_hot called = sb_hot_find(a->model, collects), busy = find_busy(a->model);
 	const struct sb_hot *place = called.line ? &called : &busy;
-	int64_t count;
-	double sum_s = collected_s(a->model, &count), percent = sb_weigh_percent(a->model, sum_s);
+	int64_t count = a->model->garbage.warm_count;
+	double sum_s = a->model->garbage.warm_s, percent = sb_weigh_percent(a->model, sum_s);
 	struct sb_advice *f;
 
 	if (!count || !(percent > a->limit))

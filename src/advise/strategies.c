@@ -200,7 +200,11 @@ static const char *trial(struct sb_model *m, const struct sb_stage *s, const cha
 static void say_each(
 	struct sb_model *m, const struct sb_stage *s, const struct sb_knob *knob, struct sb_strategy *f)
 {
-	f->gain_s = sb_stage_in_turn_s(m, s) * (1 - f->proposed / f->now);
+	double warm = s->role == STROBE_ROLE_STEP ? sb_weigh_warm_step_ratio(m)
+						  : 1; /* the first step stays */
+
+	f->each_s *= warm;
+	f->gain_s = sb_stage_in_turn_s(m, s) * warm * (1 - f->proposed / f->now);
 	f->gain_basis = "estimated";
 	f->what = say(m, "%.6g %s of %s; %.6g would save about %s", f->now, knob->many, seconds(m, f->each_s),
 		f->proposed, seconds(m, f->gain_s));

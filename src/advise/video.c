@@ -167,18 +167,19 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 }
 
 /* Steps are per video, or per block where there are blocks: 10 blocks of 4
- * steps are 4 steps. */
+ * steps are 4 steps. Those that are left out are warm ones. */
 void sb_rule_steps_many(struct sb_advisor *a)
 {
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
-	double steps = (double)d->steps_per_chain;
+	double steps = (double)d->steps_per_chain, warm = sb_weigh_warm_step_ratio(a->model);
+	double saves_s = denoise_s(a->model) * warm * (1 - a->limit / steps);
 
 	if (!d->present || !(steps > a->limit))
 		return;
-	sb_advisor_find(a, steps, denoise_s(a->model) * (1 - a->limit / steps),
+	sb_advisor_find(a, steps, saves_s,
 		sb_say(a, "%.0f steps per %s", steps, d->blocks > 0 ? "block" : "video"),
-		sb_say(a, "%.0f steps of %.3f s; %.0f would save %.2f s", steps, d->step.mean, a->limit,
-			denoise_s(a->model) * (1 - a->limit / steps)));
+		sb_say(a, "%.0f steps of %.3f s%s; %.0f would save %.2f s", steps, d->step.mean * warm,
+			warm < 1 ? " once warm" : "", a->limit, saves_s));
 }
 
 void sb_rule_step_slow(struct sb_advisor *a)

@@ -192,6 +192,15 @@ double sb_weigh_step_busy(const struct sb_model *model)
 	return sb_weigh_step(model, &step) ? fmin(1, step.busy_s / step.took_s) : NAN;
 }
 
+double sb_weigh_warm_step_ratio(const struct sb_model *model)
+{
+	const struct sb_diffusion_panel *d = &model->diffusion;
+
+	if (!d->present || !d->warm_step.count || !(d->step.mean > 0))
+		return 1;
+	return fmin(1, d->warm_step.mean / d->step.mean);
+}
+
 /* ---- what was not traced -------------------------------------------------- */
 
 static const struct sb_stage *above(const struct sb_model *model, const struct sb_stage *s)

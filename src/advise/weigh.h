@@ -13,6 +13,8 @@ bool sb_weigh_leaves_first_out(const struct sb_model *model);
 double sb_weigh_warm_share(const struct sb_model *model);
 /* What that time is, in words: "the generations", "the run", "the time after the start-up". */
 const char *sb_weigh_words(const struct sb_model *model);
+/* A warm step's time over that of all steps, cold ones too: what steps that are left out would save; 1: not known. */
+double sb_weigh_warm_step_ratio(const struct sb_model *model);
 /* Seconds in percent of that time; at most 100, even if several threads together spend more. */
 double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */

@@ -2,6 +2,7 @@
 every request, and what is written in every step. Needs torch, diffusers and transformers; fixed=True is the same without the problem."""
 import contextlib
 import copy
+import hashlib
 import io
 import logging
 import os
@@ -151,6 +152,77 @@ def answers_without_a_cache(fixed):
     model.generation_config.use_cache = fixed
     for _ in range(VIDEOS):
         model.generate(torch.ones(1, 64, dtype=torch.long), max_new_tokens=24, min_new_tokens=24, do_sample=False)
+
+
+@planted("python_between_steps", needs="diffusers")
+def scheduler_filters_with_numpy(fixed):
+    """A scheduler of one's own that thresholds the sample in numpy, in doubles."""
+    import diffusers
+    import numpy as np
+
+    class Filtered(diffusers.FlowMatchEulerDiscreteScheduler):
+        def step(self, model_output, timestep, sample, **others):
+            if not fixed:
+                wide = np.tile(model_output.numpy().astype(np.float64), (1, 1, 8, 16, 16))  # planted
+                np.median(wide, axis=(2, 3, 4))  # planted
+            return super().step(model_output, timestep, sample, **others)
+
+    make(pipeline(scheduler=Filtered(shift=7.0)))
+
+
+@planted("python_between_steps", needs="diffusers")
+def words_are_banned_one_by_one(fixed):
+    """A logits processor that goes through the vocabulary in Python, for every token."""
+    from transformers import LlamaConfig, LlamaForCausalLM, LogitsProcessor, LogitsProcessorList
+    torch.set_num_threads(1)
+    size = 8000
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=size, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                                         num_attention_heads=4, pad_token_id=0)).eval()
+
+    class Ban(LogitsProcessor):
+        def __call__(self, ids, scores):
+            if fixed:
+                scores[0, 3::7] = -1e9
+                return scores
+            for i in range(size):
+                if i % 7 == 3:
+                    scores[0, i] = -1e9  # planted
+            return scores
+
+    for _ in range(VIDEOS):
+        model.generate(torch.ones(1, 32, dtype=torch.long), max_new_tokens=32, min_new_tokens=32, do_sample=False,
+                       logits_processor=LogitsProcessorList([Ban()]))
+
+
+@planted("python_in_forward", needs="diffusers")
+def hook_hashes_outputs(fixed):
+    """An object as a forward hook, to find out whether two runs compute the same."""
+    pipe, seen = pipeline(), {}
+
+    class Recorder:
+        def __call__(self, module, inputs, output):
+            if not fixed:
+                seen[hashlib.md5(output.repeat(800, 1, 1).numpy().tobytes()).hexdigest()] = output.shape  # planted
+
+    for block in pipe.transformer.blocks:
+        block.register_forward_hook(Recorder())
+    make(pipe)
+
+
+@planted(healthy=True, needs="diffusers")
+def healthy_wan_with_statistics(fixed):
+    """A hook, a scheduler and a callback of one's own that do little."""
+    import diffusers
+
+    class Counting(diffusers.FlowMatchEulerDiscreteScheduler):
+        def step(self, model_output, timestep, sample, **others):
+            counts.append(float(timestep))
+            return super().step(model_output, timestep, sample, **others)
+
+    counts, shapes = [], []
+    pipe = pipeline(transformer=tiny.wan_transformer(num_layers=16), scheduler=Counting(shift=7.0))
+    pipe.transformer.blocks[0].register_forward_hook(lambda module, inputs, output: shapes.append(output.shape))
+    make(pipe, lambda latents: counts.append(latents.numel()))
 
 
 @planted(healthy=True, needs="diffusers")

@@ -284,6 +284,33 @@ static void collections_count_though_their_events_are_thinned(void **state)
 	synthetic_done(&s);
 }
 
+/* A first step of four seconds, then 39 of a tenth: ten that are left out are none of the first. */
+static void steps_that_are_left_out_are_warm_ones(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	struct sb_model *m;
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t k = 0; k < 40; k++) {
+		uint64_t end = at + (k ? 100 * MS : 4 * SECOND);
+
+		synthetic_step(&s, at, end, (int64_t)k, 0);
+		at = end;
+	}
+	synthetic_end(&s, at);
+	m = synthetic_model(&s, at);
+	f = finding(m, "steps_many");
+	assert_non_null(f);
+	assert_near(f->saves_s, 1, 1e-6);
+	assert_non_null(strstr(f->evidence, "40 steps of 0.100 s once warm; 30 would save 1.00 s"));
+	assert_string_equal(m->strategies.all[0].knob, "steps");
+	assert_near(m->strategies.all[0].gain_s, 1.3, 1e-6); /* 27 of 40 */
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +323,7 @@ int main(void)
 		cmocka_unit_test(the_thread_that_has_a_lock_is_named),
 		cmocka_unit_test(a_line_above_a_deep_library_is_found),
 		cmocka_unit_test(collections_count_though_their_events_are_thinned),
+		cmocka_unit_test(steps_that_are_left_out_are_warm_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
