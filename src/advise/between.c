@@ -208,7 +208,7 @@ const struct sb_line *sb_between_line(const struct sb_model *model)
 
 /* ---- the rule ------------------------------------------------------------------ */
 
-/* Where the clock says how much lies between the generations, all of it that was seen is this, and nobody sleeps. */
+/* Where the clock says how much lies between the generations, all of it that was seen is this, and it is no sleep. */
 static bool is_all_there_is(const struct sb_model *model, const struct spent *spent)
 {
 	double all_s = 0;
