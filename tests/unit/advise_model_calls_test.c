@@ -34,7 +34,7 @@ static struct sb_model *model_of_calls(struct synthetic *s, uint64_t made_ms, do
 				1);
 	}
 	for (uint64_t t = 0; t <= 40; t++)
-		synthetic_gpu_sample(s, schema, t * 100 * MS, 300, 60, utilization);
+		synthetic_gpu_sample(s, schema, t * 100 * MS, 300, utilization, 300);
 	return synthetic_model(s, 4 * SECOND);
 }
 
