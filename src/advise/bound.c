@@ -157,6 +157,38 @@ static bool by_input(struct sb_model *model)
 	return true;
 }
 
+/* The first finding is urgent and has a cause: that is what stands out. */
+static const struct sb_advice *urgent_cause(const struct sb_model *model)
+{
+	const struct sb_advice *f = model->advice.count ? &model->advice.all[0] : NULL;
+
+	return f && !strcmp(f->priority, "high") && !f->startup && !sb_rule_is_symptom(f->id) &&
+			       !sb_rule_is_direction(f->id)
+		       ? f
+		       : NULL;
+}
+
+/* The program's own Python, where the first finding says that the GPU waits for it: launching is not what takes the time. */
+static bool by_python(struct sb_model *model)
+{
+	static const char *const python[] = { "python_between_steps", "python_in_forward",
+		"garbage_collection", "gil_contention" };
+	const struct sb_advice *f = urgent_cause(model);
+	double share = f ? f->saves_s / judged_s(model) : NAN;
+	bool gpu = sb_weigh_traced(model) || model->summary.gpu_utilization_mean_percent > 0;
+
+	for (size_t i = 0; share > SHARE_LARGE && i < sizeof python / sizeof *python; i++)
+		if (!strcmp(f->id, python[i])) {
+			bound(model, "CPU", "cpu");
+			model->summary.bound_reason = sb_model_printf(model,
+				gpu ? "the GPU waits for Python for %.0f %% of the time"
+				    : "Python beside the model takes %.0f %% of the time",
+				fmin(1, share) * 100);
+			return true;
+		}
+	return false;
+}
+
 static bool by_launches(struct sb_model *model)
 {
 	double util = utilization(model);
@@ -213,17 +245,6 @@ static const char *percent_text(struct sb_model *model, double ratio)
 	return sb_model_printf(model, percent < 1 || percent > 99 ? "%.1f" : "%.0f", percent);
 }
 
-/* The first finding is urgent and has a cause: that is what stands out. */
-static const struct sb_advice *urgent_cause(const struct sb_model *model)
-{
-	const struct sb_advice *f = model->advice.count ? &model->advice.all[0] : NULL;
-
-	return f && !strcmp(f->priority, "high") && !f->startup && !sb_rule_is_symptom(f->id) &&
-			       !sb_rule_is_direction(f->id)
-		       ? f
-		       : NULL;
-}
-
 static void by_nothing(struct sb_model *model)
 {
 	double busy = model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s);
@@ -246,7 +267,7 @@ static void by_nothing(struct sb_model *model)
 void sb_bound_judge(struct sb_model *model)
 {
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
-		by_input(model) || by_launches(model) || by_cpu(model))
+		by_input(model) || by_python(model) || by_launches(model) || by_cpu(model))
 		return;
 	if (utilization(model) > 0 || sb_weigh_traced(model))
 		by_nothing(model);

@@ -59,8 +59,8 @@ static void pauses_that_the_clock_knows_need_one_sample(void **state)
 	assert_string_equal(f->confidence, "possible");
 	assert_near(f->saves_s, 4 * 0.4, 1e-6);
 	assert_non_null(strstr(f->evidence, "one sample found this line"));
-	assert_string_equal(m->summary.bound_by, "mixed"); /* and not that nothing stands out */
-	assert_non_null(strstr(m->summary.bound_reason, "names what it waits for: python_between_steps"));
+	assert_string_equal(m->summary.bound_by, "cpu");
+	assert_non_null(strstr(m->summary.bound_reason, "the GPU waits for Python for"));
 	synthetic_done(&s);
 }
 

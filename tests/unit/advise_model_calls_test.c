@@ -49,6 +49,8 @@ static void what_prepares_the_input_has_its_line(void **state)
 	assert_string_equal(f->where.file, "/srv/encode.py");
 	assert_int_equal(f->where.line, 34);
 	assert_true(f->saves_s > 1.2 && f->saves_s < 1.5); /* nine times 150 ms */
+	assert_string_equal(s.model->summary.bound_by, "cpu"); /* not launching */
+	assert_string_equal(s.model->summary.bound_reason, "the GPU waits for Python for 73 % of the time");
 	synthetic_done(&s);
 }
 
