@@ -10,5 +10,5 @@ def is_installed(file):
 
 
 def _folders():
-    found = (vars(sys.modules.get(name, sys)).get("__file__") for name in _FRAMEWORKS)
+    found = (vars(sys.modules.get(name) or sys).get("__file__") for name in _FRAMEWORKS)
     return tuple(file[:-len("__init__.py")] for file in found if file and file.endswith("/__init__.py"))

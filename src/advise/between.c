@@ -208,7 +208,8 @@ const struct sb_line *sb_between_line(const struct sb_model *model)
 
 /* ---- the rule ------------------------------------------------------------------ */
 
-/* Where the clock says how much lies between the generations, all of it that was seen is this, and it is no sleep. */
+/* True if the clock tells how much time lies between the generations, and all samples there are of this one function, which
+ * does not sleep. */
 static bool is_all_there_is(const struct sb_model *model, const struct spent *spent)
 {
 	double all_s = 0;

@@ -250,7 +250,7 @@ static double sampled_s(const struct sb_model *model, const char *stage)
 	return sum_s;
 }
 
-/* Where a GPU works for the stage the CPU waits for it anywhere, and a line says nothing. */
+/* Not of a stage that has work on a GPU: the CPU may wait for that at any line. */
 void sb_hot_name_stage(struct sb_advisor *a, struct sb_advice *f, const struct sb_stage *s)
 {
 	struct sb_hot hot = { 0 };

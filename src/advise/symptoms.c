@@ -169,18 +169,27 @@ static bool is_of_another_stage(
 	       (!stage || !is_inside(model, stage, symptom->stage));
 }
 
-static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
+/* False: no memory. */
+static bool explain(struct sb_advisor *a, struct sb_advice *cause, const char *id)
 {
 	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
+
+	for (size_t i = 0; ids && i < cause->explain_count; i++)
+		ids[i] = cause->explains[i];
+	if (!ids)
+		return false;
+	ids[cause->explain_count++] = id;
+	cause->explains = ids;
+	return true;
+}
+
+static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
+{
 	double part;
 
-	if (!ids)
+	if (!explain(a, cause, symptom->id))
 		return;
-	for (size_t i = 0; i < cause->explain_count; i++)
-		ids[i] = cause->explains[i];
-	ids[cause->explain_count++] = symptom->id;
-	cause->explains = ids;
-	if (!strcmp(symptom->id, "offload")) /* the same movement, of another time */
+	if (!strcmp(symptom->id, "offload")) /* it has this movement already, as a share of another time */
 		return;
 	part = cause->rank_s / (symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s);
 	if (!strcmp(symptom->id, "slow_steps")) { /* whether it was there in these very steps is not known */
@@ -287,19 +296,6 @@ static struct sb_advice *found_as(const struct sb_advisor *a, const char *id)
 		if (strcmp(all[i].id, id) == 0)
 			return &all[i];
 	return NULL;
-}
-
-static bool explain(struct sb_advisor *a, struct sb_advice *cause, const char *id)
-{
-	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
-
-	for (size_t i = 0; ids && i < cause->explain_count; i++)
-		ids[i] = cause->explains[i];
-	if (!ids)
-		return false;
-	ids[cause->explain_count++] = id;
-	cause->explains = ids;
-	return true;
 }
 
 /* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. gaps: they

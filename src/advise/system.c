@@ -84,6 +84,40 @@ static double gpu_stages_s(const struct sb_model *model)
 	return sum_s;
 }
 
+#define UNUSED_MOST 2.0 /* percent, which others that come and go may take */
+
+/* A pipeline that put nothing on a GPU: no work in any stage, and no memory that is known to be its own. */
+static bool runs_on_the_cpu(const struct sb_model *model)
+{
+	const struct sb_series *s;
+
+	if (model->generations.whole_run || model->gpu.present || gpu_stages_s(model) > 0 ||
+		!(model->summary.gpu_utilization_mean_percent < UNUSED_MOST))
+		return false;
+	for (size_t i = 0; (s = gpu_at(model, &i));) {
+		const struct sb_stats *own = stats_of(s, "process_memory_mb");
+
+		if (own && own->max > 0)
+			return false;
+	}
+	return true;
+}
+
+static void find_unused(struct sb_advisor *a, double percent)
+{
+	struct sb_advice *f = sb_advisor_find(a, percent, NAN, "the GPU was not used",
+		sb_say(a, "%.1f %% utilisation, no GPU time in any stage, no memory of the program's own",
+			percent));
+
+	sb_finding_cause(f, "the models run on the CPU", SB_GAIN_BOUNDED, SB_LIKELY);
+	if (!f)
+		return;
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	f->suggestion =
+		"Put the pipeline on it: pipe.to(\"cuda\"), or pipe.enable_model_cpu_offload() where it does "
+		"not fit.";
+}
+
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
@@ -93,6 +127,10 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
 		used |= was_used(s);
+	if (a->model->summary.judged_sampled && runs_on_the_cpu(a->model)) {
+		find_unused(a, percent);
+		return;
+	}
 	if (!used || !a->model->summary.judged_sampled || !(percent < a->limit) ||
 		!isnan(sb_weigh_step_busy(a->model)))
 		return; /* what was traced says it better */

@@ -157,17 +157,16 @@ static double copies_of_all_calls_s(const struct sb_model *model)
 static struct sb_advice *find_sampled_copies(struct sb_advisor *a, const struct sample *s, double traced_s)
 {
 	const char *where = s->stage ? sb_say(a, "'%s'", s->stage) : "the stages seen";
-	double all_s = copies_of_all_calls_s(a->model), percent = all_s / s->whole_s * 100;
+	double all_s = fmin(sb_advise_per_gpu(a->model, copies_of_all_calls_s(a->model)), s->whole_s);
+	double percent = all_s / s->whole_s * 100;
 	struct sb_advice *f;
 
 	if (!(percent > a->limit))
 		return NULL;
-	f = sb_advisor_find(a, percent, fmin(all_s, s->whole_s),
-		sb_say(a, "copies take %.1f %% of %s", percent, where),
+	f = sb_advisor_find(a, percent, all_s, sb_say(a, "copies take %.1f %% of %s", percent, where),
 		sb_say(a,
 			"%.2f GB in %s of %s that were traced; the gain is an estimate: each stage's copies "
-			"for all "
-			"of its calls",
+			"for all of its calls",
 			copied_bytes(&a->model->gpu) / 1e9, sb_say_seconds(a, traced_s),
 			sb_say_seconds(a, s->traced_s)));
 	if (f && f->basis)

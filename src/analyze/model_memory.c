@@ -127,8 +127,7 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		.range = SB_SIGNED),
 	SB_FIELD_AS(MB, sb_memory_panel, tensors_peak_bytes, "tensors_peak_mb", SB_KNOWN,
 		"the most that this GPU's tensors held at a time, by its allocator's own maximum; what the "
-		"processes hold may peak later: "
-		"the allocator keeps what it took"),
+		"processes hold may peak later: the allocator keeps what it took"),
 	SB_FIELD(sb_memory_panel, tensors_peak_t_s, "tensors_peak_t_s", SB_KNOWN, "when", .range = SB_SIGNED),
 	SB_FIELD(sb_memory_panel, tensors_peak_stage, "tensors_peak_stage", SB_KNOWN,
 		"the stage that allocated them; absent: outside every stage"),

@@ -33,7 +33,7 @@ struct sb_sizes_panel {
 		double first_s; /* median of those that were the first in their process; NAN: none was */
 	} * all;
 	size_t count;
-	bool frames_of_one; /* of one video, where a generation makes several; reports of before added them up */
+	bool frames_of_one; /* of one video, where a generation makes several; older reports added them up */
 };
 
 extern const struct sb_fields sb_sizes_fields;

@@ -90,8 +90,7 @@ static const struct sb_field stage_rows[] = {
 		.when = timed),
 	SB_FIELD(sb_stage, real_s, "real_s", SB_KNOWN,
 		"wall time of the stage with its parts, every moment counted to the stage the GPU is at: "
-		"what "
-		"the first screen shows; absent: as the CPU has it",
+		"what the first screen shows; absent: as the CPU has it",
 		.when = timed),
 	SB_FIELD(sb_stage, real_ratio, "real_ratio", SB_KNOWN, "real_s as a share of the wall time",
 		.when = timed, .range = SB_SHARE),

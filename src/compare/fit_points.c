@@ -170,7 +170,7 @@ static bool is_cold(const struct sb_size *s)
 	return s->first_s > 0 && s->warm_count <= 0;
 }
 
-/* A report of before added the frames of all videos of a generation up: another size than it says. */
+/* Older reports added up the frames of all videos of a generation: their size is not what they say. */
 static bool has_summed_frames(
 	const struct sb_fit_points *p, const struct sb_facts *from, const struct sb_size *s)
 {

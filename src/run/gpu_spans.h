@@ -13,14 +13,14 @@ struct sb_gpu_span {
 };
 
 struct sb_gpu_spans {
-	struct sb_gpu_lane {
+	struct sb_gpu_span_list {
 		uint32_t name, track; /* of the launch; UINT32_MAX: not known */
 		struct sb_gpu_span *all; /* by launch, once one was looked for */
 		uint32_t count, room;
 		bool unsorted;
-	} * lanes;
-	uint32_t lane_count, lane_room;
-	struct sb_map lane_of; /* track << 32 | name */
+	} * lists;
+	uint32_t list_count, list_room;
+	struct sb_map list_of; /* track << 32 | name */
 	uint8_t *has_name; /* by run name id */
 	uint32_t name_count;
 };

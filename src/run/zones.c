@@ -117,7 +117,7 @@ SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 	if (z->child_ns > z->end_ns - z->begin_ns)
 		z->child_ns = z->end_ns - z->begin_ns;
 	e->index->pass.zones++;
-	z->gpu = e->spans && e->spans->lane_count ? sb_gpu_spans_take(e->spans, z) : NULL;
+	z->gpu = e->spans && e->spans->list_count ? sb_gpu_spans_take(e->spans, z) : NULL;
 	for (mask = wanted_by(e, z); mask; mask &= mask - 1) {
 		const struct sb_zone_taker *taker = &e->takers[__builtin_ctzll(mask)];
 

@@ -68,6 +68,36 @@ static void a_process_that_was_there_during_the_start_alone_is_not_named(void **
 	synthetic_done(&s);
 }
 
+/* Someone forgot .to("cuda"). own_mb: what the program holds on the GPU. */
+static const char *said_of_a_pipeline_beside_an_idle_gpu(double own_mb)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	const char *issue;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = synthetic_gpu(&s, 0);
+	for (uint64_t t = 0; t <= 20; t++) {
+		double values[9] = { 500, 24000, 0, 40, 80, 345, 0, own_mb, 0 };
+
+		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
+	}
+	for (uint64_t i = 0; i < 3; i++)
+		synthetic_stage(&s, i * 5 * SECOND, (i * 5 + 4) * SECOND, "video", STROBE_ROLE_GENERATION);
+	f = finding(synthetic_model(&s, 20 * SECOND), "gpu_utilization");
+	assert_non_null(f);
+	issue = !strcmp(f->issue, "the GPU was not used") ? f->priority : "used";
+	synthetic_done(&s);
+	return issue;
+}
+
+static void a_pipeline_that_was_left_on_the_cpu_is_told_so(void **state)
+{
+	assert_string_equal(said_of_a_pipeline_beside_an_idle_gpu(0), "low");
+	assert_string_equal(said_of_a_pipeline_beside_an_idle_gpu(400), "used");
+}
+
 /* Without generations, too. */
 static void a_process_that_was_gone_when_the_work_began_is_not_named(void **state)
 {
@@ -334,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
 		cmocka_unit_test(a_process_that_was_there_during_the_start_alone_is_not_named),
 		cmocka_unit_test(a_process_that_was_gone_when_the_work_began_is_not_named),
+		cmocka_unit_test(a_pipeline_that_was_left_on_the_cpu_is_told_so),
 		cmocka_unit_test(a_process_that_one_sample_saw_is_hardly_worth_a_word),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),

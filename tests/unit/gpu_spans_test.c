@@ -44,8 +44,8 @@ static void a_span_is_of_the_zone_in_which_it_was_launched(void **state)
 	assert_int_equal(taken_at(&g, DENOISE, 0, 310000, 400000), 70); /* stamped a little before it */
 	assert_int_equal(taken_at(&g, DENOISE, 1, 50000, 150000), 60);
 	assert_int_equal(taken_at(&g, DENOISE + 9, 0, 50000, 150000), -1);
-	assert_int_equal(g.lane_count, 3);
-	assert_int_equal(sb_gpu_span_end_ns(&g.lanes[0].all[0]), 60);
+	assert_int_equal(g.list_count, 3);
+	assert_int_equal(sb_gpu_span_end_ns(&g.lists[0].all[0]), 60);
 	sb_gpu_spans_done(&g);
 	assert_int_equal(taken_at(&g, DENOISE, 0, 0, 1), -1);
 }
@@ -83,8 +83,8 @@ static void every_visitor_is_given_the_same_one(void **state)
 	assert_int_equal(sb_run_visit(s.run, visitors, 2), 0);
 	assert_int_equal(seen[0].begin_ns, 5000);
 	assert_ptr_equal(seen[0].span, seen[1].span);
-	assert_int_equal(sb_run_gpu_spans(s.run)->lane_count, 1);
-	assert_int_equal(sb_run_visit(s.run, &other, 1), 0); /* nobody asks */
+	assert_int_equal(sb_run_gpu_spans(s.run)->list_count, 1);
+	assert_int_equal(sb_run_visit(s.run, &other, 1), 0); /* no visitor asks */
 	assert_null(seen[2].span);
 	synthetic_done(&s);
 }

@@ -57,7 +57,7 @@ static void frameworks_are_packages_in_any_folder(void **state)
 
 static void a_program_may_lie_in_a_folder_of_such_a_name(void **state)
 {
-	static const char *const files[] = { "/home/me/torch/train.py", "/work/diffusers/examples/wan.py",
+	static const char *const files[] = { "/home/me/torch/train.py", "/srv/diffusers/examples/wan.py",
 		"/home/strobe/numpy/pipe.py", "/home/me/strobe/serve.py" };
 
 	(void)state;

@@ -22,6 +22,8 @@ def describe():
     if reused < REUSED_LEAST:
         return {}
     name = owners.name_of(tensor)
+    if name is None:  # another thread let go of it meanwhile
+        return {}
     line, text = name.put()
     place = " (%s)" % owners.place(name.file, line, text) if line else ""
     return {"holder": "the tensor `%s`%s kept the graphs of %d computations when it was found" % (name.text, place, reused),

@@ -17,7 +17,7 @@ class Optimizing(threading.local):
     """The optimizer's step that the calling thread is in."""
     zone = None     # None: in none
     frame_id = 0    # of torch's own function around the step
-    code = None     # that function's: the number of a frame that is gone may be another one's today
+    code = None     # that function's: Python reuses the id of a frame that is gone
     going_back = False  # in a backward pass that this thread has begun
 
 
@@ -54,7 +54,7 @@ def first_call(module):
 
 def _going_back(original):
     def backward(*args, **kwargs):
-        if wrapping.compiling() or _optimizing.going_back or in_backward():  # anew, for a mode of torch's
+        if wrapping.compiling() or _optimizing.going_back or in_backward():  # torch calls it again for a mode
             return original(*args, **kwargs)
         guard(_begin_backward, sys._getframe(1))
         _optimizing.going_back = True

@@ -313,6 +313,8 @@ static void take_zone(void *self, const struct sb_zone *z)
 		return;
 	if (!c->settled || c->process != z->process)
 		settle(c, z->process);
+	if (!c->busiest[SB_COUNTED_GPM] && !c->busiest[SB_COUNTED_PM])
+		return;
 	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory))
 		for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
 			if (c->busiest[i])

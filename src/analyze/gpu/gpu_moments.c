@@ -1,4 +1,4 @@
-/* Until when the GPU was behind, by when the CPU had left what it was at. */
+/* For each track: when the CPU left a zone, and until when the GPU was at it. */
 #include "analyze/gpu/gpu_moments.h"
 
 #include "run/gpu_spans.h"
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MOST (1u << 20) /* of a track: zones that began before those know nothing of them */
+#define KEPT_MOST (1u << 20) /* of a track: then the older half is forgotten */
 
 struct sb_gpu_late {
 	int64_t left_ns; /* by the CPU */
-	int64_t to_ns; /* the GPU was at it, later than at all before it */
+	int64_t to_ns; /* until then the GPU was at it, longer than at any before it */
 };
 
 static struct sb_vec *track_of(struct sb_gpu_moments *m, uint32_t track)
@@ -56,7 +56,7 @@ static bool add(struct sb_vec *late, int64_t left_ns, int64_t to_ns)
 	return n;
 }
 
-/* Until when the GPU was at what the CPU had left by then. */
+/* Until when the GPU was at the zones that the CPU had left by then. */
 static int64_t behind_until(const struct sb_vec *late, int64_t t_ns)
 {
 	const struct sb_gpu_late *all = late->items;

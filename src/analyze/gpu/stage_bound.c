@@ -138,7 +138,7 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 		return sb_model_printf(model, "kernels and copies ran for %.0f %% of its traced time; %s",
 			fmin(s->gpu_busy_s / traced, 1) * 100,
 			model->pm_samples.present
-				? "the GPU was at it in no whole sample of the counters"
+				? "no sample of the counters is of this stage alone"
 				: "which part of the GPU they used, --gpu-counters=steps:3 tells");
 	if (readings_cover_little(s))
 		return sb_model_printf(model,
@@ -147,8 +147,7 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 			readings_s, s->counters.covered_ratio * 100);
 	if (readings_s > 0)
 		return sb_model_printf(model,
-			"the GPU was at it in no whole reading of the counters (one every %.3g "
-			"s); " SAMPLES_TELL,
+			"no reading of the counters (one every %.3g s) is of this stage alone; " SAMPLES_TELL,
 			readings_s);
 	return "this recording has no counters of the GPU's parts; --gpu-counters=steps:3 samples them, "
 	       "--gpu-trace=steps:3 shows the gaps between kernels";

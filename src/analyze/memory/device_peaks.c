@@ -102,8 +102,8 @@ static void add_short_stages(struct sb_residency_collected *c)
 			sb_memory_stage_row(c->model, c->run->names[all[i].raised_in].text);
 }
 
-/* The steepest rise lies between two samples; of the readings there and the next one, the one before which most was taken says
- * which stage took it. */
+/* The steepest rise lies between two samples. Of the readings of that time, and shortly after it, the one that grew most says
+ * which stage it was. */
 static void find_spike_stage(struct sb_residency_collected *c, const struct sb_series *s)
 {
 	struct sb_memory_panel *panel = &c->model->memory;
@@ -112,9 +112,11 @@ static void find_spike_stage(struct sb_residency_collected *c, const struct sb_s
 
 	for (size_t i = 0; i < s->count && s->t_s[i] < panel->spike_t_s; i++)
 		from_s = s->t_s[i];
-	for (size_t i = 0; i < c->readings.count && (double)all[i].t_ns / 1e9 <= panel->spike_t_s + AFTER_S;
-		i++) {
-		if (all[i].device != s->device || (double)all[i].t_ns / 1e9 < from_s || all[i].before < 0)
+	for (size_t i = 0; i < c->readings.count; i++) { /* by device, then by time */
+		double t_s = (double)all[i].t_ns / 1e9;
+
+		if (all[i].device != s->device || t_s < from_s || t_s > panel->spike_t_s + AFTER_S ||
+			all[i].before < 0)
 			continue;
 		grown = all[i].reserved - all[all[i].before].reserved;
 		if (grown > least) {

@@ -25,15 +25,16 @@ static void raise(double *peak, double bytes)
 struct sb_memory_stage *sb_memory_stage_row(struct sb_model *model, const char *name)
 {
 	struct sb_memory_panel *panel = &model->memory;
-	const struct sb_stage *stage = sb_model_stage(model, name);
+	const struct sb_stage *stage;
 	struct sb_memory_stage *row;
 
 	for (size_t i = 0; i < panel->stage_count; i++) {
 		if (strcmp(panel->stages[i].stage, name) == 0)
 			return &panel->stages[i];
 	}
-	if (panel->stage_count == STAGES_MOST)
+	if (!panel->stages || panel->stage_count == STAGES_MOST)
 		return NULL;
+	stage = sb_model_stage(model, name);
 	row = &panel->stages[panel->stage_count];
 	row->stage = sb_model_text(model, name);
 	row->peak_bytes = row->before_bytes = row->after_bytes = row->kept_bytes = NAN;

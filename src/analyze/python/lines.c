@@ -312,7 +312,7 @@ static int by_line(const void *a, const void *b)
 	return order ? order : compare_u32(x->at.track, y->at.track);
 }
 
-/* An instruction that Python put in has no line: it counts as the one that the function was seen at most. Sorted by_line. */
+/* Python adds instructions that have no line: they count at the line where their function was seen most. Sorted by_line. */
 static void lend_lines(struct sampled *s)
 {
 	for (uint32_t i = 0, end; i < s->count; i = end) {

@@ -199,7 +199,6 @@ static void leave_unsampled(struct sb_place_list *run)
 static void list_run(struct unattributed *u, const struct sb_model *model, struct sb_place_list *to)
 {
 	uint32_t started = is_launcher(u, model) ? sb_places_find_started(&u->places) : 0;
-
 	double exit_s = find_exit_s(u->run, &model->stages);
 
 	to->exit_s = exit_s > EXIT_LEAST * to->unattributed_s ? exit_s : 0;

@@ -1,4 +1,4 @@
-/* Summed up by path on the way: a generation has a handful of them, however many calls. */
+/* One sum per path, which grows with each call: a generation has few paths, however many calls. */
 #include "analyze/stages/shares.h"
 
 #include "analyze/model.h"

@@ -75,18 +75,18 @@ static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct 
 /* What no zone took (its detail was folded) goes to the largest of that name. */
 static void gpu_spans_rest(struct sb_stage_sums *s)
 {
-	for (uint32_t i = 0; i < s->spans->lane_count; i++) {
-		const struct sb_gpu_lane *lane = &s->spans->lanes[i];
+	for (uint32_t i = 0; i < s->spans->list_count; i++) {
+		const struct sb_gpu_span_list *list = &s->spans->lists[i];
 		struct sb_stage_sum *best = NULL;
 
 		for (uint32_t p = 1; p < s->count; p++)
-			if (sb_run_path(s->run, p)->name == lane->name && s->all[p].count &&
+			if (sb_run_path(s->run, p)->name == list->name && s->all[p].count &&
 				(!best || s->all[p].count > best->count))
 				best = &s->all[p];
-		for (uint32_t k = 0; best && k < lane->count; k++) {
-			if (lane->all[k].taken)
+		for (uint32_t k = 0; best && k < list->count; k++) {
+			if (list->all[k].taken)
 				continue;
-			best->gpu_span_ns += (int64_t)lane->all[k].duration_ns;
+			best->gpu_span_ns += (int64_t)list->all[k].duration_ns;
 			best->gpu_span_count++;
 		}
 	}
@@ -276,7 +276,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 				add_attr(s, sum, &z->attrs[i]);
 		sum->untimed_count += is_untimed(z);
 	}
-	if (s->spans->lane_count) {
+	if (s->spans->list_count) {
 		take_gpu_span(s, z, sum);
 		see_behind(s, z, sum);
 	}
@@ -369,7 +369,7 @@ static void see_event(void *self, const struct sb_event *e)
 /* Without that of the stages inside it. Parents have the smaller numbers. */
 static void leave_own_behind(struct sb_stage_sums *s)
 {
-	for (uint32_t p = 1; s->spans->lane_count && p < s->count; p++)
+	for (uint32_t p = 1; s->spans->list_count && p < s->count; p++)
 		s->all[sb_run_path(s->run, p)->parent].behind_ns -= s->all[p].behind_ns;
 }
 

@@ -26,7 +26,7 @@ static size_t first_from(const struct sb_stages_panel *s, uint32_t track, int64_
 	return low;
 }
 
-/* Also of those inside it: it was marked twice. True: the CPU ran ahead of the GPU. */
+/* With the shares of a generation inside it: the same one, marked twice. True: the CPU ran ahead of the GPU. */
 static bool add_up(struct taken *t, const struct sb_video_generation *g)
 {
 	const struct sb_stages_panel *s = t->stages;
