@@ -174,7 +174,7 @@ static bool by_python(struct sb_model *model)
 	static const char *const python[] = { "python_between_steps", "python_in_forward",
 		"garbage_collection", "gil_contention" };
 	const struct sb_advice *f = urgent_cause(model);
-	double share = f ? f->saves_s / judged_s(model) : NAN;
+	double share = f && judged_s(model) > 0 ? f->saves_s / judged_s(model) : NAN;
 	bool gpu = sb_weigh_traced(model) || model->summary.gpu_utilization_mean_percent > 0;
 
 	for (size_t i = 0; share > SHARE_LARGE && i < sizeof python / sizeof *python; i++)

@@ -84,9 +84,10 @@ static double gpu_stages_s(const struct sb_model *model)
 	return sum_s;
 }
 
-#define UNUSED_MOST 2.0 /* percent, which others that come and go may take */
+#define UNUSED_MOST 1.0 /* percent, which others that come and go may take */
 
-/* A pipeline that put nothing on a GPU: no work in any stage, and no memory that is known to be its own. */
+/* A pipeline that put nothing on a GPU: no work in any stage, and no memory, as far as the driver says whose memory is
+ * whose. */
 static bool runs_on_the_cpu(const struct sb_model *model)
 {
 	const struct sb_series *s;
@@ -106,8 +107,7 @@ static bool runs_on_the_cpu(const struct sb_model *model)
 static void find_unused(struct sb_advisor *a, double percent)
 {
 	struct sb_advice *f = sb_advisor_find(a, percent, NAN, "the GPU was not used",
-		sb_say(a, "%.1f %% utilisation, no GPU time in any stage, no memory of the program's own",
-			percent));
+		sb_say(a, "%.1f %% utilisation, and no stage has GPU time", percent));
 
 	sb_finding_cause(f, "the models run on the CPU", SB_GAIN_BOUNDED, SB_LIKELY);
 	if (!f)

@@ -8,8 +8,9 @@ static double at_border(const struct sb_series *s, const struct sb_series_column
 	double border_s)
 {
 	double interval_s = fabs(s->t_s[beside] - s->t_s[at]), gap_s = fabs(border_s - s->t_s[at]);
+	double gained_j = fabs(c->values[beside] - c->values[at]);
 
-	return gap_s <= interval_s ? fabs(c->values[beside] - c->values[at]) * gap_s / interval_s : 0;
+	return gap_s <= interval_s && !isnan(gained_j) ? gained_j * gap_s / interval_s : 0;
 }
 
 /* What a running total gained between two times, as far as it was sampled. */

@@ -58,5 +58,5 @@ with strobe.generation():
     done = strobe.run("--", PYTHON, strobe.script(script))
     assert done.returncode == 0, done.stderr
     report = json.loads(next(strobe.folder.rglob("profiling_report.json")).read_text())
-    assert report["unattributed"]["run"]["exit_s"] > 1
+    assert report["unattributed"]["run"]["exit_s"] > 0
     assert "of it after the program's last line)" in done.stdout + done.stderr

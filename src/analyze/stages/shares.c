@@ -83,6 +83,11 @@ bool sb_stage_shares_end(struct sb_stage_shares *s, const struct sb_run *run, co
 	}
 	if (t)
 		t->paths.count = kept;
+	if (t && !kept) { /* a task has a track of its own, and there may be many of them */
+		free(t->sums);
+		t->sums = NULL;
+		t->path_count = 0;
+	}
 	return t;
 }
 
