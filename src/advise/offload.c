@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define GB 1073741824.0 /* as all memory in the report */
 #define BUSY_LEAST 0.5 /* of the time: then the GPU computes while weights move */
 
 struct moves {
@@ -82,12 +83,12 @@ static void find_moving(struct sb_advisor *a, bool wants_room)
 		sb_say(a,
 			"%s in '%s' and others; to stay there takes %.2f GB, the GPU has %.1f GB free at its "
 			"peak",
-			sb_say_seconds(a, m.sum_s), m.stage->name, m.need_bytes / 1e9, free_bytes / 1e9));
+			sb_say_seconds(a, m.sum_s), m.stage->name, m.need_bytes / GB, free_bytes / GB));
 	sb_finding_cause(f,
 		fits ? sb_say(a,
 			       "'%s': the model is sent away and fetched again, with %.1f GB of the GPU "
 			       "unused",
-			       m.stage->name, free_bytes / 1e9)
+			       m.stage->name, free_bytes / GB)
 		     : sb_say(a, "'%s' runs in turn with the computation, not beside it", m.stage->name),
 		SB_GAIN_MEASURED, fits ? SB_CERTAIN : SB_LIKELY);
 	if (f)

@@ -112,8 +112,11 @@ static void weigh_line(struct sb_advisor *a, struct sb_advice *f, const struct s
 		return;
 	most_s = sb_weigh_idle_s(a->model) + copies_s / step.traced_count * step.warm_count;
 	line_s = fmin(hot->step_s, most_s);
-	if (line_s > f->saves_s || hot->sample_count >= SAMPLES_MANY)
-		f->saves_s = f->rank_s = line_s;
+	if (!(line_s > f->saves_s) && hot->sample_count < SAMPLES_MANY)
+		return;
+	f->saves_s = f->rank_s = line_s;
+	f->value = sb_weigh_percent(a->model, line_s);
+	f->issue = sb_say(a, "copies take %.1f %% of %s", f->value, sb_weigh_words(a->model));
 }
 
 /* The line that copies, where samples hit one. */
@@ -215,6 +218,7 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 			sb_say(a, "%.2f of %.2f GB", pageable / 1e9, known / 1e9));
 }
 
+#define AHEAD 0.6 /* of the time */
 #define LAUNCH_BOUND 0.6 /* of the time goes into launching: that is what bounds it */
 #define LAUNCH_GAP_S 30e-6 /* between two short kernels; a longer wait has another cause */
 
@@ -292,6 +296,14 @@ static void find_idle_steps(struct sb_advisor *a, const struct sb_weigh_step *st
 	say_slow_launches(a, f, step);
 }
 
+/* A trace of a program without generations may begin while it still loads: that idle time is no gap of its work. */
+static double idle_in_work_s(const struct sb_model *model, const struct sb_gpu_device *most)
+{
+	if (!model->generations.whole_run || !isfinite(model->stages.startup_end_s))
+		return most->idle_s;
+	return fmin(most->idle_s, fmax(0, sb_weigh_work_s(model) - most->busy_s));
+}
+
 void sb_rule_gpu_gaps(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
@@ -308,7 +320,9 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 			largest = &gpu->gaps[i];
 	}
 	if (gpu->device_count == 1 && sb_weigh_step(a->model, &step)) {
-		find_idle_steps(a, &step);
+		if (sb_weigh_ahead_ratio(a->model) <
+			AHEAD) /* else it has work at hand: few traced steps are no proof */
+			find_idle_steps(a, &step);
 		return;
 	}
 	if (!(percent > a->limit) || !gpu->device_count)
@@ -324,15 +338,13 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 			sb_say_seconds(a, largest->duration_s),
 			several ? sb_say(a, " on GPU %d", largest->device) : "",
 			largest->cpu_did ? largest->cpu_did : "no stage");
-	f = find_traced(a, percent, most->idle_s,
+	f = find_traced(a, percent, idle_in_work_s(a->model, most),
 		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
 				  gpu->device_count, percent)
 			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
 		seen);
 	say_short_kernels(a, f);
 }
-
-#define AHEAD 0.6 /* of the time */
 
 void sb_rule_small_kernels(struct sb_advisor *a)
 {

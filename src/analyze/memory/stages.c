@@ -81,12 +81,26 @@ static void peaks_from_snapshots(struct sb_memory_collected *m, struct sb_model 
 	}
 }
 
-static const struct sb_series_column *vram_column(const struct sb_series *s, const char **out_source)
+/* A pipeline of which no stage used a GPU, beside other processes on this one. */
+static bool is_others(const struct sb_model *model, const struct sb_series *s)
+{
+	const struct sb_series_column *others = sb_series_column_find(s, "other_process_count");
+
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].gpu_span_count > 0)
+			return false;
+	return !model->generations.whole_run && !model->gpu.present && others && others->stats.max > 0;
+}
+
+static const struct sb_series_column *vram_column(
+	const struct sb_model *model, const struct sb_series *s, const char **out_source)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, "process_memory_mb");
 
 	*out_source = c && c->stats.max > 0 ? "process" : "device";
-	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
+	if (c && c->stats.max > 0)
+		return c;
+	return is_others(model, s) ? NULL : sb_series_column_find(s, "memory_used_mb");
 }
 
 /* When a column was last known before a moment; the moment itself: it never was. */
@@ -151,7 +165,7 @@ static void peaks_from_samples(
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb"), *c;
 	const char *source;
 
-	c = vram_column(s, &source);
+	c = vram_column(model, s, &source);
 	if (!c)
 		return;
 	if (!by_snapshots)
@@ -197,7 +211,7 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_series *s = sb_model_series(model, "gpu", panel->peak_device);
 	const char *source;
-	const struct sb_series_column *c = s ? vram_column(s, &source) : NULL;
+	const struct sb_series_column *c = s ? vram_column(model, s, &source) : NULL;
 	const struct sb_series_column *used = c ? used_alone(s, c) : NULL;
 	double from_s = NAN;
 

@@ -37,18 +37,20 @@ static bool traced_are_few(const struct sb_video *v, const struct sb_vec *traces
 	return others >= SB_SLOW_PEERS_LEAST;
 }
 
-/* Counts the steps that end in a trace: the first of them began before it, while it was set up. What was traced of a loop with
- * a cache may be more hits or more misses. */
+/* Counts the steps that end in the first trace, which is theirs; those after it are of other stages. The first of them began
+ * before it, while it was set up. What was traced of a loop with a cache may be more hits or more misses. */
 static void note_traced(const struct sb_vec *traces, uint32_t process, const struct sb_video_step *n,
 	struct sb_diffusion_panel *d)
 {
 	const struct sb_gpu_trace *all = traces->items;
 
 	for (size_t i = 0; i < traces->count; i++) {
-		if (all[i].process != process || all[i].begin_ns > n->end_ns || all[i].end_ns < n->end_ns)
+		if (all[i].process != process)
 			continue;
-		d->traced_steps++;
-		d->traced_cached_steps += n->cached;
+		if (all[i].begin_ns <= n->end_ns && all[i].end_ns >= n->end_ns) {
+			d->traced_steps++;
+			d->traced_cached_steps += n->cached;
+		}
 		return;
 	}
 }
