@@ -44,8 +44,8 @@ static double part(const struct sb_residency *r, const char *component)
 	return 0;
 }
 
-/* A generation of two stages on a GPU that another process uses as well. */
-static struct sb_model *video(struct synthetic *s)
+/* A generation of two stages on a GPU that another process uses as well. fetched: the transformer is brought for it. */
+static struct sb_model *made(struct synthetic *s, bool fetched)
 {
 	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
 	static const char *const process[] = { "rss_mb", "anon_mb", "file_mb", "shared_mb", "pinned_mb" };
@@ -55,6 +55,8 @@ static struct sb_model *video(struct synthetic *s)
 	of_gpu = sb_builder_schema(s->b, "gpu", 0, gpu, 2);
 	of_process = sb_builder_schema(s->b, "process", -1, process, 5);
 	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
+	if (fetched)
+		synthetic_stage(s, 1200 * MS, 1800 * MS, "offload:transformer", STROBE_ROLE_OFFLOAD);
 	synthetic_stage(s, 2 * SECOND, 5 * SECOND, "denoise", 0);
 	synthetic_stage(s, 6 * SECOND, 9 * SECOND, "vae_decode", 0);
 	synthetic_end(s, 10 * SECOND);
@@ -73,6 +75,26 @@ static struct sb_model *video(struct synthetic *s)
 	weights(s, 10 * SECOND + 2, "weights of vae", 500, 0);
 	weights(s, 10 * SECOND + 3, "weights of text_encoder", 4000, -1);
 	return synthetic_model(s, 11 * SECOND);
+}
+
+static struct sb_model *video(struct synthetic *s)
+{
+	return made(s, false);
+}
+
+/* They are listed once, on the side where they lie then. */
+static void weights_that_move_are_of_no_side(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = made(&s, true);
+	const struct sb_residency *r = moment(m, "vae_decode", "peak", 0);
+
+	assert_non_null(r);
+	assert_near(part(r, "weights of transformer"), 0, 1);
+	assert_near(part(r, "weights of vae"), 500, 1);
+	assert_near(part(r, "weights, activations and other tensors"), 41000 - 500, 1);
+	assert_near(r->rest_bytes / MIB, 0, 1);
+	synthetic_done(&s);
 }
 
 static void the_parts_add_up_to_the_devices_number(void **state)
@@ -363,6 +385,7 @@ int main(void)
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
 		cmocka_unit_test(a_program_without_generations_has_its_outermost_stages),
 		cmocka_unit_test(a_peak_between_two_calls_is_not_theirs),
+		cmocka_unit_test(weights_that_move_are_of_no_side),
 		cmocka_unit_test(a_cache_is_a_part_as_long_as_it_is_there),
 		cmocka_unit_test(the_host_has_its_own_parts),
 		cmocka_unit_test(without_a_generation_nothing_is_listed),

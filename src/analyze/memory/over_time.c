@@ -181,7 +181,8 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 		weights = put_weights(d, i, v.allocated);
 		weights += put_caches(d, i, v.allocated - weights);
 		put(d, i, "CUDA context and libraries", NULL, 1, v.context);
-		put(d, i, sb_residency_tensors(d->c->weights.count), NULL, 3, v.allocated - weights);
+		put(d, i, sb_residency_tensors(d->c->weights.count && !d->c->weights_move), NULL, 3,
+			v.allocated - weights);
 		put(d, i, "allocator slack", NULL, 4, v.reserved - v.allocated);
 	}
 }

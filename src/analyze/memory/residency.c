@@ -325,7 +325,7 @@ static void fill_device(
 			weights = 0;
 		}
 		weights += add_caches(c, r, v.allocated - weights);
-		add_part(r, sb_residency_tensors(listed), NULL, v.allocated - weights);
+		add_part(r, sb_residency_tensors(listed && !c->weights_move), NULL, v.allocated - weights);
 		add_part(r, "allocator slack", NULL, v.reserved - v.allocated);
 		add_part(r, "CUDA context and libraries", NULL, v.context);
 	} else {
@@ -441,6 +441,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	size_t count;
 
 	(void)run;
+	sb_residency_moved_prepare(c);
 	sb_residency_host_sort(c);
 	sb_residency_device_prepare(c);
 	sb_residency_caches_prepare(c);

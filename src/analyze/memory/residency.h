@@ -37,6 +37,7 @@ struct sb_residency_collected {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec weights; /* struct sb_weights */
+	bool weights_move; /* some were taken out of it: they move between host and device */
 	struct sb_vec caches; /* the same, of caches: each holds until the next one of its component */
 	struct sb_vec readings; /* struct sb_device_reading, once prepared by device, then by time */
 	struct sb_vec devices; /* of residency_device.c */
@@ -52,6 +53,8 @@ struct sb_residency_collected {
 
 /* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
+/* Takes the weights that move in the generations out of the list. */
+void sb_residency_moved_prepare(struct sb_residency_collected *c);
 /* The name of what is allocated beside the weights. listed: these have names of their own. */
 const char *sb_residency_tensors(bool listed);
 /* The picture of a device (-1: of the host, from its series) by stage; *out_any: there is one. False: no memory. */
