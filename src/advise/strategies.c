@@ -256,12 +256,26 @@ static void say_knob(
 	f->try_it = knob->law == SB_KNOB_OTHER ? NULL : trial(m, s, knob->key, f->proposed);
 }
 
+/* All moves of a model in the generations, wherever they happen, without the moves of others inside them. */
+static double moves_s(const struct sb_model *m, const char *name)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_stage *s = &m->stages.stages[i];
+
+		if (s->role == STROBE_ROLE_OFFLOAD && s->in_generation && !strcmp(s->name, name))
+			sum_s += sb_stage_worked_s(s);
+	}
+	return sum_s;
+}
+
 static void say_whole(
 	struct sb_model *m, const struct sb_stage *s, const struct row *row, struct sb_strategy *f)
 {
-	double in_turn_s = row->work == STROBE_ROLE_OFFLOAD
-				   ? sb_stage_worked_s(s) /* not the moves inside it */
-				   : sb_stage_in_turn_s(m, s);
+	double in_turn_s = row->work == STROBE_ROLE_OFFLOAD && s->in_generation ? moves_s(m, s->name)
+			   : row->work == STROBE_ROLE_OFFLOAD                   ? sb_stage_worked_s(s)
+										: sb_stage_in_turn_s(m, s);
 	double most_s = row->need == CALLED_AGAIN ? in_turn_s - s->time.max : in_turn_s * row->saves;
 
 	f->what = row->what;
@@ -374,6 +388,17 @@ static bool said_around(const struct sb_model *m, size_t stage, const char *trad
 	return false;
 }
 
+/* Where there are generations, weights that move before them are the start; all moves of a model in them are one row. */
+static bool is_told_with_others(const struct sb_model *m, const struct sb_stage *s)
+{
+	if (s->role != STROBE_ROLE_OFFLOAD || m->generations.whole_run)
+		return false;
+	for (size_t i = 0; s->in_generation && i < m->strategies.count; i++)
+		if (!strcmp(m->strategies.all[i].stage_name, s->name))
+			return true;
+	return !s->in_generation;
+}
+
 static int effort_order(const char *effort)
 {
 	int order = SB_EFFORT_HOURS;
@@ -415,7 +440,8 @@ void sb_strategies_find(struct sb_model *m)
 	for (size_t i = 0; i < m->stages.stage_count; i++) {
 		const struct sb_stage *s = &m->stages.stages[i];
 
-		for (size_t k = 0; worth_it(s) && k < sizeof rows / sizeof *rows; k++)
+		for (size_t k = 0;
+			worth_it(s) && !is_told_with_others(m, s) && k < sizeof rows / sizeof *rows; k++)
 			if (found->count < STRATEGIES_MAX && is_kind(s, &rows[k]) &&
 				needs_met(m, s, &rows[k]) && !said_around(m, i, rows[k].trade_off) &&
 				!said_before(m, rows[k].what))

@@ -329,13 +329,33 @@ double sb_weigh_ahead_ratio(const struct sb_model *model)
 	return warm_s > 0 ? fmin(1, ahead_s * sb_weigh_warm_share(model) / warm_s) : 0;
 }
 
+static bool moves_weights(const struct sb_stage *s)
+{
+	return s->role == STROBE_ROLE_OFFLOAD || s->role == STROBE_ROLE_LOAD;
+}
+
+/* All of its parts move weights: the rest of its time is its own work. */
+static bool holds_only_moves(const struct sb_model *model, const struct sb_stage *s)
+{
+	const struct sb_stage *all = model->stages.stages;
+
+	for (size_t i = 0; s->child_count && i < model->stages.stage_count; i++)
+		if (all[i].parent == s - all && !moves_weights(&all[i]))
+			return false;
+	return true;
+}
+
+/* Not below a stage that counts with all its parts. */
 static bool is_innermost_in_generation(const struct sb_model *model, const struct sb_stage *s)
 {
-	const struct sb_stage *up = s;
+	const struct sb_stage *up = above(model, s);
 
-	if (s->span || s->child_count || s->role == STROBE_ROLE_GENERATION || !(s->gpu_span_count > 0) ||
-		s->gpu_span_count != s->count)
+	if (s->span || s->role == STROBE_ROLE_GENERATION || !(s->gpu_span_count > 0) ||
+		s->gpu_span_count != s->count || !holds_only_moves(model, s))
 		return false;
+	if (moves_weights(s) && up && up->role != STROBE_ROLE_GENERATION && holds_only_moves(model, up))
+		return false;
+	up = s;
 	while ((up = above(model, up)))
 		if (up->role == STROBE_ROLE_GENERATION)
 			return true;
@@ -344,7 +364,7 @@ static bool is_innermost_in_generation(const struct sb_model *model, const struc
 
 double sb_weigh_uncovered_s(const struct sb_model *model)
 {
-	double all_s = model->summary.generation_s, covered_s = 0;
+	double all_s = model->summary.generation_s, covered_s = 0, moves_s;
 	bool behind = false;
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
@@ -353,7 +373,8 @@ double sb_weigh_uncovered_s(const struct sb_model *model)
 		if (!is_innermost_in_generation(model, s))
 			continue;
 		covered_s += s->gpu_span_s;
-		behind |= up && up->role == STROBE_ROLE_STEP && s->gpu_span_s > AHEAD * s->total_s;
+		moves_s = s->total_s - s->self_s; /* the parts of an innermost one */
+		behind |= up && up->role == STROBE_ROLE_STEP && s->gpu_span_s - moves_s > AHEAD * s->self_s;
 	}
 	return behind && all_s > 0 ? fmax(0, 1 - covered_s / all_s) * sb_weigh_work_s(model) : INFINITY;
 }

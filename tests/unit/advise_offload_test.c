@@ -104,6 +104,37 @@ static void a_move_inside_another_counts_once(void **state)
 	synthetic_done(&s);
 }
 
+/* The same model is fetched in two stages of each video, and was sent away once before the first. */
+static void all_moves_of_a_model_are_one_strategy(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	size_t count = 0;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "offload:transformer", STROBE_ROLE_OFFLOAD);
+	for (uint64_t i = 1; i < 5; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t at = i * SECOND + k * 500 * MS;
+
+			synthetic_begin(&s, at, k ? "vae_decode" : "transformer", STROBE_ROLE_FORWARD);
+			synthetic_stage(&s, at, at + 200 * MS, "offload:transformer", STROBE_ROLE_OFFLOAD);
+			synthetic_end(&s, at + 500 * MS);
+		}
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	m = synthetic_model(&s, 5 * SECOND);
+	for (size_t i = 0; i < m->strategies.count; i++) {
+		if (strcmp(m->strategies.all[i].stage_name, "offload:transformer") != 0)
+			continue;
+		assert_near(m->strategies.all[i].gain_s, 4 * 2 * 0.2, 1e-6);
+		count++;
+	}
+	assert_int_equal(count, 1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +142,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_model_that_does_not_fit_must_move),
 		cmocka_unit_test(nothing_is_said_where_the_gpu_computes_meanwhile),
 		cmocka_unit_test(a_move_inside_another_counts_once),
+		cmocka_unit_test(all_moves_of_a_model_are_one_strategy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,75 @@ static void a_wait_in_one_long_pause_is_none(void **state)
 	}
 }
 
+static void on_gpu(
+	struct synthetic *s, const char *name, uint64_t launch_ns, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE,
+		.launch_tid = TID,
+		.name = sb_builder_name(s->b, name, NULL),
+		.launch_ns = launch_ns,
+		.start_ns = begin_ns,
+		.duration_ns = end_ns - begin_ns };
+
+	sb_builder_gpu(s->b, &g);
+}
+
+/* A model that is fetched in the first step of each video (150 ms; none: 0) and works 100 ms a step, of which the CPU is in it
+ * for 50 and then reads a value; what it waits for is the rest of the step's work. Half of the GPU's samples say it idles. */
+static struct sb_model *with_reads(struct synthetic *s, uint64_t moves_ms)
+{
+	uint32_t inner, own, gpu;
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 25000 };
+	uint64_t at = 0;
+
+	synthetic_open(s);
+	inner = sb_builder_name(s->b, "cuda.synchronize", NULL);
+	own = sb_builder_name(s->b, "pipe.run", NULL);
+	sb_builder_code_file(s->b, inner, "/x/site-packages/torch/cuda/__init__.py");
+	sb_builder_code_file(s->b, own, "/srv/pipe.py");
+	gpu = synthetic_gpu(s, 0);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, at, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++) {
+			uint64_t moves = k ? 0 : moves_ms * MS, left = at + moves + 50 * MS,
+				 done = left + 50 * MS;
+
+			synthetic_begin(s, at, "step", STROBE_ROLE_STEP);
+			synthetic_begin(s, at, "transformer", STROBE_ROLE_FORWARD);
+			if (moves) {
+				synthetic_stage(
+					s, at, at + moves, "offload:transformer", STROBE_ROLE_OFFLOAD);
+				on_gpu(s, "offload:transformer", at + 1000, at, at + moves);
+			}
+			synthetic_end(s, left);
+			synthetic_end(s, left);
+			on_gpu(s, "transformer", at + 500, at, done);
+			synthetic_stage(s, left, done, "between_steps", 0);
+			for (uint64_t t = 10 * MS; t < 50 * MS; t += 25 * MS)
+				sb_builder_stack_sample(s->b, left + t, &sample, (uint32_t[]){ inner, own },
+					(uint32_t[]){ 900, 41 }, 2);
+			synthetic_gpu_sample(s, gpu, done, 1000, k % 2 ? 100 : 0, 300);
+			at = done;
+		}
+		synthetic_end(s, at);
+	}
+	return synthetic_model(s, at);
+}
+
+/* Neither does what idles while weights move. */
+static void a_wait_for_work_that_the_gpu_has_to_do_is_none(void **state)
+{
+	struct synthetic s;
+
+	for (uint64_t moves_ms = 0; moves_ms <= 150; moves_ms += 150) {
+		struct sb_model *m = with_reads(&s, moves_ms);
+
+		assert_int_equal(m->lines.count, 1); /* it was seen */
+		assert_null(finding(m, "hidden_sync"));
+		synthetic_done(&s);
+	}
+}
+
 static void a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu(void **state)
 {
 	static const char *const waits[] = { "\"sigma\": float(self.scheduler.sigmas[i]),",
@@ -98,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_in_every_pause_between_steps_is_a_hidden_sync),
 		cmocka_unit_test(a_wait_in_one_long_pause_is_none),
+		cmocka_unit_test(a_wait_for_work_that_the_gpu_has_to_do_is_none),
 		cmocka_unit_test(a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu),
 	};
 
