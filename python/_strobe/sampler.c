@@ -396,6 +396,7 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_join", sampler_join, METH_NOARGS, NULL },
 	{ "sampler_exact", sampler_exact, METH_NOARGS, NULL },
 	{ "sampler_drain", sampler_drain, METH_NOARGS, NULL },
+	{ "line_before", line_before_given, METH_VARARGS, NULL },
 	{ "readings_install", readings_install, METH_O, NULL },
 	{ "readings_now", readings_now, METH_NOARGS, NULL },
 	{ "readings_host", readings_host, METH_NOARGS, NULL },

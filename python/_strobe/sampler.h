@@ -22,6 +22,11 @@ unsigned stacks_written(void); /* since the process began */
 void stacks_begin(uint64_t now_ns); /* the first weight counts from here */
 bool stacks_has_thread(uint32_t tid); /* a Python thread at the last look; no GIL needed */
 
+/* ---- line.c; with the GIL ---- */
+/* The last line at or before an instruction (f_lasti) of a code object; 0: none. */
+uint32_t line_before(PyObject *code, long instruction);
+PyObject *line_before_given(PyObject *module, PyObject *args);
+
 /* ---- own.c; with the GIL ---- */
 enum own_kind {
 	OWN_NOT, /* the program's, or a library's */

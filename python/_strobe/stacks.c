@@ -125,14 +125,21 @@ void stacks_begin(uint64_t now_ns)
 
 /* ---- one thread ---------------------------------------------------------------- */
 
-static uint32_t line_of(PyObject *frame)
+static long number_of(PyObject *frame, const char *attribute)
 {
-	PyObject *line = PyObject_GetAttrString(frame, "f_lineno");
-	long value = line && line != Py_None ? PyLong_AsLong(line) : 0;
+	PyObject *number = PyObject_GetAttrString(frame, attribute);
+	long value = number && number != Py_None ? PyLong_AsLong(number) : 0;
 
-	Py_XDECREF(line);
+	Py_XDECREF(number);
 	PyErr_Clear();
-	return value > 0 ? (uint32_t)value : 0;
+	return value;
+}
+
+static uint32_t line_of(PyObject *frame, PyObject *code)
+{
+	long line = number_of(frame, "f_lineno");
+
+	return line > 0 ? (uint32_t)line : line_before(code, number_of(frame, "f_lasti"));
 }
 
 /* Where strobe's own work is on the stack, that is all there is: no line of the program's has asked for it. */
@@ -151,7 +158,7 @@ static uint32_t take_frames(PyObject *frame, struct strobe_frame *out)
 		if (own)
 			count = 0;
 		if (function)
-			out[count++] = (struct strobe_frame){ function, own ? 0 : line_of(frame) };
+			out[count++] = (struct strobe_frame){ function, own ? 0 : line_of(frame, code) };
 		back = PyObject_GetAttrString(frame, "f_back");
 		Py_DECREF(code);
 		Py_DECREF(frame);

@@ -33,7 +33,7 @@ def place_of(trace):
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if _is_programs(file):
-            place = file, trace.tb_lineno
+            place = file, _line_of(trace)
         trace = trace.tb_next
     while place[0] is None and outer is not None:
         file = outer.f_code.co_filename
@@ -41,6 +41,12 @@ def place_of(trace):
             place = file, outer.f_lineno
         outer = outer.f_back
     return place
+
+
+def _line_of(trace):
+    """The jump back of a loop, at which an interrupt is seen, may have none: None or -1, by the version of CPython."""
+    line = trace.tb_lineno
+    return line if line and line > 0 else native.line_before(trace.tb_frame.f_code, trace.tb_lasti)
 
 
 def _is_programs(file):

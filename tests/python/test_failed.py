@@ -72,6 +72,28 @@ def test_of_two_errors_of_one_class_and_line_the_second_has_the_stage(tmp_path):
     """) == ["denoise", "denoise"]
 
 
+def test_an_interrupt_at_the_jump_back_of_a_loop_comes_from_its_line(tmp_path):
+    """On CPython 3.11 the jump has no line, and it is where signals are seen."""
+    done = start_hooked(tmp_path, """
+        import strobe
+        import signal
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        def turns(values):
+            while True:
+                for value in values:
+                    if value:
+                        values[0] = value
+        try:
+            with strobe.generation():
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                turns([0, 1])
+        except KeyboardInterrupt:
+            pass
+    """)
+    [generation] = [zone.attrs for zone in done.recordings[0].named("generation")]
+    assert generation["error"] == "KeyboardInterrupt" and 6 <= generation["error_line"] <= 9
+
+
 def test_what_a_finally_block_does_is_not_where_the_error_comes_from(tmp_path):
     assert stages(tmp_path, """
     def make():

@@ -53,6 +53,17 @@ with strobe.generation():
 print(sum(len(block) for block in left))
 """
 
+TURNS = """
+import strobe
+def repeat(block, held):
+    for turn in range(6):
+        if turn % 2:
+            held[turn] = block * 4
+with strobe.generation():
+    held = {}
+    repeat(bytes(1 << 20), held)
+"""
+
 FORKS = """
 import os, strobe
 before = bytearray(16 << 20)
@@ -109,6 +120,13 @@ def test_threads_are_a_sum_and_lose_nothing(tmp_path):
     others = lines(report)["(other threads)", None]
     assert (others["end_mb"], others["end_count"]) == (16, 8)
     assert 16 <= others["peak_mb"] <= 8 * 5
+
+
+def test_what_a_loop_makes_just_before_it_jumps_back_has_its_line(tmp_path):
+    """On CPython 3.11 the jump has no line, and it is the first to look for calls that wait."""
+    _, report = run(tmp_path, TURNS)
+    assert lines(report)["repeat", 6]["peak_mb"] == 12
+    assert "repeat" in lines(report)["repeat", 6]["stack"]
 
 
 def test_a_child_goes_on_with_its_own(tmp_path):

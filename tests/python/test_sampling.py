@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import struct
+import sys
 import threading
 import time
 import types
@@ -86,6 +87,48 @@ def test_a_look_takes_every_threads_functions_and_lines(by_hand):
     files = {done.names[aux & 0xFFFFF]: payload for aux, payload in done.records[strobe_file.CODE_FILE]}
     raw = struct.pack("<%dQ" % len(files["test_sampling.inner"]), *files["test_sampling.inner"])
     assert b"test_sampling.py" in raw
+
+
+def without_line_from(function, begin):
+    """The function, whose instructions from that one on have no line, as the jump back of a loop has none on CPython 3.11
+    whose turns end on several lines."""
+    code, units = function.__code__, begin // 2
+    rest = len(code.co_code) // 2 - units
+    if sys.version_info >= (3, 11):
+        lines = [(13, units)] + [(15, min(8, rest - at)) for at in range(0, rest, 8)]  # 13: a line, 15: none
+        table = b"".join(bytes([0x80 | kind << 3 | count - 1]) + (b"\2" if kind == 13 else b"") for kind, count in lines)
+    else:
+        table = bytes([begin, 1, 2 * rest, 0x80])
+    return types.FunctionType(code.replace(co_linetable=table), globals())
+
+
+def with_call():
+    native.sampler_look(0)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="every instruction has a line")
+def test_an_instruction_without_a_line_is_at_the_last_line_before_it(by_hand):
+    call = without_line_from(with_call, 4)
+    assert [line for _, _, line in call.__code__.co_lines()][-1] is None
+    call()
+    [frames] = [frames for tid, frames in stacks(by_hand()) if tid == threading.get_native_id()]
+    assert frames[0] == ("test_sampling.with_call", with_call.__code__.co_firstlineno + 1)
+
+
+def goes_back(values):
+    for value in values:
+        if value:
+            values[0] = value
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="every instruction has a line")
+def test_the_jump_back_of_a_loop_has_the_line_that_its_turn_ends_on():
+    code = goes_back.__code__
+    for begin, _, line in code.co_lines():
+        before = [at for start, _, at in code.co_lines() if start <= begin and at]
+        assert native.line_before(code, begin) == line if line else before[-1]
+    assert native.line_before(without_line_from(with_call, 2).__code__, 2) == with_call.__code__.co_firstlineno + 1
+    assert native.line_before(code, -1) == 0  # it has not begun
 
 
 def calling(file):

@@ -1,6 +1,5 @@
 """Planted problems around real pipelines on the CPU, without a flag: each is named with its place. Those that cost most are taken,
-so that a busy machine says the same; tests/planted/run.py runs all of them. Not here: words_are_banned_one_by_one. CPython 3.11
-gives the samples of its loop no line, and it is named in one run of three."""
+so that a busy machine says the same; tests/planted/run.py runs all of them."""
 import importlib
 import os
 import sys
@@ -17,7 +16,8 @@ for family in ("callbacks", "trackers"):
 
 NAMED = ("tokenizer_made_for_every_request", "debug_log_formats_tensors", "progress_bar_with_a_tensor", "workers_started_for_every_request",
          "anomaly_detection_left_on", "answers_without_a_cache", "wan_preview_every_step", "wan_in_float64",
-         "wan_hook_lists_values", "wan_prompt_encoded_in_one_video", "scheduler_filters_with_numpy", "hook_hashes_outputs")
+         "wan_hook_lists_values", "wan_prompt_encoded_in_one_video", "scheduler_filters_with_numpy", "words_are_banned_one_by_one",
+         "hook_hashes_outputs")
 
 
 def said_of(run, name, *more):

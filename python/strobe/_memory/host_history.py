@@ -42,14 +42,19 @@ def from_environment():
 def _site():
     """The number of the line that the main thread is at: called between two of its instructions."""
     frame = _own_frame(sys._getframe(1))
-    key = frame.f_code, frame.f_lineno
+    line = _line_of(frame)
+    key = frame.f_code, line
     number = _sites.get(key)
     if number is None:
         if len(_places) == SITES_MOST:
             return OTHER
-        _places.append((frame.f_code.co_name, frame.f_code.co_filename, frame.f_lineno, _stack(frame)))
+        _places.append((frame.f_code.co_name, frame.f_code.co_filename, line, _stack(frame)))
         number = _sites[key] = FIRST + len(_places) - 1
     return number
+
+
+def _line_of(frame):
+    return frame.f_lineno or native.line_before(frame.f_code, frame.f_lasti)
 
 
 def _own_frame(innermost):
@@ -73,7 +78,7 @@ def _stack(frame):
     while frame is not None and len(parts) < FRAMES_MOST:
         file = frame.f_code.co_filename
         if not file.startswith(_OWN):
-            parts.append("%.80s:%d %.60s" % (os.path.basename(file), frame.f_lineno, frame.f_code.co_name))
+            parts.append("%.80s:%d %.60s" % (os.path.basename(file), _line_of(frame), frame.f_code.co_name))
         frame = frame.f_back
     return " < ".join(parts)
 
