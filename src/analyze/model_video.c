@@ -27,7 +27,9 @@ static const char *const scopes[] = { "denoise", "denoise_vae", "end_to_end", SB
 static const struct sb_field rate_rows[] = {
 	SB_FIELD_NAMED(sb_rate, scope, "scope", SB_ALWAYS, scopes, "which part of the work is counted"),
 	SB_FIELD(sb_rate, wall_s, "wall_s", SB_KNOWN, "wall time of that part"),
-	SB_FIELD(sb_rate, compute_s, "compute_s", SB_KNOWN, "time of that part spent computing"),
+	SB_FIELD(sb_rate, compute_s, "compute_s", SB_KNOWN,
+		"time of its steps, decodes and encodes, with all that runs in them: weights that are moved "
+		"there, too"),
 	SB_FIELD(sb_rate, fps_wall, "wall_fps", SB_KNOWN, "frames over wall_s"),
 	SB_FIELD(sb_rate, fps_compute, "compute_fps", SB_KNOWN, "frames over compute_s"),
 	SB_FIELD(sb_rate, bps_wall, "wall_bps", SB_KNOWN, "blocks over wall_s"),
@@ -116,6 +118,8 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 		"generations that did not end, or failed, and have no frames: their time is in no rate"),
 	SB_FIELD_LIST(sb_diffusion_panel, rates, rate_count, "rates", SB_ALWAYS, rate,
 		"throughput, scope by scope"),
+	SB_FIELD(sb_diffusion_panel, moving_s, "compute_offload_s", SB_SET,
+		"part of the end to end compute_s in which weights moved"),
 	SB_FIELD_LIST(sb_diffusion_panel, split, split_count, "split", SB_ALWAYS, split,
 		"where the generations' time went"),
 	SB_FIELD(sb_diffusion_panel, steps_per_chain, "steps_per_chain_count", SB_KNOWN,

@@ -44,6 +44,7 @@ struct sb_diffusion_panel {
 	/* where the generations' time went: self times against the wall; less the overlap they add up
 	 * to the wall time of the generations */
 	double denoise_s, vae_s, vae_encode_s, text_encode_s, offload_s, other_s, unattributed_s, overlap_s;
+	double moving_s; /* of offload_s, the part inside steps, decodes and encodes: compute time holds it */
 	struct sb_split {
 		const char *part; /* "vae_decode" */
 		const char *words; /* "VAE decode" */

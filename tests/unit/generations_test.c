@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "report/text.h"
 #include "synthetic.h"
 
 /* Three videos of 4, 2 and 3 steps, and one that never ends. */
@@ -161,6 +162,49 @@ static void the_encoding_of_a_failed_video_is_left_out_too(void **state)
 	synthetic_done(&s);
 }
 
+/* A video of 20 s; its models come onto the GPU in the stages that use them, and the last one leaves it at the end. */
+static void offloaded_video(struct synthetic *s)
+{
+	synthetic_begin(s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(s, "frames", 32);
+	synthetic_begin(s, 0, "encode_prompt", 0);
+	synthetic_stage(s, 0, SECOND, "offload:text_encoder", STROBE_ROLE_OFFLOAD);
+	synthetic_end(s, 2 * SECOND);
+	synthetic_begin(s, 2 * SECOND, "step", STROBE_ROLE_STEP);
+	synthetic_stage(s, 2 * SECOND, 5 * SECOND, "offload:transformer", STROBE_ROLE_OFFLOAD);
+	synthetic_end(s, 9 * SECOND);
+	synthetic_step(s, 9 * SECOND, 13 * SECOND, 1, 0);
+	synthetic_begin(s, 13 * SECOND, "vae_decode", 0);
+	synthetic_stage(s, 13 * SECOND, 14 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_stage(s, 14 * SECOND, 15 * SECOND, "all_reduce", STROBE_ROLE_COLLECTIVE);
+	synthetic_end(s, 16 * SECOND);
+	synthetic_stage(s, 16 * SECOND, 18 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_end(s, 20 * SECOND);
+}
+
+/* Compute time is one thing in all lines: a line that holds another is never the shorter one. */
+static void compute_holds_the_weights_that_move_in_it_in_every_line(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	offloaded_video(&s);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_near(rate_of(m, "denoise")->compute_s, 11, 1e-6);
+	assert_near(rate_of(m, "denoise_vae")->compute_s, 14, 1e-6);
+	assert_near(rate_of(m, "end_to_end")->compute_s, 16, 1e-6);
+	assert_near(m->summary.fps_compute, 2, 1e-6);
+	assert_near(m->diffusion.moving_s, 5, 1e-6);
+	assert_near(m->diffusion.offload_s, 7, 1e-6);
+	assert_int_equal(sb_report_text(m, NULL, &text), 0);
+	assert_non_null(
+		strstr(sb_buf_text(&text), "  weights moved during 5.00 s of the end to end compute time\n"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 /* 300 W, sampled every half second: a video that is reported alone used what it used beside the others. */
 static void a_video_alone_has_the_energy_it_has_beside_others(void **state)
 {
@@ -196,6 +240,7 @@ int main(void)
 		cmocka_unit_test(an_unfinished_generation_slows_no_rate),
 		cmocka_unit_test(the_computing_of_a_failed_video_is_left_out_once),
 		cmocka_unit_test(the_encoding_of_a_failed_video_is_left_out_too),
+		cmocka_unit_test(compute_holds_the_weights_that_move_in_it_in_every_line),
 		cmocka_unit_test(a_video_alone_has_the_energy_it_has_beside_others),
 	};
 

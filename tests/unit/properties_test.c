@@ -176,6 +176,11 @@ static void generations_hold(const struct sb_model *m)
 	for (size_t i = 1; i < m->diffusion.rate_count; i++) /* each scope holds the one before it */
 		holds(!(m->diffusion.rates[i - 1].wall_s > m->diffusion.rates[i].wall_s * (1 + 1e-9)) ||
 			strcmp(m->diffusion.rates[i].scope, "denoise_vae"));
+	for (size_t i = 1; i < m->diffusion.rate_count;
+		i++) /* and computes as long, where its time is in it */
+		holds(m->diffusion.rates[i - 1].wall_s > m->diffusion.rates[i].wall_s ||
+			!(m->diffusion.rates[i - 1].compute_s >
+				m->diffusion.rates[i].compute_s * (1 + 1e-9)));
 	for (size_t i = 0; i < m->diffusion.rate_count; i++)
 		holds(!(m->diffusion.rates[i].wall_s > m->stages.wall_s * (1 + 1e-9)) &&
 			!(m->diffusion.rates[i].compute_s > m->diffusion.rates[i].wall_s * (1 + 1e-9)));

@@ -365,9 +365,9 @@ export type Summary = {
   width_px?: number; // width of a frame, where all videos have the same
   height_px?: number; // height of a frame, where all videos have the same
   fps?: number; // frames per second end to end, over the wall time of the generations
-  compute_fps?: number; // frames per second over the time spent computing
+  compute_fps?: number; // frames per second over the end to end compute time
   bps?: number; // blocks per second end to end
-  compute_bps?: number; // blocks per second over the time spent computing
+  compute_bps?: number; // blocks per second over the end to end compute time
   first_block_latency_s?: number; // from the start of the generation to the end of its first block
   energy_wh?: number; // energy of the generations
   video_energy_wh?: number; // energy of one video, mean
@@ -450,6 +450,7 @@ export type DiffusionAnalysis = {
   vae_tiles_count?: number; // tiles of the VAE
   unrated_generation_count?: number; // generations that did not end, or failed, and have no frames: their time is in no rate
   rates: Rate[]; // throughput, scope by scope
+  compute_offload_s?: number; // part of the end to end compute_s in which weights moved
   split: Split[]; // where the generations' time went
   steps_per_chain_count?: number; // scheduler steps of one block, or of one video where there are no blocks; of several the most
   steps_per_chain_min_count?: number; // the fewest of one that came to its end, where they differ
@@ -474,7 +475,7 @@ export type DiffusionAnalysis = {
 export type Rate = {
   scope: "denoise" | "denoise_vae" | "end_to_end"; // which part of the work is counted
   wall_s?: number; // wall time of that part
-  compute_s?: number; // time of that part spent computing
+  compute_s?: number; // time of its steps, decodes and encodes, with all that runs in them: weights that are moved there, too
   wall_fps?: number; // frames over wall_s
   compute_fps?: number; // frames over compute_s
   wall_bps?: number; // blocks over wall_s

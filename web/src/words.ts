@@ -18,6 +18,7 @@ const TITLES: Record<string, string> = {
   compute_bps: 'BPS over compute',
   wall_s: 'wall time',
   compute_s: 'compute time',
+  compute_offload_s: 'of end to end compute time: weights moved',
   cpu_s: 'CPU time',
   total_s: 'total',
   gb_per_s: 'throughput',

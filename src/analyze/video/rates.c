@@ -116,6 +116,7 @@ static void add_rate(struct sb_model *model, const char *scope, double wall_s, d
 struct walk {
 	const struct sb_model *model;
 	double work_s[SB_ROLE_COUNT];
+	double compute_s, moving_s; /* moving: of it, weights */
 	double unattributed_s, overlap_s;
 };
 
@@ -128,15 +129,22 @@ static enum strobe_role stage_work(const struct sb_stage *s)
 struct place {
 	int64_t generation; /* the outermost it is inside of, or is itself; -1: none */
 	enum strobe_role work; /* its own, else the nearest one around it, up to the generation */
+	bool computes; /* it, or one around it */
 	bool on_spans;
 	bool warming;
 };
+
+static bool is_compute(enum strobe_role work)
+{
+	return work == STROBE_ROLE_DENOISE || work == STROBE_ROLE_VAE_DECODE ||
+	       work == STROBE_ROLE_VAE_ENCODE || work == STROBE_ROLE_TEXT_ENCODE;
+}
 
 static struct place place_of(const struct sb_stages_panel *stages, const struct place *places, size_t i)
 {
 	const struct sb_stage *s = &stages->stages[i];
 	struct place p = s->parent >= 0 ? places[s->parent]
-					: (struct place){ -1, STROBE_ROLE_STAGE, false, false };
+					: (struct place){ -1, STROBE_ROLE_STAGE, false, false, false };
 	enum strobe_role own = stage_work(s);
 
 	p.on_spans |= s->span;
@@ -146,6 +154,7 @@ static struct place place_of(const struct sb_stages_panel *stages, const struct 
 		p.work = STROBE_ROLE_STAGE;
 	} else if (own != STROBE_ROLE_STAGE) {
 		p.work = own;
+		p.computes |= is_compute(own);
 	}
 	return p;
 }
@@ -194,10 +203,19 @@ static void close_sum(const struct sb_model *model, struct walk *w)
 	w->work_s[STROBE_ROLE_STAGE] -= rest_s < 0 ? rest_s : 0;
 }
 
-/* Times against the wall add up to the generations' wall time with the overlap; spans may lie
- * beside their siblings and are left out. */
-static void split(struct sb_video *v, struct sb_model *model)
+/* What runs in a step, a decode or an encode is part of it, in every scope of the rates: weights that are moved there, too. */
+static void count_own(struct walk *w, const struct place *p, double own_s)
 {
+	w->work_s[p->work] += own_s;
+	w->compute_s += p->computes ? own_s : 0;
+	w->moving_s += p->computes && p->work == STROBE_ROLE_OFFLOAD ? own_s : 0;
+}
+
+/* Times against the wall add up to the generations' wall time with the overlap; spans may lie
+ * beside their siblings and are left out. Returns what was computed. */
+static double split(struct sb_video *v, struct sb_model *model)
+{
+	double measured_s;
 	const struct sb_stages_panel *stages = &model->stages;
 	struct sb_diffusion_panel *d = &model->diffusion;
 	struct walk w = { .model = model };
@@ -213,14 +231,15 @@ static void split(struct sb_video *v, struct sb_model *model)
 		if ((int64_t)i == places[i].generation)
 			w.unattributed_s += worked_wall_s(s);
 		else
-			w.work_s[places[i].work] += worked_wall_s(s);
+			count_own(&w, &places[i], worked_wall_s(s));
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;
 	else if (model->generations.union_s < model->generations.total_s * 0.999)
 		w.unattributed_s = fmax(0, model->generations.union_s - stages->inside_s);
-	if (!v->outside)
-		w.work_s[STROBE_ROLE_DENOISE] += measured_share_s(v, model, &w);
+	measured_s = v->outside ? 0 : measured_share_s(v, model, &w);
+	w.work_s[STROBE_ROLE_DENOISE] += measured_s;
+	w.compute_s += measured_s;
 	if (places && stages->stage_count && !stages->combined)
 		close_sum(model, &w);
 	d->overlap_s = w.overlap_s;
@@ -230,6 +249,7 @@ static void split(struct sb_video *v, struct sb_model *model)
 	d->text_encode_s = w.work_s[STROBE_ROLE_TEXT_ENCODE];
 	d->offload_s = w.work_s[STROBE_ROLE_OFFLOAD];
 	d->unattributed_s = w.unattributed_s;
+	d->moving_s = w.moving_s;
 	d->other_s = 0;
 	for (int work = 0; work < SB_ROLE_COUNT; work++) {
 		if (work != STROBE_ROLE_DENOISE && work != STROBE_ROLE_VAE_DECODE &&
@@ -242,6 +262,7 @@ static void split(struct sb_video *v, struct sb_model *model)
 		*part; part++)
 		d->overlap_s = fmax(
 			0, d->overlap_s - no_more_than_the_whole(*part, model->generations.union_s));
+	return w.compute_s;
 }
 
 static void list_split(struct sb_model *model)
@@ -330,13 +351,21 @@ static void list_offloads(struct sb_model *model)
 	}
 }
 
-/* What the generations that count in a rate computed. The split knows own times of all generations together, so each
- * side gets the part of them that it has of the time in which it computed, every moment once. */
-static double rated_compute_s(struct sb_video *v, const struct sb_diffusion_panel *d)
+/* What the generations that count in a rate computed, of what all of them did. The split knows own times of all
+ * generations together, so each side gets the part of them that it has of the time in which it computed, every moment once. */
+static double rated_compute_s(struct sb_video *v, double all_s)
 {
-	double all_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
-
 	return v->frames_of_ended ? all_s * sb_rated_compute_ratio(v) : all_s;
+}
+
+/* Of the scopes so far, which the next one holds: steps may be known to be longer than their stages on the CPU. 0: none. */
+static double longest_compute_s(const struct sb_diffusion_panel *d)
+{
+	double longest_s = 0;
+
+	for (size_t i = 0; i < d->rate_count; i++)
+		longest_s = fmax(longest_s, d->rates[i].compute_s);
+	return longest_s;
 }
 
 /* A block takes a step at least: fewer steps than blocks are not what made these, and their time is not the blocks'. */
@@ -352,7 +381,7 @@ static bool are_too_few(const struct sb_diffusion_panel *d, const struct sb_vide
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_diffusion_panel *d = &model->diffusion;
-	double wall_s, vae_s, steps_s, compute_s, both_s, all_s;
+	double wall_s, vae_s, steps_s, split_s, compute_s, both_s, all_s;
 	bool elsewhere;
 
 	d->blocks = model->blocks.present ? model->blocks.blocks : -1;
@@ -362,7 +391,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 		d->steps_per_block = (double)d->steps / (double)d->blocks;
 	find_frames(v, model);
 	find_unfinished(v, model);
-	split(v, model);
+	split_s = split(v, model);
 	list_split(model);
 	list_offloads(model);
 	wall_s = sb_denoise_wall_s(v, model);
@@ -392,7 +421,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 			at_most(steps_s + vae_s, elsewhere       ? INFINITY
 						 : isnan(wall_s) ? model->stages.wall_s
 								 : both_s));
-	compute_s = at_most(rated_compute_s(v, d), all_s);
+	compute_s = at_most(fmax(rated_compute_s(v, split_s), longest_compute_s(d)), all_s);
 	if (!v->outside && !elsewhere && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", all_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);

@@ -56,6 +56,7 @@ static void rate_cells(struct sb_buf *out, double seconds, double fps, double bp
 static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 {
 	bool blocks = has_block_rates(d);
+	char moved[32];
 
 	if (d->frames < 0 && d->blocks < 0)
 		return;
@@ -71,6 +72,10 @@ static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 		rate_cells(out, r->wall_s, r->fps_wall, r->bps_wall, blocks);
 		rate_cells(out, r->compute_s, r->fps_compute, r->bps_compute, blocks);
 		sb_buf_putc(out, '\n');
+	}
+	if (d->moving_s > 0) {
+		sb_text_seconds(moved, sizeof moved, d->moving_s);
+		sb_buf_printf(out, "  weights moved during %s of the end to end compute time\n", moved);
 	}
 	if (d->frames >= 0)
 		sb_buf_printf(out, "  %lld frames (%s)", (long long)d->frames,
