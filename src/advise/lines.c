@@ -1,4 +1,5 @@
 /* Rules that blame a line of the program: sampled stacks say where the time of the generations went. */
+#include "advise/blame.h"
 #include "advise/forward.h"
 #include "advise/hot.h"
 #include "advise/model_calls.h"
@@ -10,60 +11,6 @@
 #include <string.h>
 
 #define SAMPLES_LEAST 3 /* fewer samples may be chance */
-#define CROWDING_MOST 4
-
-static bool counts(const struct sb_line *l)
-{
-	return l->main || l->generation_s > 0;
-}
-
-/* A thread that waits for a core is sampled at one place, whatever it does there: where others want the cores, a line
- * needs as many more samples before it is blamed. */
-static bool is_sampled_enough(const struct sb_model *model, const struct sb_hot *hot)
-{
-	double least = SAMPLES_LEAST;
-
-	if (hot->line && sb_hot_doing(hot->line) == SB_DOES_COMPUTE)
-		least *= fmin(sb_weigh_crowding(model), CROWDING_MOST);
-	return hot->line && (double)hot->sample_count >= least;
-}
-
-/* Parts of the same time: what was sampled in the warm generations beside what these took; what lies outside of them
- * by itself. */
-static const char *seen_words(struct sb_advisor *a, const struct sb_hot *hot)
-{
-	const char *inside = sb_say(a, "%s in %llu samples, of %s of generations%s",
-		sb_say_seconds(a, hot->generation_s), (unsigned long long)hot->warm_count,
-		sb_say_seconds(a, sb_weigh_work_s(a->model)),
-		sb_weigh_leaves_first_out(a->model) ? " after the first" : "");
-	const char *outside = sb_say(a, "%s in %llu samples outside of the generations, beside %s of them",
-		sb_say_seconds(a, hot->outside_s), (unsigned long long)hot->outside_count,
-		sb_say_seconds(a, sb_weigh_work_s(a->model)));
-
-	if (hot->generation_s > 0 && hot->outside_s > 0)
-		return sb_say(a, "%s; %s", inside, outside);
-	if (hot->outside_s > 0)
-		return outside;
-	return hot->generation_s > 0 ? inside
-				     : sb_say(a, "%s in %llu samples", sb_say_seconds(a, hot->total_s),
-					       (unsigned long long)hot->sample_count);
-}
-
-/* A finding on the hottest lines of one kind. gain_s NAN: their time. */
-static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot, double gain_s,
-	enum sb_confidence sure, const char *issue)
-{
-	double percent = sb_weigh_percent(a->model, gain_s);
-	struct sb_advice *f;
-
-	if (!is_sampled_enough(a->model, hot) || !(percent > a->limit))
-		return NULL;
-	f = sb_advisor_find(a, percent, gain_s, issue, seen_words(a, hot));
-	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_ESTIMATED, sure);
-	sb_hot_place(f, hot);
-	sb_weigh_priority(a, f);
-	return f;
-}
 
 /* ---- waiting for the GPU ------------------------------------------------- */
 
@@ -74,8 +21,8 @@ static bool moves_weights(const struct sb_line *l)
 
 static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *l)
 {
-	return counts(l) && l->step_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU && sb_weigh_has_gpu(model) &&
-	       !moves_weights(l);
+	return sb_blame_counts(l) && l->step_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU &&
+	       sb_weigh_has_gpu(model) && !moves_weights(l);
 }
 
 #define LAUNCH_MOST_S 100e-6 /* what takes longer did not only launch */
@@ -133,7 +80,7 @@ static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 	struct sb_advice *f;
 
 	if (sb_weigh_traced(a->model) || !hot->line || !synchronizes(hot->line) ||
-		!is_sampled_enough(a->model, hot) || !(percent > a->limit))
+		!sb_blame_is_seen_enough(a->model, hot) || !(percent > a->limit))
 		return false;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a,
@@ -142,7 +89,7 @@ static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 		sb_say(a,
 			"%s; the utilisation that is sampled does not show the gaps after each wait: what it "
 			"costs, --gpu-trace=steps:3 tells",
-			seen_words(a, hot)));
+			sb_blame_seen(a, hot)));
 	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_ESTIMATED, SB_LIKELY);
 	sb_hot_place(f, hot);
 	if (f)
@@ -153,8 +100,8 @@ static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 
 static bool waits_between_steps(const struct sb_model *model, const struct sb_line *l)
 {
-	return counts(l) && !(l->step_s > 0) && l->among_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU &&
-	       sb_weigh_has_gpu(model) && !moves_weights(l);
+	return sb_blame_counts(l) && !(l->step_s > 0) && l->among_s > 0 &&
+	       sb_hot_doing(l) == SB_DOES_WAIT_GPU && sb_weigh_has_gpu(model) && !moves_weights(l);
 }
 
 #define REGULAR 1.5 /* times the median pause: a few long ones wait for what was launched there */
@@ -176,7 +123,7 @@ static void find_waits_between(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, waits_between_steps);
 	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 
-	find_hot(a, &hot, fmin(fmin(hot.among_s, regular_pauses_s(a->model, &hot)), idle_s), SB_LIKELY,
+	sb_blame_find(a, &hot, fmin(fmin(hot.among_s, regular_pauses_s(a->model, &hot)), idle_s), SB_LIKELY,
 		sb_say(a, "a line between the steps waits for the GPU: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.among_s)));
 }
@@ -194,7 +141,7 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 	else if (hot.line && synchronizes(hot.line) && !sb_weigh_traced(a->model))
 		found = find_synchronize(a, &hot);
 	else
-		found = find_hot(a, &hot, sampled_s, SB_LIKELY,
+		found = sb_blame_find(a, &hot, sampled_s, SB_LIKELY,
 			sb_say(a,
 				"a line inside the steps waits for the GPU: %.0f %% of the "
 				"generations",
@@ -205,7 +152,7 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 
 static bool empties_the_cache(const struct sb_model *model, const struct sb_line *l)
 {
-	return counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_ALLOCATE;
+	return sb_blame_counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_ALLOCATE;
 }
 
 void sb_rule_allocator_thrash(struct sb_advisor *a)
@@ -213,7 +160,7 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
 	/* it also waits for work that the GPU has to do anyway */
 	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
-	struct sb_advice *f = find_hot(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
+	struct sb_advice *f = sb_blame_find(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
 		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.generation_s)));
 
@@ -346,7 +293,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	left_s = fmax(0, sb_weigh_work_s(a->model) - a->model->garbage.warm_s);
 	if (a->model->garbage.warm_s > spent_s)
 		return; /* all of its samples may be theirs */
-	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
+	f = sb_blame_find(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			sb_weigh_percent(a->model, spent_s)));
 
@@ -363,94 +310,19 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 			"Take the sleep out; wait for what it waits for (an event, a queue), not for time.";
 }
 
-/* ---- what goes out and what comes in -------------------------------------- */
-
-static bool is_export_stage(const struct sb_line *l)
-{
-	return l->stage && sb_role_work(l->stage, 0) == STROBE_ROLE_EXPORT;
-}
-
-static bool is_export(const struct sb_model *model, const struct sb_line *l)
-{
-	enum sb_doing doing = sb_hot_doing(l);
-	bool stage = is_export_stage(l);
-
-	if (!counts(l) || l->step_s > 0 || (!stage && l->among_s > 0) ||
-		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))
-		return false;
-	return stage || (doing == SB_DOES_WRITE && (l->generation_s > 0 || l->outside_s > 0));
-}
-
-/* Pictures and videos; a line that writes otherwise may write a log. */
-static bool writes_frames(const struct sb_line *l)
-{
-	static const char *const words[] = { "compress(", ".save(", "imwrite(", "export_to", "write_video(",
-		"append_data(", "mimsave(", "mimwrite(" };
-	static const char *const inner[] = { "PngImagePlugin.", "ImageFile.", "Image.save", "imageio" };
-
-	for (size_t i = 0; l->text && i < sizeof words / sizeof *words; i++)
-		if (strstr(l->text, words[i]))
-			return true;
-	for (size_t i = 0; l->inner && i < sizeof inner / sizeof *inner; i++)
-		if (strstr(l->inner, inner[i]))
-			return true;
-	return is_export_stage(l);
-}
-
-void sb_rule_slow_export(struct sb_advisor *a)
-{
-	struct sb_hot hot = sb_hot_find(a->model, is_export);
-	const char *what = hot.line && writes_frames(hot.line) ? "writing the results" : "writing to files";
-	double spent_s = hot.generation_s + hot.outside_s;
-	struct sb_advice *f = find_hot(a, &hot, spent_s, SB_LIKELY,
-		hot.outside_s > hot.generation_s ? sb_say(a, "%s takes %s between the generations", what,
-							   sb_say_seconds(a, hot.outside_s))
-						 : sb_say(a, "%s takes %.0f %% of the generations", what,
-							   sb_weigh_percent(a->model, hot.generation_s)));
-
-	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
-		f->suggestion = "Leave fsync() to the end of the run: it waits for the disk each time.";
-	else if (f && !writes_frames(hot.line))
-		f->suggestion = "Write in a thread of its own while the next generation runs, less often, or "
-				"not at all.";
-}
-
-static double first_begin_s(const struct sb_model *model)
-{
-	return model->generations.count && !model->generations.whole_run ? model->generations.all[0].begin_s
-									 : INFINITY;
-}
-
-/* After the first generation has begun: what comes before is the start. */
-static bool is_input(const struct sb_model *model, const struct sb_line *l)
-{
-	return l->main && l->to_s > first_begin_s(model) && sb_hot_doing(l) == SB_DOES_WAIT_INPUT && l->stage;
-}
-
-void sb_rule_input_starved(struct sb_advisor *a)
-{
-	struct sb_hot hot = sb_hot_find(a->model, is_input);
-	double spent_s = hot.generation_s + hot.outside_s;
-	struct sb_advice *f = find_hot(a, &hot, spent_s, SB_LIKELY,
-		sb_say(a, "the generations wait for their input: %.0f %% beside their own time",
-			spent_s / sb_weigh_work_s(a->model) * 100));
-
-	if (f)
-		f->stage = f->where.stage;
-}
-
 /* ---- garbage collection --------------------------------------------------- */
 
 static bool collects(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
-	return counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_COLLECT;
+	return sb_blame_counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_COLLECT;
 }
 
 static bool is_busy_in_a_step(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
-	return counts(l) && l->between && l->among_s > 0 && !l->library && !sb_python_is_package(l->file);
+	return sb_blame_counts(l) && l->between && l->among_s > 0 && !l->library &&
+	       !sb_python_is_package(l->file);
 }
 
 /* Where Python makes most objects, between the model's calls or inside them. */

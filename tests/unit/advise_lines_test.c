@@ -258,29 +258,6 @@ static void copies_save_what_they_take_in_all_the_steps(void **state)
 	synthetic_done(&s);
 }
 
-/* Frames are saved after the pipeline has returned: in no stage, in no generation. */
-static void writing_between_the_generations_is_a_slow_export(void **state)
-{
-	struct synthetic s;
-	const struct sb_advice *f;
-	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
-	uint32_t names[2], lines[] = { 500, 88 };
-
-	put_videos(&s, 0, 0, 0);
-	names[0] = sb_builder_name(s.b, "ImageFile._encode_tile", NULL);
-	names[1] = sb_builder_name(s.b, "main.save_all", NULL);
-	sb_builder_code_file(s.b, names[0], "/x/site-packages/PIL/ImageFile.py");
-	sb_builder_code_file(s.b, names[1], "/srv/main.py");
-	for (uint64_t i = 0; i < 20; i++)
-		sb_builder_stack_sample(s.b, VIDEOS * SECOND + (i + 1) * 100 * MS, &sample, names, lines, 2);
-	f = finding(synthetic_model(&s, (VIDEOS + 3) * SECOND), "slow_export");
-	assert_non_null(f);
-	assert_string_equal(f->where.file, "/srv/main.py");
-	assert_int_equal(f->where.line, 88);
-	assert_near(f->saves_s, 2, 1e-6);
-	synthetic_done(&s);
-}
-
 static void collections_of_the_first_generation_are_not_of_the_warm_ones(void **state)
 {
 	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = 0.4 } };
@@ -433,7 +410,6 @@ int main(void)
 		cmocka_unit_test(a_synchronize_in_the_steps_is_named_without_a_trace),
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
 		cmocka_unit_test(copies_save_what_they_take_in_all_the_steps),
-		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
 		cmocka_unit_test(a_line_of_a_step_without_parts_is_not_between_the_models_calls),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),

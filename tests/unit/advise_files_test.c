@@ -1,0 +1,103 @@
+/* What the results that are written cost, and what a thread for it would save. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#include <string.h>
+
+enum { TID = 1000 };
+
+/* Frames are saved after the pipeline has returned: in no stage, in no generation. So many samples of a tenth of a second
+ * after `videos` videos of a second. */
+static const struct sb_advice *said_of_saving(struct synthetic *s, uint64_t videos, uint64_t samples)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
+	uint32_t names[2], lines[] = { 500, 88 };
+
+	synthetic_open(s);
+	for (uint64_t i = 0; i < videos; i++)
+		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "video", STROBE_ROLE_GENERATION);
+	names[0] = sb_builder_name(s->b, "ImageFile._encode_tile", NULL);
+	names[1] = sb_builder_name(s->b, "main.save_all", NULL);
+	sb_builder_code_file(s->b, names[0], "/x/site-packages/PIL/ImageFile.py");
+	sb_builder_code_file(s->b, names[1], "/srv/main.py");
+	for (uint64_t i = 0; i < samples; i++)
+		sb_builder_stack_sample(s->b, videos * SECOND + (i + 1) * 100 * MS, &sample, names, lines, 2);
+	return finding(synthetic_model(s, (videos + 3) * SECOND), "slow_export");
+}
+
+/* The last video is followed by none that its export could run beside. */
+static void writing_between_the_generations_is_a_slow_export(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_saving(&s, 5, 20);
+
+	assert_non_null(f);
+	assert_string_equal(f->where.file, "/srv/main.py");
+	assert_int_equal(f->where.line, 88);
+	assert_near(f->saves_s, 2 * 4 / 5., 1e-6);
+	assert_string_equal(f->basis, "estimated");
+	assert_string_equal(f->priority, "high");
+	assert_non_null(strstr(f->evidence, "all but the last of 5"));
+	synthetic_done(&s);
+	assert_near(said_of_saving(&s, 2, 20)->saves_s, 1, 1e-6);
+	synthetic_done(&s);
+}
+
+/* There is no next one: only less work at the export itself saves anything. */
+static void the_export_of_a_single_generation_is_not_sent_to_a_thread(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_saving(&s, 1, 20);
+
+	assert_non_null(f);
+	assert_near(f->saves_s, 2, 1e-6);
+	assert_string_equal(f->basis, "bounded");
+	assert_string_equal(f->priority, "high");
+	assert_null(strstr(f->suggestion, "thread"));
+	assert_null(strstr(f->evidence, "the last"));
+	assert_null(strstr(f->issue, "between"));
+	synthetic_done(&s);
+}
+
+/* In the generations: what the warm ones spend is what all but the last one do. */
+static void export_inside_the_generations_is_weighed_without_the_last(void **state)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
+	struct synthetic s;
+	const struct sb_advice *f;
+	uint32_t name;
+
+	for (uint64_t videos = 2; videos <= 5; videos += 3) {
+		synthetic_open(&s);
+		name = sb_builder_name(s.b, "main.save_all", NULL);
+		sb_builder_code_file(s.b, name, "/srv/main.py");
+		for (uint64_t i = 0; i < videos; i++) {
+			synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+			synthetic_stage(&s, i * SECOND + 500 * MS, (i + 1) * SECOND - MS, "export_video", 0);
+			synthetic_end(&s, (i + 1) * SECOND);
+			for (uint64_t k = 0; k < 4; k++)
+				sb_builder_stack_sample(s.b, i * SECOND + (600 + k * 100) * MS, &sample,
+					&name, (const uint32_t[]){ 88 }, 1);
+		}
+		f = finding(synthetic_model(&s, videos * SECOND), "slow_export");
+		assert_non_null(f);
+		assert_near(f->saves_s, 0.4 * (double)(videos - 1), 1e-6);
+		synthetic_done(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
+		cmocka_unit_test(the_export_of_a_single_generation_is_not_sent_to_a_thread),
+		cmocka_unit_test(export_inside_the_generations_is_weighed_without_the_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
