@@ -228,8 +228,8 @@ def test_offloading_is_a_stage_of_its_own(zoo):
     done = zoo.recordings[0]
     moved = [zone for zone in done.zones if zone.name.startswith("offload:")]
     assert [(zone.name, zone.attrs) for zone in moved] == [
-        ("offload:TextEncoder", {"strobe.role": OFFLOAD, "bytes": 80}),
-        ("offload:transformer", {"strobe.role": OFFLOAD, "bytes": 320})]
+        ("offload:TextEncoder", {"strobe.role": OFFLOAD, "bytes": 80, "from": "cpu", "to": "meta", "dtype": "float32"}),
+        ("offload:transformer", {"strobe.role": OFFLOAD, "bytes": 320, "from": "cpu", "dtype": "float32"})]
 
 
 def test_a_torch_programs_top_level_modules(zoo):

@@ -41,6 +41,9 @@ class Torch:
             def buffers(self):
                 return []
 
+            def modules(self):
+                return [self] + [inner for part in self._modules.values() for inner in part.modules()]
+
     class _C:
         observers = []
         _cuda_attach_out_of_memory_observer = observers.append

@@ -37,6 +37,9 @@ class Module:
     def buffers(self):
         return []
 
+    def modules(self):
+        return [self]
+
 
 class Transformer(Module):
     pass

@@ -22,7 +22,7 @@ ROWS = [
     ("diffusers, offload and caches", ["diffusers", "accelerate", "peft"], ["test_variants"],
      "sequential and group offload, tiling, first-block cache, pyramid attention broadcast, FasterCache, TaylorSeer, LoRA, callbacks, another scheduler, `torch.compile`, two threads",
      "`offload:<part>` with bytes for sequential and group offload; steps that a cache served are marked `cached`",
-     "model offload needs a GPU: its hooks are tested with stand-ins only"),
+     "model offload is tested on fake tensors (`test_offloaded`): the moves, not what they copy"),
     ("transformers", ["transformers"], ["test_transformers"], "V-JEPA2, Qwen2-VL, SmolVLM, T5",
      "`generate()` as a generation: `vision_encoder`, `prefill`, `decode` with tokens, new tokens, time to the first token, "
      "tokens/s, input frames (the report's `chat`: prefill and decode apart), what it does around them as `before_steps` and `between_steps`; processors as `preprocess` with frames; other "

@@ -26,10 +26,11 @@ def t5():
                                    relative_attention_num_buckets=8))
 
 
-def umt5():
+def umt5(**changes):
     torch.manual_seed(0)
-    return UMT5EncoderModel(UMT5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4,
-                                       relative_attention_num_buckets=8))
+    config = dict(vocab_size=64, d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4, relative_attention_num_buckets=8)
+    config.update(changes)
+    return UMT5EncoderModel(UMT5Config(**config))
 
 
 def clip(projection=False, **changes):
@@ -56,9 +57,9 @@ def wan_transformer(**changes):
     return diffusers.WanTransformer3DModel(**config)
 
 
-def wan_vae():
+def wan_vae(base_dim=3):
     torch.manual_seed(0)
-    return diffusers.AutoencoderKLWan(base_dim=3, z_dim=16, dim_mult=[1, 1, 1, 1], num_res_blocks=1,
+    return diffusers.AutoencoderKLWan(base_dim=base_dim, z_dim=16, dim_mult=[1, 1, 1, 1], num_res_blocks=1,
                                       temperal_downsample=[False, True, True])
 
 

@@ -8,7 +8,7 @@ import threading
 from .. import _faults
 from .._native import loaded, native, own_section
 from .._share import Share
-from . import caches, residency
+from . import caches, moved, residency
 
 GENERATIONS = 5          # in a row
 LEAST_BYTES = 4 << 20    # each
@@ -61,6 +61,7 @@ def read(host, files):
     """A reading at this moment. Never raises."""
     try:
         caches.read()
+        moved.read()
         history = sys.modules.get(__package__ + ".host_history")
         if history is not None:
             history.read()
@@ -102,6 +103,15 @@ def _read_devices():
     return first, _read_pinned(cuda)
 
 
+def read_here():
+    """What the host and the calling thread's device hold at this moment."""
+    native.readings_host()
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        for index in range(cuda.device_count()):
+            _read_device(cuda, index)
+
+
 def _read_device(cuda, index):
     """What its allocator holds, which is recorded."""
     found = cuda.memory_stats_as_nested_dict(index)
@@ -118,6 +128,7 @@ def watch_ends(torch):
     """From now on an outer section's end is a reading: a stage shorter than the readings' distance has its peak too."""
     def section_ended():
         try:
+            moved.read()
             _read_device(torch.cuda, torch.cuda.current_device())
         except Exception:
             _faults.count("reading memory where a section ends")
@@ -192,6 +203,7 @@ def forget():
     _searching.clear()
     residency.forget()
     caches.forget()
+    moved.forget()
 
 
 def _device_bytes():

@@ -1,14 +1,61 @@
-"""Names for the program's modules where several have the same: of two `Net`s one is `encoder`, the other `decoder`, as the
-program calls them; where it does not say, they are numbered. A module keeps the name it was given."""
+"""The program's models, and names for them where several have the same: of two `Net`s one is `encoder`, the other `decoder`,
+as the program calls them; where it does not say, they are numbered. A model keeps the name it was given."""
 import itertools
+import sys
 import weakref
 from collections import Counter
 
 from .._models import components
+from .._native import native, own_section
+from .._share import Share
+from . import held
 
 LOOKED_MOST = 16  # modules whose variable is looked for: each is a look at all objects
 
 _given = {}  # id(module) -> (weak reference, name)
+_part_of = {}  # id(module) -> (weak reference to the model it is part of, the model's name)
+_looking = Share(200)  # after so many looks that no pause follows
+_looks = 0
+LOOKS_MOST = 32
+
+
+def _has_memory(module):
+    """An outline that FLOPs will be counted on has none: it is no second model of that name."""
+    return any(tensor.device.type != "meta" for tensor in held.weights(module))
+
+
+def models(torch):
+    """(module, name) of those that lie in no other."""
+    modules = native.tracked((torch.nn.Module,), sys.maxsize)
+    inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
+    whole = [one for one in modules if id(one) not in inner and _has_memory(one)]
+    named = names(whole)
+    return [(one, named[id(one)]) for one in whole]
+
+
+def owner(torch, module):
+    """(the model that a module is part of, or is, and its name); None: not known now. A look at all modules where it was
+    not seen before."""
+    global _looks
+    known = _part_of.get(id(module))
+    if (known is None or known[0]() is None) and (_looks < LOOKS_MOST or _looking.allows()):
+        _looks += 1
+        with _looking, own_section("what holds memory"):
+            _part_of.clear()
+            for one, name in models(torch):
+                entry = weakref.ref(one), name
+                _part_of.update((id(part), entry) for part in one.modules())
+        known = _part_of.get(id(module))
+    whole = known[0]() if known is not None else None
+    return (whole, known[1]) if whole is not None else None
+
+
+def forget():
+    """A new session, or a forked child."""
+    global _looks
+    _looks = 0
+    _part_of.clear()
+    _looking.forget()
 
 
 def names(modules):

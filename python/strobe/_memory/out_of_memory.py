@@ -9,7 +9,7 @@ import sys
 from .. import _faults
 from .._failed import place_of
 from .._native import native
-from . import PACKAGE, caches, held as _held, module_names
+from . import PACKAGE, caches, held, module_names
 
 KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
@@ -183,34 +183,13 @@ def _weights(torch, device):
     return [row[:3] for row in module_weights(torch) if row[3] == device][:32]
 
 
-def _address(tensor):
-    try:
-        return tensor.data_ptr()
-    except RuntimeError:  # some quantized weights have none of their own
-        return id(tensor)
-
-
-def _has_memory(module):
-    """An outline that FLOPs will be counted on has none: it is no second model of that name."""
-    return any(tensor.device.type != "meta" for tensors in (module.parameters, module.buffers) for tensor in tensors())
-
-
 def module_weights(torch):
     """(component, bytes, dtype, device), the largest first, of modules that lie in no other; a parameter that two of them
     share is counted once. device None: the host."""
-    modules = native.tracked((torch.nn.Module,), sys.maxsize)
-    inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
-    whole = [one for one in modules if id(one) not in inner and _has_memory(one)]
-    names, seen_already, rows = module_names.names(whole), set(), []
-    for module in whole:
-        sizes = {}
-        for tensor in list(module.parameters()) + list(module.buffers()):
-            kind, at = tensor.device.type, _address(_held.parts(tensor)[0])
-            if kind in ("cuda", "cpu") and at not in seen_already:
-                seen_already.add(at)
-                key = _held.dtype_name(tensor), None if kind == "cpu" else tensor.device.index or 0
-                sizes[key] = sizes.get(key, 0) + _held.size_bytes(tensor)
-        rows += [("weights of %s" % names[id(module)], size, *key) for key, size in sizes.items() if size]
+    seen, rows = set(), []
+    for module, name in module_names.models(torch):
+        for (dtype, at), size in held.by_place(held.weights(module), seen).items():
+            rows.append(("weights of %s" % name, size, dtype, None if at == held.HOST else at))
     return sorted(rows, key=lambda row: -row[1])
 
 

@@ -7,6 +7,7 @@ import sys
 from .. import _faults
 from .._native import native, own_section
 from .._share import Share
+from . import moved
 
 ROWS_MOST = 64
 
@@ -39,8 +40,11 @@ def _list():
     if not _share.allows() or not hasattr(torch, "nn") or not native.recording():
         return
     try:
+        from . import out_of_memory
         with _share, own_section("what holds memory"):
-            rows = _rows(torch)
+            rows = out_of_memory.module_weights(torch)
+        moved.listed(rows)
+        rows = rows[:ROWS_MOST]  # the largest first; device None: the host
         if rows == _last:
             return
         _last, _set = rows, _set + 1
@@ -48,12 +52,6 @@ def _list():
             native.event("strobe.resident", at="generation", set=_set, component=component, bytes=size, dtype=dtype, device=device)
     except Exception:
         _faults.count("when modules were listed")
-
-
-def _rows(torch):
-    """(component, bytes, dtype, device), the largest first; device None: the host."""
-    from . import out_of_memory
-    return out_of_memory.module_weights(torch)[:ROWS_MOST]
 
 
 def forget():

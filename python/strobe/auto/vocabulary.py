@@ -139,9 +139,9 @@ def load(name, size_of):
             here.loaded_bytes = outer
 
 
-def offload(name, size):
-    """Weights move between devices."""
-    return beside(here.activity, zone("offload:" + name, ROLE_OFFLOAD, bytes=size))
+def offload(name, size, facts):
+    """Weights move between devices. facts: from, to, dtype."""
+    return beside(here.activity, zone("offload:" + name, ROLE_OFFLOAD, bytes=size, **facts))
 
 
 def collective(name, facts):

@@ -1,10 +1,11 @@
 """Plain torch: top-level modules' forwards, backward passes and optimizers, models that move between
 devices, the data loader, waiting for other ranks."""
+import contextlib
 import os
 import sys
 
 from ..._models import components
-from ..._memory import held
+from ..._memory import held, moved
 from ..._native import native
 from .. import asked, collectives, functional, modules, training, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
@@ -68,10 +69,10 @@ def _moving(torch, method):
             if wrapping.compiling():
                 return original(self, *args, **kwargs)
             modules.notice(self)
-            moved = None if vocabulary.here.module_depth else guard(_move, torch, self, method, args, kwargs)
-            if moved is None:
+            zone = guard(_move, torch, self, method, args, kwargs)
+            if zone is None:
                 return original(self, *args, **kwargs)
-            with moved, hiding_modules():  # .cuda() of a model may call .to() of its parts
+            with zone, hiding_modules(), moved.Move(self):  # .cuda() of a model may call .to() of its parts
                 return original(self, *args, **kwargs)
         return move
     return make
@@ -86,16 +87,21 @@ def _target(torch, method, args, kwargs):
 
 
 def _move(torch, module, method, args, kwargs):
-    """The zone of a big model's move: a load onto a device, an offload back from it."""
+    """The zone of a big model's move: a load onto a device, an offload back from it; no zone of a smaller one, or where it is
+    a part of what a model's call does. None: it moves nothing."""
     target = _target(torch, method, args, kwargs)
     if target is None:
         return None
     away = [tensor for tensor in module.parameters() if tensor.device.type != target and tensor.device.type != "meta"]
     size = sum(map(held.size_bytes, away))
-    if size < BIG_BYTES:
+    if size < moved.LEAST_BYTES:
         return None
+    if size < BIG_BYTES or vocabulary.here.module_depth:
+        return contextlib.nullcontext()
     name = components.name(module)
-    return vocabulary.offload(name, size) if target == "cpu" else vocabulary.load("load:" + name, lambda: size)
+    if target == "cpu":
+        return vocabulary.offload(name, size, held.way(away, target))
+    return vocabulary.load("load:" + name, lambda: size)
 
 
 # ---- waiting ----
