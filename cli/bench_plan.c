@@ -89,12 +89,12 @@ char *bench_command_text(char **command)
 	struct sb_buf out = { 0 };
 
 	for (char **w = command; w && *w; w++) {
-		size_t size = strlen(*w) + sizeof SB_SECRET_MASK * (strlen(*w) / 2 + 1);
+		size_t size = sb_secret_room(strlen(*w));
 		char *word = malloc(size);
 
 		if (!word)
 			break;
-		sb_secret_mask_argument(w == command ? NULL : w[-1], *w, word, size);
+		sb_secret_mask_argument(command, (size_t)(w - command), word, size);
 		sb_buf_puts(&out, w == command ? "" : " ");
 		put_word(&out, word);
 		free(word);

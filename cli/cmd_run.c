@@ -20,6 +20,7 @@
 #include "monitor/monitor.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
+#include "record/tags.h"
 #include "record/put.h"
 #include "record/rundir.h"
 #include "record/session.h"
@@ -116,6 +117,7 @@ static int open_recording(struct run *r, const struct args *args)
 
 	if (!r->settings.name[0])
 		run_name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
+	sb_tags_mask_name(&r->settings);
 	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder, &r->folder_id, &attempt))
 		return complain_last();
 	r->folder_made = true;

@@ -15,14 +15,12 @@ extern char **environ;
 static const char *const told[] = { "STROBE_", "CUDA_VISIBLE_DEVICES=", "CUDA_INJECTION64_PATH=",
 	"NVTX_INJECTION64_PATH=", "LD_PRELOAD=", "SLURM_NTASKS=", "WORLD_SIZE=", NULL };
 
-/* text with the home folder as "~" and credentials masked. */
-static void put_for_strangers(struct sb_buf *out, const char *text)
+/* With the home folder as "~". */
+static void put_for_strangers(struct sb_buf *out, const char *masked)
 {
 	const char *home = getenv("HOME");
 	size_t size = home ? strlen(home) : 0;
-	char masked[4096];
 
-	sb_secret_mask(text, masked, sizeof masked);
 	for (const char *at = masked; *at;) {
 		if (size > 1 && !strncmp(at, home, size) && (!at[size] || strchr("/:'\" ,)", at[size]))) {
 			sb_buf_puts(out, "~");
@@ -44,6 +42,22 @@ static void put_system(struct sb_buf *out)
 		sysconf(_SC_PHYS_PAGES) / 1024 * sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static void put_text(struct sb_buf *out, const char *text)
+{
+	char masked[4096];
+
+	sb_secret_mask(text, masked, sizeof masked);
+	put_for_strangers(out, masked);
+}
+
+static void put_variable(struct sb_buf *out, char *variable)
+{
+	char masked[4096];
+
+	sb_secret_mask_argument((char *[]){ variable, NULL }, 0, masked, sizeof masked);
+	put_for_strangers(out, masked);
+}
+
 static bool is_told(const char *entry)
 {
 	for (const char *const *t = told; *t; t++)
@@ -60,7 +74,7 @@ static void put_settings(struct sb_buf *out)
 		if (is_told(*e)) {
 			any = true;
 			sb_buf_puts(out, "    ");
-			put_for_strangers(out, *e);
+			put_variable(out, *e);
 			sb_buf_puts(out, "\n");
 		}
 	if (!any)
@@ -82,7 +96,7 @@ void doctor_bundle(const struct doctor_report *report, struct sb_buf *out)
 			sb_buf_printf(out, "\n## %s\n\n", r->area);
 		area = r->area;
 		sb_buf_printf(out, "- **%s** %s: ", doctor_state_words[r->finding.state], r->name);
-		put_for_strangers(out, r->finding.detail);
+		put_text(out, r->finding.detail);
 		sb_buf_puts(out, "\n");
 	}
 	sb_buf_puts(out, "\nIs it about one run? `strobe share RUN -o FILE` makes a file of it to attach.\n");

@@ -73,12 +73,12 @@ void run_record_command(char **command)
 	struct sb_buf text = { 0 };
 
 	for (char **p = command; *p; p++) {
-		size_t size = strlen(*p) + sizeof SB_SECRET_MASK * (strlen(*p) / 2 + 1);
+		size_t size = sb_secret_room(strlen(*p));
 		char *word = malloc(size);
 
 		if (!word)
 			break;
-		sb_secret_mask_argument(p == command ? NULL : p[-1], *p, word, size);
+		sb_secret_mask_argument(command, (size_t)(p - command), word, size);
 		sb_buf_puts(&text, p == command ? "" : " ");
 		put_quoted(&text, word);
 		free(word);

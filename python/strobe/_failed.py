@@ -4,6 +4,7 @@ from . import _faults
 from ._memory import PACKAGE
 from ._native import native
 from ._packages import is_installed
+from ._values import masked
 
 MESSAGE_MOST = 300  # characters
 NO_ERRORS = (StopIteration, StopAsyncIteration, GeneratorExit)  # as _strobe/raised.c has them
@@ -23,7 +24,7 @@ def tell(error, trace):
 
 def in_one_line(text):
     """None where there is nothing to say."""
-    words = " ".join(text[:4 * MESSAGE_MOST].split())
+    words = masked(" ".join(text[:4 * MESSAGE_MOST].split()))
     return (words if len(words) <= MESSAGE_MOST else words[:MESSAGE_MOST - 1] + "\u2026") or None
 
 

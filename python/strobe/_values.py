@@ -2,6 +2,8 @@
 a tensor is described, not read."""
 import os
 
+from ._native import native
+
 
 def plain(value):
     """An int, float or str that stands for value; None: leave it out."""
@@ -24,6 +26,14 @@ def plain(value):
     if hasattr(value, "__float__"):
         return float(value)
     return str(value)[:2048]
+
+
+def masked(text):
+    """What an error or a guard says may repeat a credential: those are not recorded."""
+    try:
+        return native.mask("", text)
+    except UnicodeEncodeError:  # a surrogate
+        return native.mask("", text.encode("utf-8", "replace").decode())
 
 
 def _of_array(value):

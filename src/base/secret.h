@@ -11,15 +11,18 @@
  * pad_token, sort_key. Leading dashes do not count. */
 bool sb_secret_name(const char *name, size_t size);
 
-/* An option that takes a credential as the next argument: "--token". */
-bool sb_secret_option(const char *argument);
-
 /* Copies text with these replaced: the value after a secret name ("TOKEN=…",
  * "--token …", "Authorization: …", "?sig=…"), the password in a URL, and what has the
  * form of a well-known token. Cuts what does not fit. Allocates nothing. Returns how
  * many were replaced. */
 size_t sb_secret_mask(const char *text, char *out, size_t size);
-/* The same for an argument of a command line; previous is the one before it, or NULL. */
-size_t sb_secret_mask_argument(const char *previous, const char *argument, char *out, size_t size);
+
+/* The same for the argument at this place of a command line, where blanks and signs end nothing and the
+ * words before it say what it is: "--password" "a b$c", "mysql" "-pX". Shells and the environment are the same:
+ * { "NAME=value", NULL }. */
+size_t sb_secret_mask_argument(char *const *command, size_t at, char *out, size_t size);
+
+/* Enough room for any text, or argument, of this length. */
+size_t sb_secret_room(size_t length);
 
 #endif

@@ -10,6 +10,7 @@
 #include "record/run_bytes.h"
 #include "record/rundir.h"
 #include "record/spool.h"
+#include "record/tags.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,6 +129,7 @@ int sb_destination_choose(void *destination)
 
 	if (!REC->settings.name[0])
 		name_after_program(REC->settings.name, sizeof REC->settings.name);
+	sb_tags_mask_name(&REC->settings);
 	REC->under_run = given && *given;
 	if (REC->under_run) {
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", given);

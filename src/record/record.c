@@ -2,6 +2,7 @@
  * skipped stages, thread and track names. */
 #include "strobe.h"
 
+#include "base/secret.h"
 #include "record/clock.h"
 #include "record/put.h"
 #include "record/recorder.h"
@@ -121,9 +122,13 @@ static void put_output(const char *path, const struct strobe_attr *raw, size_t r
 
 	if (!STROBE_ON_() || !path || !*path)
 		return;
-	if (*path != '/' && getcwd(here, sizeof here) &&
-		(size_t)snprintf(whole, sizeof whole, "%s/%s", here, path) < sizeof whole)
+	if (strstr(path, "://")) { /* of a stream */
+		sb_secret_mask(path, whole, sizeof whole);
 		path = whole;
+	} else if (*path != '/' && getcwd(here, sizeof here) &&
+		   (size_t)snprintf(whole, sizeof whole, "%s/%s", here, path) < sizeof whole) {
+		path = whole;
+	}
 	attrs[count++] = (struct strobe_attr){ "path", STROBE_TYPE_STRING, { .s = path } };
 	while (count <= raw_count && count < 4) {
 		attrs[count] = raw[count - 1];

@@ -88,21 +88,38 @@ static void write_job(void)
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, REC->attempt);
 }
 
+void sb_tags_mask_name(struct sb_settings *settings)
+{
+	char masked[sizeof settings->name];
+
+	sb_secret_mask(settings->name, masked, sizeof masked);
+	memcpy(settings->name, masked, sizeof masked);
+}
+
+/* A folder or a file of a setting may be a URL. */
+static void write_setting(const struct sb_settings *settings, const struct sb_setting *s)
+{
+	char masked[4096];
+	struct sb_buf text = { 0 };
+	const char *shown;
+
+	sb_settings_text(settings, s, &text);
+	shown = sb_buf_text(&text);
+	if (s->type == SB_SETTING_TEXT && sb_secret_mask(shown, masked, sizeof masked))
+		shown = masked;
+	sb_keep_meta_string(SB_META_SETTING, s->key, shown);
+	sb_buf_done(&text);
+}
+
 void sb_tags_write(const struct sb_settings *settings)
 {
 	keep_session_id("");
 	write_job();
 	for (uint32_t i = 0; i < settings->tag_count; i++)
 		write_setting_tag(&settings->tags[i]);
-	for (const struct sb_setting *s = sb_setting_table; s->key; s++) {
-		struct sb_buf text = { 0 };
-
-		if (s->type == SB_SETTING_TAGS)
-			continue;
-		sb_settings_text(settings, s, &text);
-		sb_keep_meta_string(SB_META_SETTING, s->key, sb_buf_text(&text));
-		sb_buf_done(&text);
-	}
+	for (const struct sb_setting *s = sb_setting_table; s->key; s++)
+		if (s->type != SB_SETTING_TAGS)
+			write_setting(settings, s);
 }
 
 void strobe_tag(const struct strobe_attr *tag)

@@ -5,6 +5,7 @@ import sys
 
 from .. import _file, _record
 from .._core import native
+from .._failed import in_one_line
 from .._memory import out_of_memory
 from .device import torch
 
@@ -30,7 +31,7 @@ def _tell(error, path, file):
     _record.snapshot("out of memory")
     if "strobe_seen" not in vars(error):  # else it is in the recording already, with what held the memory
         error.strobe_seen = True
-        native.event("out_of_memory", message=str(error).splitlines()[0] if str(error) else type(error).__name__,
+        native.event("out_of_memory", message=in_one_line(str(error)) or type(error).__name__,
                      requested_bytes=requested(error))
     text = describe(error)
     print(text, file=file)

@@ -2,6 +2,7 @@
 import sys
 
 from ..._native import ROLE_COMPILE, native
+from ..._values import masked
 from .. import first_calls, phases, training, vocabulary, wrapping
 from ..wrapping import guard, transparent, wrap
 
@@ -55,7 +56,7 @@ def _note_reason(reasons, args):
     code = getattr(args[1], "f_code", None) if len(args) > 1 else None
     if reasons and code is not None:
         reason = str(reasons[0]).strip().split("\n")[0]
-        native.event("torch.recompile", reason=reason[:300], function=code.co_name, file=code.co_filename,
+        native.event("torch.recompile", reason=masked(reason)[:300], function=code.co_name, file=code.co_filename,
                      line=code.co_firstlineno)
 
 
