@@ -175,6 +175,7 @@ struct sb_gpu_panel {
 	double *path_busy_s;
 	double *path_read_s; /* waiting for single values from the GPU */
 	double *path_copy_s; /* between host and GPU; of the zone alone */
+	double *path_moves_idle_s; /* the GPU idled while weights moved */
 	uint64_t *path_read_count;
 	uint64_t *path_call_count; /* calls that launched something */
 	uint32_t path_count;

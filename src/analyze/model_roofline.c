@@ -10,7 +10,8 @@ static const struct sb_field bound_rows[] = {
 	SB_FIELD(sb_bound_share, bound, "bound", SB_ALWAYS,
 		"tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: "
 		"kernels "
-		"too small or too far apart; host: nothing to do"),
+		"too small or too far apart; copies: between host and GPU, with the time in which the GPU "
+		"waits for weights that move; host: nothing to do"),
 	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS, "share of the time of the readings",
 		.range = SB_SHARE),
 };
@@ -19,7 +20,7 @@ static SB_FIELDS(bound, sb_bound_share, "BoundShare", "What held the GPU up, and
 SB_FIELD_WHEN(any_work, sb_stage_work, !isnan(it->flops) || it->why || it->bound || it->bound_why)
 SB_FIELD_WHEN(has_flops, sb_stage_work, !isnan(it->flops))
 
-static const char *const bases[] = { "counters", "rate", "trace", SB_NAMES_END };
+static const char *const bases[] = { "counters", "rate", "trace", "zones", SB_NAMES_END };
 
 static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, flops, "flop_count", SB_KNOWN,
@@ -43,8 +44,7 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
 	SB_FIELD_NAMED(sb_stage_work, bound_basis, "bound_basis", SB_KNOWN, bases,
 		"counters: the readings inside it; rate: half of the peak rate or more was reached; trace: "
-		"the "
-		"gaps between its kernels"),
+		"the gaps between its kernels; zones: for half of its time or more weights move"),
 	SB_FIELD(sb_stage_work, bound_why, "bound_why", SB_KNOWN,
 		"why bound is absent, and which option tells it"),
 	SB_FIELD_LIST(sb_stage_work, bounds, bound_count, "bounds", SB_KNOWN, bound,

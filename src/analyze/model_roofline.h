@@ -15,7 +15,7 @@ enum sb_gpu_bound {
 	SB_BOUND_SM, /* its processors work, none of the others is near its peak: latency, other pipes */
 	SB_BOUND_LAUNCH, /* kernels too small or too far apart */
 	SB_BOUND_HOST, /* the GPU has nothing to do */
-	SB_BOUND_COPIES, /* over PCIe, while the processors have little to do */
+	SB_BOUND_COPIES, /* over PCIe, while the processors have little to do; weights move, while they idle */
 	SB_BOUND_COMMUNICATION, /* over NVLink, the same */
 	SB_BOUNDS
 };
@@ -38,7 +38,7 @@ struct sb_stage_work {
 	} * bounds; /* largest first */
 	size_t bound_count;
 	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
-	const char *bound_basis; /* "counters", "rate", "trace"; NULL: not known */
+	const char *bound_basis; /* "counters", "rate", "trace", "zones"; NULL: not known */
 	const char *bound_why; /* why it is not known, and what tells it; NULL: known, or no work of a GPU */
 };
 

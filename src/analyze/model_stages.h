@@ -79,6 +79,8 @@ struct sb_stage {
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
 	double gpu_copy_s; /* its own copies between host and GPU; not of the report */
+	double gpu_moves_idle_s; /* the traced GPU idled while weights moved, in its parts too; not of the report */
+	double moves_s; /* of its GPU's time, where that is known: in zones in which weights move; not of the report */
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;

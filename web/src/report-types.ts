@@ -229,14 +229,14 @@ export type GpuWork = {
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
   flop_per_byte_ratio?: number; // flop_count over dram_bytes
   bound?: string; // what held the GPU up most of the time
-  bound_basis?: "counters" | "rate" | "trace"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels
+  bound_basis?: "counters" | "rate" | "trace" | "zones"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels; zones: for half of its time or more weights move
   bound_why?: string; // why bound is absent, and which option tells it
   bounds?: BoundShare[]; // everything that held the GPU up, the largest share first; from the counters
 };
 
 // What held the GPU up, and for how much of the time.
 export type BoundShare = {
-  bound: string; // tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: kernels too small or too far apart; host: nothing to do
+  bound: string; // tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: kernels too small or too far apart; copies: between host and GPU, with the time in which the GPU waits for weights that move; host: nothing to do
   share_ratio: number; // share of the time of the readings
 };
 

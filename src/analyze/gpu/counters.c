@@ -1,6 +1,7 @@
 /* counters: readings of SM, tensor core and DRAM activity, given to the stages that the GPU was at in all of their time.
  * Samples come before zones; a reading is of the time since the one before. */
 #include "analyze/analysis.h"
+#include "analyze/gpu/counter_readings.h"
 #include "analyze/gpu/gpu_moments.h"
 
 #include "base/error.h"
@@ -11,24 +12,13 @@
 
 #define DEVICES_MAX 64
 #define BREAKS 0.02 /* of a reading, between calls that follow each other at once */
-#define NEAR_PEAK 40 /* percent */
-#define SMS_WORK 40
-#define KERNELS_RUN 2
-#define COPIES_RUN \
-	5.0 /* GB/s over PCIe, either way: more than a quarter of the time in copies, also of memory that is not pinned */
-#define RANKS_TALK 15.0 /* GB/s over NVLink */
-
-struct reading { /* sums from the first reading to this one */
-	int64_t t_ns;
-	struct sb_counter_sums sums;
-};
 
 struct counted_device {
 	enum sb_counter_source source;
 	int device;
 	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
 	double utilization, pcie, nvlink; /* the driver's, as sampled last; GB/s, the busier way */
-	struct sb_vec readings; /* struct reading */
+	struct sb_vec readings; /* struct sb_counter_reading */
 };
 
 struct counters {
@@ -47,6 +37,7 @@ struct counters {
 	} * paths[SB_COUNTER_SOURCES];
 	uint32_t room[SB_COUNTER_SOURCES];
 	struct sb_gpu_moments moments;
+	struct sb_gpu_moves moves;
 	int err;
 };
 
@@ -77,28 +68,6 @@ static struct counted_device *device_of(struct counters *c, const struct sb_even
 	return &c->devices[c->device_count++];
 }
 
-/* What the GPU was busiest with. Near its peak means: most of what such kernels reach. */
-static enum sb_gpu_bound bound_of(const double *percent, double utilization, double pcie, double nvlink)
-{
-	static const enum sb_gpu_counter counters[] = { SB_COUNTER_TENSOR, SB_COUNTER_FP32, SB_COUNTER_DRAM };
-	static const enum sb_gpu_bound bounds[] = { SB_BOUND_TENSOR, SB_BOUND_FP32, SB_BOUND_DRAM };
-	int most = 0;
-
-	for (int i = 1; i < 3; i++)
-		if (percent[counters[i]] > percent[counters[most]] || isnan(percent[counters[most]]))
-			most = i;
-	if (percent[counters[most]] >= NEAR_PEAK)
-		return bounds[most];
-	if (nvlink >= RANKS_TALK)
-		return SB_BOUND_COMMUNICATION; /* its kernels keep processors busy, with waiting */
-	if (percent[SB_COUNTER_SM] >= SMS_WORK)
-		return SB_BOUND_SM;
-	if (pcie >= COPIES_RUN)
-		return SB_BOUND_COPIES;
-	return utilization >= KERNELS_RUN || percent[SB_COUNTER_SM] >= KERNELS_RUN ? SB_BOUND_LAUNCH
-										   : SB_BOUND_HOST;
-}
-
 static double column_of(const struct sb_event *e, const char *column)
 {
 	const struct sb_run_schema *schema = e->sample.schema;
@@ -125,9 +94,10 @@ static void take_device(struct counters *c, const struct sb_event *e)
 
 /* What a row says, into the sums that end with it. A row without values ends a gap. */
 static void add_row(
-	struct counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_sums *sums)
+	struct counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_reading *r)
 {
 	const struct sb_run_schema *schema = e->sample.schema;
+	struct sb_counter_sums *sums = &r->sums;
 	double percent[SB_COUNTERS];
 	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : 0, pcie = d->pcie;
 	bool known = false;
@@ -151,22 +121,25 @@ static void add_row(
 		       1e9;
 	if (known)
 		sums->covered_s += dt_s;
+	r->utilization = (float)utilization;
+	r->nvlink = (float)d->nvlink;
 	if (!isnan(percent[SB_COUNTER_SM]))
-		sums->bound_s[bound_of(percent, utilization, pcie, d->nvlink)] += dt_s;
+		sums->bound_s[sb_counter_bound(percent, utilization, pcie, d->nvlink)] += dt_s;
 }
 
 static void take_sample(void *self, const struct sb_event *e)
 {
 	struct counters *c = self;
 	struct counted_device *d;
-	struct reading *r, *before;
+	struct sb_counter_reading *r, *before;
 
 	if (!strcmp(e->sample.schema->source, "gpu"))
 		take_device(c, e);
 	d = c->err ? NULL : device_of(c, e);
 	if (!d)
 		return;
-	before = d->readings.count ? (struct reading *)d->readings.items + d->readings.count - 1 : NULL;
+	before = d->readings.count ? (struct sb_counter_reading *)d->readings.items + d->readings.count - 1
+				   : NULL;
 	if (before && e->t_ns <= before->t_ns)
 		return;
 	r = sb_vec_push(&d->readings, sizeof *r);
@@ -178,15 +151,17 @@ static void take_sample(void *self, const struct sb_event *e)
 	if (before)
 		*r = *before;
 	r->t_ns = e->t_ns;
-	add_row(d, e, before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0, &r->sums);
+	add_row(d, e, before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0, r);
 }
 
 /* ---- zones ---- */
 
 static double mean_sm(const struct counted_device *d)
 {
-	const struct reading *last =
-		d->readings.count ? (const struct reading *)d->readings.items + d->readings.count - 1 : NULL;
+	const struct sb_counter_reading *last =
+		d->readings.count
+			? (const struct sb_counter_reading *)d->readings.items + d->readings.count - 1
+			: NULL;
 
 	return last && last->sums.known_s[SB_COUNTER_SM] > 0
 		       ? last->sums.weighted[SB_COUNTER_SM] / last->sums.known_s[SB_COUNTER_SM]
@@ -212,22 +187,6 @@ static void settle(struct counters *c, uint32_t process)
 	}
 }
 
-/* The first reading at or after a time. */
-static size_t first_from(const struct reading *all, size_t count, int64_t t_ns)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].t_ns < t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct path_readings *path_at(struct counters *c, enum sb_counter_source source, uint32_t path)
 {
 	if (path >= c->room[source]) {
@@ -245,20 +204,16 @@ static struct path_readings *path_at(struct counters *c, enum sb_counter_source 
 	return &c->paths[source][path];
 }
 
-static void add_between(struct sb_counter_sums *s, const struct reading *from, const struct reading *to)
+static void add_readings(struct counters *c, struct path_readings *p, const struct sb_counter_reading *all,
+	size_t first, size_t last, uint32_t track)
 {
-	s->covered_s += to->sums.covered_s - from->sums.covered_s;
-	for (int k = 0; k < SB_COUNTERS; k++) {
-		s->weighted[k] += to->sums.weighted[k] - from->sums.weighted[k];
-		s->known_s[k] += to->sums.known_s[k] - from->sums.known_s[k];
-	}
-	for (int k = 0; k < SB_BOUNDS; k++)
-		s->bound_s[k] += to->sums.bound_s[k] - from->sums.bound_s[k];
+	sb_counter_readings_add(&p->sums, all, first, last);
+	sb_counter_readings_add_moves(&p->sums, all, first, last, &c->moves, track);
 }
 
 /* A part of a reading: it is taken when all of it was seen. */
-static void add_part(
-	struct path_readings *p, const struct reading *all, size_t reading, uint32_t track, int64_t part_ns)
+static void add_part(struct counters *c, struct path_readings *p, const struct sb_counter_reading *all,
+	size_t reading, uint32_t track, int64_t part_ns)
 {
 	int64_t whole_ns = all[reading].t_ns - all[reading - 1].t_ns;
 
@@ -273,34 +228,34 @@ static void add_part(
 	if ((double)p->part_ns < (1 - BREAKS) * (double)whole_ns)
 		return;
 	p->part_ns = -1;
-	add_between(&p->sums, &all[reading - 1], &all[reading]);
+	add_readings(c, p, all, reading - 1, reading, track);
 }
 
 /* A path's moments come in order of time; readings have their time before them, the first has none. */
 static void add_moment(struct counters *c, const struct counted_device *d, const struct sb_zone *z,
 	int64_t from_ns, int64_t to_ns)
 {
-	const struct reading *all = d->readings.items;
+	const struct sb_counter_reading *all = d->readings.items;
 	size_t first, last;
 	struct path_readings *p;
 
 	from_ns = from_ns > all[0].t_ns ? from_ns : all[0].t_ns;
-	first = first_from(all, d->readings.count, from_ns + 1);
+	first = sb_counter_readings_from(all, d->readings.count, from_ns + 1);
 	if (to_ns <= from_ns || first == d->readings.count)
 		return;
 	p = path_at(c, d->source, z->path);
 	if (!p)
 		return;
 	if (to_ns < all[first].t_ns) {
-		add_part(p, all, first, z->track, to_ns - from_ns);
+		add_part(c, p, all, first, z->track, to_ns - from_ns);
 		return;
 	}
-	add_part(p, all, first, z->track, all[first].t_ns - from_ns);
-	last = first_from(all, d->readings.count, to_ns + 1) - 1;
+	add_part(c, p, all, first, z->track, all[first].t_ns - from_ns);
+	last = sb_counter_readings_from(all, d->readings.count, to_ns + 1) - 1;
 	if (last > first)
-		add_between(&p->sums, &all[first], &all[last]);
+		add_readings(c, p, all, first, last, z->track);
 	if (last + 1 < d->readings.count && to_ns > all[last].t_ns)
-		add_part(p, all, last + 1, z->track, to_ns - all[last].t_ns);
+		add_part(c, p, all, last + 1, z->track, to_ns - all[last].t_ns);
 }
 
 static void take_zone(void *self, const struct sb_zone *z)
@@ -315,10 +270,15 @@ static void take_zone(void *self, const struct sb_zone *z)
 		settle(c, z->process);
 	if (!c->busiest[SB_COUNTED_GPM] && !c->busiest[SB_COUNTED_PM])
 		return;
-	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory))
+	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory)) {
+		if (z->role == STROBE_ROLE_OFFLOAD)
+			no_memory |= !sb_gpu_moves_add(&c->moves, z->track, from_ns, to_ns);
 		for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
 			if (c->busiest[i])
 				add_moment(c, c->busiest[i], z, from_ns, to_ns);
+	}
+	if (!z->depth)
+		sb_gpu_moves_forget(&c->moves, z->track);
 	if (no_memory && !c->err)
 		c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 }
@@ -336,6 +296,7 @@ static void free_counters(void *self)
 	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
 		free(c->paths[i]);
 	sb_gpu_moments_done(&c->moments);
+	sb_gpu_moves_done(&c->moves);
 	free(c);
 }
 
@@ -373,7 +334,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static void whole_run(struct counters *c, struct sb_model *model)
 {
 	const struct counted_device *d = NULL;
-	const struct reading *all;
+	const struct sb_counter_reading *all;
 	struct sb_counter_sums sums = { 0 };
 
 	for (size_t i = 0; i < c->device_count; i++) {
@@ -387,7 +348,7 @@ static void whole_run(struct counters *c, struct sb_model *model)
 	if (!d)
 		return;
 	all = d->readings.items;
-	add_between(&sums, &all[0], &all[d->readings.count - 1]);
+	sb_counter_readings_add(&sums, all, 0, d->readings.count - 1);
 	sb_gpu_counters_from_sums(&sums, (double)(c->run->to_ns - c->run->from_ns) / 1e9,
 		sb_counter_source_names[d->source], &model->gpu_counters);
 }

@@ -268,8 +268,10 @@ static int64_t pass_gaps(
 		if (gap->end_ns <= to_ns)
 			l->gap_at[device] = i + 1;
 	}
-	if (p)
+	if (p) {
 		p->idle_ns += idle_ns;
+		p->open_idle_ns += idle_ns;
+	}
 	return idle_ns;
 }
 
@@ -329,12 +331,29 @@ void sb_gpu_launches_begin(struct sb_gpu_launches *l, const struct sb_zone *z)
 		p->is_new = true;
 }
 
+/* A call inside another one of its path is part of that one. */
+static void end_call(struct sb_gpu_launches *l, const struct sb_zone *z, uint32_t parent)
+{
+	struct sb_gpu_path *p = path_at(l, z->path);
+	int64_t moved_ns;
+
+	if (!p || z->flags & SB_ZONE_RECURSIVE)
+		return;
+	moved_ns = z->role == STROBE_ROLE_OFFLOAD ? p->open_idle_ns : p->open_moves_ns;
+	p->moves_idle_ns += moved_ns;
+	l->paths[parent].open_idle_ns += p->open_idle_ns;
+	l->paths[parent].open_moves_ns += moved_ns;
+	p->open_idle_ns = p->open_moves_ns = 0;
+}
+
 void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)
 {
+	uint32_t parent = sb_run_path(l->run, z->path)->parent;
+
 	if (z->flags & SB_ZONE_SPAN)
 		return;
-	advance(l, z->track, z->end_ns,
-		z->flags & SB_ZONE_RECURSIVE ? z->path : sb_run_path(l->run, z->path)->parent);
+	advance(l, z->track, z->end_ns, z->flags & SB_ZONE_RECURSIVE ? z->path : parent);
+	end_call(l, z, parent);
 }
 
 static void count_gaps(struct sb_gpu_launches *l)

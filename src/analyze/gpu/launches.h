@@ -18,6 +18,8 @@ struct sb_gpu_path {
 	uint64_t read_count;
 	uint64_t gap_count; /* gaps that the CPU was here for most of */
 	uint64_t call_count; /* calls inside which something was launched, by the zones inside them too */
+	int64_t moves_idle_ns; /* of the GPU while weights moved in its calls, and in the zones inside them */
+	int64_t open_idle_ns, open_moves_ns; /* of the call that is open, by what has ended inside it */
 	bool is_new; /* nothing was launched yet in the call that is open */
 };
 

@@ -149,15 +149,17 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
 	double *read = sb_model_alloc(model, (path_count + 1) * sizeof *read);
 	double *copied = sb_model_alloc(model, (path_count + 1) * sizeof *copied);
+	double *moves_idle = sb_model_alloc(model, (path_count + 1) * sizeof *moves_idle);
 	uint64_t *reads = sb_model_alloc(model, (path_count + 1) * sizeof *reads);
 	uint64_t *calls = sb_model_alloc(model, (path_count + 1) * sizeof *calls);
 
-	if (!busy || !read || !copied || !reads || !calls)
+	if (!busy || !read || !copied || !moves_idle || !reads || !calls)
 		return;
 	for (uint32_t i = 0; i < path_count; i++) {
 		busy[i] = i < count ? seconds(paths[i].busy_ns) : 0;
 		read[i] = i < count ? seconds(paths[i].read_ns) : 0;
 		copied[i] = i < count ? seconds(paths[i].copy_ns) : 0;
+		moves_idle[i] = i < count ? seconds(paths[i].moves_idle_ns) : 0;
 		reads[i] = i < count ? paths[i].read_count : 0;
 		calls[i] = i < count ? paths[i].call_count : 0;
 	}
@@ -172,6 +174,7 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	model->gpu.path_busy_s = busy;
 	model->gpu.path_read_s = read;
 	model->gpu.path_copy_s = copied;
+	model->gpu.path_moves_idle_s = moves_idle;
 	model->gpu.path_read_count = reads;
 	model->gpu.path_call_count = calls;
 	model->gpu.path_count = path_count;

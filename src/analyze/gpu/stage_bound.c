@@ -15,6 +15,7 @@
 	0.6 /* of a stage's time in kernels and copies: what they are held up by, their gaps do not tell */
 #define IDLE_MOST 0.1
 #define COPIES_LEAST 0.3
+#define MOVES_LEAST 0.5
 #define TALK_LEAST 0.5 /* of the kernels' time */
 #define LAUNCH_GAP_S 100e-6 /* per kernel: the host launches one after the other, and does nothing else */
 
@@ -94,25 +95,40 @@ static double traced_s(const struct sb_model *model, const struct sb_stage *s)
 	return isnan(model->gpu.traced_s) || time_s <= 1.2 * model->gpu.traced_s ? time_s : NAN;
 }
 
+/* A GPU that idles while weights move waits for them, whatever its gaps look like. */
 static bool by_trace(const struct sb_model *model, struct sb_stage *s)
 {
 	double time_s = traced_s(model, s), kernel_s = s->kernel_s > 0 ? s->kernel_s : 0, kernel_count = 0;
+	double moves_idle_s, copies_s;
 
 	if (isnan(time_s))
 		return false;
+	moves_idle_s = fmax(0, fmin(s->gpu_moves_idle_s, time_s - s->gpu_busy_s)); /* of several GPUs: once */
+	copies_s = s->gpu_busy_s - kernel_s + moves_idle_s;
 	for (size_t i = 0; i < s->kernel_share_count; i++)
 		kernel_count += (double)s->kernels[i].count;
 	if (sb_kernel_shares_of_s(s->kernels, s->kernel_share_count, "communication") >=
 			TALK_LEAST * kernel_s &&
 		kernel_s >= BUSY_MOST * time_s)
 		return set(&s->work, SB_BOUND_COMMUNICATION, "trace");
-	if (s->gpu_busy_s - kernel_s >= COPIES_LEAST * time_s && s->gpu_busy_s - kernel_s > kernel_s)
+	if (copies_s >= COPIES_LEAST * time_s && copies_s > kernel_s)
 		return set(&s->work, SB_BOUND_COPIES, "trace");
-	if (s->gpu_busy_s >= BUSY_MOST * time_s)
+	if (kernel_s + copies_s >= BUSY_MOST * time_s)
 		return false;
-	if (s->gpu_busy_s < IDLE_MOST * time_s || time_s - s->gpu_busy_s > kernel_count * LAUNCH_GAP_S)
+	if (s->gpu_busy_s < IDLE_MOST * time_s || time_s - kernel_s - copies_s > kernel_count * LAUNCH_GAP_S)
 		return set(&s->work, SB_BOUND_HOST, "trace");
 	return set(&s->work, SB_BOUND_LAUNCH, "trace");
+}
+
+/* Weights moved for most of its time, by the zones that strobe records around their hooks. Of such a zone itself that is no news. */
+static bool by_moves(struct sb_stage *s)
+{
+	double time_s = s->gpu_span_s > 0 && s->gpu_span_count >= s->count ? s->gpu_span_s : s->covered_s;
+
+	if (s->role == STROBE_ROLE_OFFLOAD || !(s->moves_s >= MOVES_LEAST * time_s) || !(time_s > 0) ||
+		sb_stage_at_once(s))
+		return false;
+	return set(&s->work, SB_BOUND_COPIES, "zones");
 }
 
 /* Mean time between two readings; NAN: none. */
@@ -164,7 +180,7 @@ static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 
 void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
 {
-	if (by_counters(model, s) || by_rate(&s->work) || by_trace(model, s))
+	if (by_counters(model, s) || by_rate(&s->work) || by_trace(model, s) || by_moves(s))
 		return;
 	if (uses_gpu(model, s))
 		s->work.bound_why = why_not(model, s);

@@ -1,4 +1,5 @@
-/* What bounds a stage: from the counters' readings, else from its rate, else from its traced kernels. */
+/* What bounds a stage: from the counters' readings, else from its rate, else from its traced kernels, else
+ * from the zones in which weights move. */
 #ifndef SB_ANALYZE_GPU_STAGE_BOUND_H
 #define SB_ANALYZE_GPU_STAGE_BOUND_H
 

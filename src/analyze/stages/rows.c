@@ -284,7 +284,7 @@ static int fill_covered(const struct sb_stage_paths *r, struct sb_stage *row, in
 
 /* What is added up over a row's paths before it is put into seconds. */
 struct totals {
-	int64_t total_ns, self_ns, unfinished_ns, gpu_ns, late_ns, behind_ns;
+	int64_t total_ns, self_ns, unfinished_ns, gpu_ns, late_ns, behind_ns, moves_ns;
 	int64_t first_ns, end_ns, last_end_ns, last_ns;
 	uint64_t zone_count, untimed_count;
 	bool summed;
@@ -315,6 +315,7 @@ static void add_times(struct totals *t, const struct sb_stage_sum *s)
 	t->gpu_ns += s->gpu_span_ns;
 	t->late_ns += s->late_ns;
 	t->behind_ns += s->behind_ns;
+	t->moves_ns += s->moves_ns;
 	t->first_ns = s->first_ns < t->first_ns ? s->first_ns : t->first_ns;
 	t->end_ns = s->end_ns > t->end_ns ? s->end_ns : t->end_ns;
 	if (s->last_end_ns > t->last_end_ns) {
@@ -338,6 +339,7 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 		busy_s += r->model->gpu.path_busy_s[p];
 		row->gpu_read_s += r->model->gpu.path_read_s[p];
 		row->gpu_copy_s += r->model->gpu.path_copy_s[p];
+		row->gpu_moves_idle_s += r->model->gpu.path_moves_idle_s[p];
 		row->gpu_read_count += (int64_t)r->model->gpu.path_read_count[p];
 		row->gpu_call_count += (int64_t)r->model->gpu.path_call_count[p];
 	}
@@ -347,6 +349,7 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 	row->gpu_busy_s = busy_s > 0 ? busy_s : NAN;
 	row->gpu_late_s = (double)(t.late_ns > 0 ? t.late_ns : 0) / 1e9;
 	row->gpu_behind_s = (double)(t.behind_ns > 0 ? t.behind_ns : 0) / 1e9;
+	row->moves_s = (double)t.moves_ns / 1e9;
 	return t;
 }
 

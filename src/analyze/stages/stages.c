@@ -72,6 +72,28 @@ static void see_behind(struct sb_stage_sums *s, const struct sb_zone *z, struct 
 		end_generation(s, z);
 }
 
+/* The GPU waits for weights from when it has done with what was launched before. */
+static int64_t moved_ns(struct sb_stage_sums *s, const struct sb_zone *z)
+{
+	int64_t ns = z->end_ns - z->begin_ns;
+
+	if (z->gpu)
+		return (int64_t)z->gpu->duration_ns;
+	return s->spans->list_count ? ns - sb_behind_in(&s->behind, z) : ns;
+}
+
+/* A call inside another one of its path is part of that one. */
+static void take_moves(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
+{
+	int64_t ns = z->role == STROBE_ROLE_OFFLOAD ? moved_ns(s, z) : sum->open_moves_ns;
+
+	if (z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE))
+		return;
+	sum->open_moves_ns = 0;
+	sum->moves_ns += ns;
+	s->all[sb_run_path(s->run, z->path)->parent].open_moves_ns += ns;
+}
+
 /* What no zone took (its detail was folded) goes to the largest of that name. */
 static void gpu_spans_rest(struct sb_stage_sums *s)
 {
@@ -280,6 +302,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 		take_gpu_span(s, z, sum);
 		see_behind(s, z, sum);
 	}
+	take_moves(s, z, sum);
 	if (sb_stage_skips_touch(&s->skips, z))
 		sb_stage_skips_place(&s->skips, z);
 }

@@ -39,6 +39,8 @@ struct sb_stage_sum {
 	int64_t gpu_span_ns;
 	uint64_t gpu_span_count;
 	int64_t late_ns, behind_ns; /* see behind.h; behind_ns: its parts' too */
+	int64_t moves_ns; /* weights moved in it and its parts: the GPU's time, where that is known */
+	int64_t open_moves_ns; /* the same of the call that is open, by what has ended inside it */
 	struct sb_durations durations; /* whole, outermost calls with detail */
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts, log-linear ns; NULL: none */
 	struct sb_stage_sum_attr *attrs;

@@ -135,6 +135,7 @@ static const char *basis_words(const struct sb_stage_work *w)
 {
 	return !strcmp(w->bound_basis, "rate")    ? " (by its rate)"
 	       : !strcmp(w->bound_basis, "trace") ? " (by its kernel trace)"
+	       : !strcmp(w->bound_basis, "zones") ? " (weights move for most of its time)"
 						  : "";
 }
 

@@ -197,11 +197,13 @@ interface Row {
   work?: GpuWork;
 }
 
+const BASES: Record<string, string> = { rate: ' (by its rate)', trace: ' (by its trace)', zones: ' (weights move for most of its time)' };
+
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
   const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1);
   if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ');
-  return w?.bound ? w.bound + (w.bound_basis === 'rate' ? ' (by its rate)' : w.bound_basis === 'trace' ? ' (by its trace)' : '') : w?.bound_why ? 'n/a' : '';
+  return w?.bound ? w.bound + (BASES[w.bound_basis ?? ''] ?? '') : w?.bound_why ? 'n/a' : '';
 }
 
 function rowsOf(r: Report): Row[] {
