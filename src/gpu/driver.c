@@ -1,17 +1,17 @@
 /* Finds the CUDA driver that is already in the process. */
 #include "gpu/driver.h"
 
+#include "base/hot.h"
 #include "base/dynlib.h"
 #include "record/clock.h"
 #include "record/put.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct sb_cuda table;
-static _Atomic(const struct sb_cuda *) found;
+static SB_HOT_DATA struct sb_cuda table;
+SB_HOT_DATA _Atomic(const struct sb_cuda *) sb_cuda_found;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t next_look_ticks;
 
@@ -82,11 +82,11 @@ static bool look(void)
 
 	if (atomic_flag_test_and_set(&looking))
 		return false;
-	library = atomic_load(&found) ? NULL : open_loaded(&next_ticks);
+	library = atomic_load(&sb_cuda_found) ? NULL : open_loaded(&next_ticks);
 	if (library) {
 		lacking = sb_dynlib_resolve(library, entries, sizeof entries / sizeof entries[0], &table);
 		if (!lacking)
-			atomic_store(&found, &table);
+			atomic_store(&sb_cuda_found, &table);
 		else
 			say_too_old(lacking);
 		next_ticks = UINT64_MAX;
@@ -98,7 +98,7 @@ static bool look(void)
 
 const struct sb_cuda *sb_cuda_get_if_decided(bool *out_decided)
 {
-	const struct sb_cuda *cuda = atomic_load_explicit(&found, memory_order_acquire);
+	const struct sb_cuda *cuda = sb_cuda_known();
 
 	*out_decided = true;
 	if (__builtin_expect(cuda != NULL, 1))
@@ -106,7 +106,7 @@ const struct sb_cuda *sb_cuda_get_if_decided(bool *out_decided)
 	if (sb_clock_ticks() < atomic_load_explicit(&next_look_ticks, memory_order_relaxed))
 		return NULL;
 	*out_decided = look();
-	return atomic_load(&found);
+	return atomic_load(&sb_cuda_found);
 }
 
 const struct sb_cuda *sb_cuda_get(void)
@@ -174,7 +174,7 @@ void sb_cuda_look_now(void)
 
 void sb_cuda_forget(void)
 {
-	atomic_store(&found, NULL);
+	atomic_store(&sb_cuda_found, NULL);
 	atomic_store(&next_look_ticks, 0);
 	atomic_flag_clear(&looking);
 }

@@ -6,6 +6,7 @@
 #ifndef SB_GPU_DRIVER_H
 #define SB_GPU_DRIVER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ enum { SB_CU_MEMORY_CLOCK_KHZ = 36, SB_CU_MEMORY_BUS_BITS = 37 };
 enum { SB_CU_STREAM_NON_BLOCKING = 1, SB_CU_CAPTURE_RELAXED = 2 };
 
 struct sb_cuda {
+	/* First, and in one cache line: what a GPU zone calls. */
+	_Alignas(64) int (*event_record)(sb_cu_event, sb_cu_stream);
+	int (*stream_capturing)(sb_cu_stream, int *);
 	int (*context_current)(sb_cu_context *);
 	int (*context_push)(sb_cu_context);
 	int (*context_pop)(sb_cu_context *);
@@ -33,11 +37,9 @@ struct sb_cuda {
 	int (*context_id)(sb_cu_context, unsigned long long *); /* NULL before CUDA 12.0 */
 	int (*event_create)(sb_cu_event *, unsigned);
 	int (*event_destroy)(sb_cu_event);
-	int (*event_record)(sb_cu_event, sb_cu_stream);
 	int (*event_query)(sb_cu_event);
 	int (*event_elapsed_ms)(float *, sb_cu_event, sb_cu_event);
 	int (*stream_create)(sb_cu_stream *, unsigned, int);
-	int (*stream_capturing)(sb_cu_stream, int *);
 	int (*stream_id)(sb_cu_stream, unsigned long long *); /* NULL before CUDA 12.0 */
 	int (*capture_mode)(int *); /* exchanges the thread's mode */
 	int (*device_name)(char *, int, int);
@@ -46,6 +48,14 @@ struct sb_cuda {
 	int (*primary_state)(int device, unsigned *flags, int *active);
 	int (*device_attribute)(int *out, int attribute, int device);
 };
+
+extern _Atomic(const struct sb_cuda *) sb_cuda_found; /* NULL: none so far */
+
+/* The driver if it was found already. */
+static inline const struct sb_cuda *sb_cuda_known(void)
+{
+	return atomic_load_explicit(&sb_cuda_found, memory_order_acquire);
+}
 
 /* The driver if this process has loaded it by now, else NULL. Cheap: while
  * there is none it looks again at most ten times a second. */

@@ -1,6 +1,7 @@
 /* Contexts are added under a lock and stay; their events go round through a ring. */
 #include "gpu/pool.h"
 
+#include "base/hot.h"
 #include "record/put.h"
 
 #include <pthread.h>
@@ -9,11 +10,10 @@
 #include <string.h>
 
 #define GROW_INLINE 32u
-#define REFERENCES 0xffffu
-#define ONE_USE 0x10000u
 
 static struct sb_gpu_context contexts[SB_GPU_CONTEXTS_MAX];
 static _Atomic uint32_t context_count;
+SB_HOT_DATA _Atomic uint32_t sb_gpu_contexts_lost;
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
 static struct sb_gpu_context *find(sb_cu_context handle)
@@ -91,6 +91,7 @@ void sb_gpu_context_lost(struct sb_gpu_context *context)
 {
 	atomic_store(&context->dead, true);
 	atomic_store(&context->handle, NULL);
+	atomic_fetch_add(&sb_gpu_contexts_lost, 1);
 }
 
 void sb_gpu_contexts_forget(void)
@@ -152,25 +153,11 @@ void sb_gpu_event_return(struct sb_gpu_event *event)
 	sb_ring_push(&event->context->free, &event);
 }
 
-/* A plain store: without a reference no other thread writes it. The use number changes
- * here and nowhere else. */
-void sb_gpu_event_begin(struct sb_gpu_event *event)
-{
-	uint64_t use = sb_gpu_event_use(event) + ONE_USE;
-
-	atomic_store_explicit(&event->state, use + 1, memory_order_release);
-}
-
-uint64_t sb_gpu_event_use(struct sb_gpu_event *event)
-{
-	return atomic_load_explicit(&event->state, memory_order_relaxed) & ~(uint64_t)REFERENCES;
-}
-
 bool sb_gpu_event_share(struct sb_gpu_event *event, uint64_t use)
 {
 	uint64_t state = atomic_load_explicit(&event->state, memory_order_acquire);
 
-	while ((state & ~(uint64_t)REFERENCES) == use && (state & REFERENCES) > 0)
+	while ((state & ~SB_GPU_REFERENCES) == use && (state & SB_GPU_REFERENCES) > 0)
 		if (atomic_compare_exchange_weak(&event->state, &state, state + 1))
 			return true;
 	return false;
@@ -180,6 +167,6 @@ void sb_gpu_event_release(struct sb_gpu_event *event)
 {
 	uint64_t before = atomic_fetch_sub_explicit(&event->state, 1, memory_order_acq_rel);
 
-	if ((before & REFERENCES) == 1)
+	if ((before & SB_GPU_REFERENCES) == 1)
 		sb_ring_push(&event->context->free, &event);
 }

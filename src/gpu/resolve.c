@@ -1,6 +1,7 @@
 /* The thread that asks the driver, and the zones that wait for their events. */
 #include "gpu/resolve.h"
 
+#include "base/hot.h"
 #include "gpu/align.h"
 #include "record/born.h"
 #include "record/clock.h"
@@ -21,7 +22,7 @@
 #define STOP_NS 1000000000ull /* how long a stop may look for the last events */
 #define RESERVE 64u /* events kept free ahead of use */
 
-static struct sb_ring submitted;
+static SB_HOT_DATA struct sb_ring submitted;
 static struct sb_gpu_pending *waiting;
 static uint32_t waiting_count;
 
@@ -246,9 +247,9 @@ void sb_gpu_resolve_start(bool with_thread)
 		sb_session_on_close(sb_gpu_resolve_stop);
 }
 
-bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)
+SB_HOT_CODE bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)
 {
-	if (!sb_ring_push(&submitted, zone))
+	if (!sb_ring_push_sized(&submitted, zone, sizeof *zone))
 		return false;
 	if (atomic_load_explicit(&submitted.tail, memory_order_relaxed) % BELL_EVERY == 0 &&
 		sb_ring_count(&submitted) >= BELL_COUNT)

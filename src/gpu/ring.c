@@ -2,7 +2,6 @@
 #include "gpu/ring.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A slot that fits a cache line lies in one. */
 static size_t slot_bytes_for(size_t item_bytes)
@@ -12,11 +11,6 @@ static size_t slot_bytes_for(size_t item_bytes)
 	while (bytes < item_bytes + sizeof(uint64_t))
 		bytes *= 2;
 	return bytes;
-}
-
-static _Atomic uint64_t *slot(const struct sb_ring *ring, uint64_t position)
-{
-	return (_Atomic uint64_t *)(ring->slots + (position & ring->mask) * ring->slot_bytes);
 }
 
 bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes)
@@ -29,7 +23,7 @@ bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes)
 	if (!ring->slots)
 		return false;
 	for (size_t i = 0; i < capacity; i++)
-		atomic_init(slot(ring, i), i);
+		atomic_init(sb_ring_slot(ring, i), i);
 	return true;
 }
 
@@ -39,48 +33,15 @@ void sb_ring_done(struct sb_ring *ring)
 	ring->slots = NULL;
 }
 
-/* A slot at position p is free for the producer of turn p and holds that
- * producer's item at turn p + 1; taken, it is free for turn p + capacity.
- * Takes the slot at an end of the ring once its turn has come, `ahead` of its position; NULL: not yet. */
-static _Atomic uint64_t *take_slot(
-	struct sb_ring *ring, _Atomic uint64_t *end, uint64_t ahead, uint64_t *out_position)
-{
-	uint64_t at = atomic_load_explicit(end, memory_order_relaxed);
-
-	for (;;) {
-		_Atomic uint64_t *s = slot(ring, at);
-		uint64_t turn = atomic_load_explicit(s, memory_order_acquire);
-
-		if (turn == at + ahead) {
-			if (atomic_compare_exchange_weak_explicit(
-				    end, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
-				*out_position = at;
-				return s;
-			}
-		} else if ((int64_t)(turn - (at + ahead)) < 0) {
-			return NULL;
-		} else {
-			at = atomic_load_explicit(end, memory_order_relaxed);
-		}
-	}
-}
-
 bool sb_ring_push(struct sb_ring *ring, const void *item)
 {
-	uint64_t at;
-	_Atomic uint64_t *s = ring->slots ? take_slot(ring, &ring->tail, 0, &at) : NULL;
-
-	if (!s)
-		return false;
-	memcpy(s + 1, item, ring->item_bytes);
-	atomic_store_explicit(s, at + 1, memory_order_release);
-	return true;
+	return sb_ring_push_sized(ring, item, ring->item_bytes);
 }
 
 bool sb_ring_pop(struct sb_ring *ring, void *out_item)
 {
 	uint64_t at;
-	_Atomic uint64_t *s = ring->slots ? take_slot(ring, &ring->head, 1, &at) : NULL;
+	_Atomic uint64_t *s = ring->slots ? sb_ring_take_slot(ring, &ring->head, 1, &at) : NULL;
 
 	if (!s)
 		return false;

@@ -2,6 +2,7 @@
  * stream at each end. What they measured comes later, from resolve.c. */
 #include "strobe.h"
 
+#include "base/hot.h"
 #include "gpu/resolve.h"
 #include "gpu/trace.h"
 #include "gpu/zone.h"
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64u
+#define LINE_BYTES 64u /* of a cache */
+
 struct open_zone {
 	struct sb_gpu_event *begin; /* NULL: this zone is not timed */
 	sb_cu_stream handle;
@@ -34,10 +37,10 @@ struct local {
 	uint32_t tid;
 	uint32_t depth;
 	uint32_t epoch; /* the session it has seen to */
-	struct sb_gpu_marker marker;
 	sb_cu_stream stream; /* last seen, and its number */
 	struct sb_gpu_context *stream_context; /* NULL: none seen */
 	uint32_t stream_id;
+	struct sb_gpu_marker marker;
 	struct open_zone zones[DEPTH_MAX];
 };
 
@@ -45,9 +48,10 @@ struct local {
 static __thread struct local *local __attribute__((tls_model("initial-exec")));
 static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t fork_count = 1; /* what a thread made before a fork is gone */
+static SB_HOT_DATA _Atomic uint32_t fork_count = 1; /* what a thread made before a fork is gone */
 static _Atomic bool threadless;
-static _Atomic uint64_t undecided_count; /* zones that ended while another thread looked for the driver */
+static SB_HOT_DATA _Atomic uint64_t
+	undecided_count; /* zones that ended while another thread looked for the driver */
 
 /* The thread ends. After a fork its events are gone already. */
 static void local_free(void *thread_local)
@@ -74,7 +78,7 @@ static __attribute__((noinline, cold)) struct local *local_make(uint32_t now)
 {
 	pthread_once(&local_once, local_key_make);
 	if (!local)
-		local = malloc(sizeof *local);
+		local = aligned_alloc(LINE_BYTES, (sizeof *local + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
 	if (!local)
 		return NULL;
 	pthread_setspecific(local_key, local);
@@ -115,31 +119,40 @@ static __attribute__((noinline, cold)) void start(struct local *l, uint32_t epoc
 		sb_gpu_trace_listen();
 }
 
-static uint32_t stream_number(
+static __attribute__((noinline, cold)) void learn_stream(
 	const struct sb_cuda *cuda, struct local *l, struct sb_gpu_context *c, sb_cu_stream stream)
 {
 	unsigned long long id;
 
-	if (stream == l->stream && c == l->stream_context)
-		return l->stream_id;
 	if (!cuda->stream_id || cuda->stream_id(stream, &id))
 		id = (uintptr_t)stream >> 4;
 	l->stream = stream;
 	l->stream_context = c;
 	l->stream_id = (uint32_t)id;
+}
+
+static inline uint32_t stream_number(
+	const struct sb_cuda *cuda, struct local *l, struct sb_gpu_context *c, sb_cu_stream stream)
+{
+	if (__builtin_expect(stream != l->stream || c != l->stream_context, 0))
+		learn_stream(cuda, l, c, stream);
 	return l->stream_id;
 }
 
 /* The oldest gives way: its end will not be timed. */
-static struct open_zone *push(struct local *l)
+static __attribute__((noinline, cold)) void give_way(struct local *l)
 {
-	if (l->depth == DEPTH_MAX) {
-		if (l->zones[0].begin)
-			sb_gpu_event_release(l->zones[0].begin);
-		memmove(&l->zones[0], &l->zones[1], (DEPTH_MAX - 1) * sizeof l->zones[0]);
-		l->depth--;
-		sb_lost(SB_LOST_DEPTH, 1);
-	}
+	if (l->zones[0].begin)
+		sb_gpu_event_release(l->zones[0].begin);
+	memmove(&l->zones[0], &l->zones[1], (DEPTH_MAX - 1) * sizeof l->zones[0]);
+	l->depth--;
+	sb_lost(SB_LOST_DEPTH, 1);
+}
+
+static inline struct open_zone *push(struct local *l)
+{
+	if (__builtin_expect(l->depth == DEPTH_MAX, 0))
+		give_way(l);
 	return &l->zones[l->depth++];
 }
 
@@ -163,7 +176,8 @@ static void cut(const struct open_zone *around, struct open_zone *inside, uint32
 
 /* Tasks and streams may end in another order than they began: take the zone out from
  * wherever it is. */
-static bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open_zone *out_zone)
+static __attribute__((noinline, cold)) bool pop_any(
+	struct local *l, uint32_t name, sb_cu_stream stream, struct open_zone *out_zone)
 {
 	uint32_t i = find(l, name, stream);
 
@@ -171,11 +185,19 @@ static bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open
 		return false;
 	*out_zone = l->zones[i];
 	l->depth--;
-	if (__builtin_expect(i < l->depth, 0)) {
+	if (i < l->depth) {
 		memmove(&l->zones[i], &l->zones[i + 1], (l->depth - i) * sizeof l->zones[0]);
 		if (!name)
 			cut(out_zone, &l->zones[i], l->depth - i);
 	}
+	return true;
+}
+
+static inline bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open_zone *out_zone)
+{
+	if (__builtin_expect(!name || !l->depth || l->zones[l->depth - 1].name != name, 0))
+		return pop_any(l, name, stream, out_zone);
+	*out_zone = l->zones[--l->depth];
 	return true;
 }
 
@@ -188,7 +210,7 @@ static void settle_undecided(bool driver)
 		sb_lost(SB_LOST_UNRESOLVED, count);
 }
 
-static void end_undecided(void)
+static __attribute__((noinline, cold)) void end_undecided(void)
 {
 	bool decided;
 
@@ -203,25 +225,35 @@ static void end_undecided(void)
 		settle_undecided(true);
 }
 
-void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+/* No driver was known so far, or zones wait for whether there is one. */
+static __attribute__((noinline, cold)) const struct sb_cuda *decide(struct open_zone *z)
+{
+	bool decided;
+	const struct sb_cuda *cuda = sb_cuda_get_if_decided(&decided);
+
+	z->undecided = !cuda && !decided;
+	if (decided)
+		settle_undecided(cuda != NULL);
+	return cuda;
+}
+
+SB_HOT_CODE void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	uint32_t epoch = sb_session_epoch();
 	struct local *l = local_get();
-	const struct sb_cuda *cuda;
+	const struct sb_cuda *cuda = sb_cuda_known();
 	struct sb_gpu_context *c;
 	struct open_zone *z;
-	bool decided;
 
 	if (!l)
 		return;
+	sb_gpu_marker_prefetch(&l->marker);
 	z = push(l);
 	*z = (struct open_zone){
 		.name = name, .handle = stream, .epoch = epoch, .track = sb_track_current()
 	};
-	cuda = sb_cuda_get_if_decided(&decided);
-	z->undecided = !cuda && !decided;
-	if (__builtin_expect(decided && atomic_load_explicit(&undecided_count, memory_order_relaxed), 0))
-		settle_undecided(cuda != NULL);
+	if (__builtin_expect(!cuda || atomic_load_explicit(&undecided_count, memory_order_relaxed), 0))
+		cuda = decide(z);
 	if (!cuda)
 		return;
 	z->launch_ticks = sb_clock_ticks();
@@ -230,54 +262,58 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 		return;
 	if (__builtin_expect(l->epoch != epoch, 0))
 		start(l, epoch);
-	z->begin = sb_gpu_marker_put(&l->marker, cuda, c, stream, arrival);
+	z->begin = sb_gpu_marker_put(&l->marker, cuda, stream, arrival);
 	if (z->begin) /* not before: a stream under capture is only asked whether it is */
-		z->stream = stream_number(cuda, l, c, stream);
+		z->stream = stream_number(cuda, l, z->begin->context, stream);
 }
 
-static void time_end(
-	struct local *l, const struct open_zone *z, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+static __attribute__((noinline, cold)) void not_timed(
+	const struct local *l, const struct open_zone *z, struct sb_gpu_event *end)
 {
-	struct sb_gpu_event *end = NULL;
-	const struct sb_cuda *cuda;
-	struct sb_gpu_context *c;
-
-	if (z->epoch != sb_session_epoch()) { /* it began in a session that is closed */
-		sb_gpu_event_release(z->begin);
-		return;
-	}
-	cuda = sb_cuda_get();
-	c = cuda ? sb_gpu_marker_context(&l->marker, cuda, arrival.ticks) : NULL;
-	if (c == z->begin->context)
-		end = sb_gpu_marker_put(
-			&l->marker, cuda, c, stream == STROBE_GPU_SAME_STREAM ? z->handle : stream, arrival);
-	else
-		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
-	if (end && sb_gpu_resolve_submit(&(struct sb_gpu_pending){
-			   z->begin, end, z->launch_ticks, z->name, z->stream, l->tid, z->epoch }))
-		return;
-	if (end) {
+	if (end && end->context == z->begin->context)
 		sb_lost(SB_LOST_GPU_POOL, 1);
+	else if (l->marker.context != z->begin->context)
+		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
+	if (end)
 		sb_gpu_event_release(end);
-	}
 	sb_gpu_event_release(z->begin);
 }
 
-uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+static inline void time_end(
+	struct local *l, const struct open_zone *z, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+{
+	const struct sb_cuda *cuda = sb_cuda_known();
+	struct sb_gpu_context *c = z->begin->context;
+	struct sb_gpu_event *end = NULL;
+
+	if (sb_gpu_marker_context(&l->marker, cuda, arrival.ticks) == c)
+		end = sb_gpu_marker_put(
+			&l->marker, cuda, stream == STROBE_GPU_SAME_STREAM ? z->handle : stream, arrival);
+	if (__builtin_expect(!end || end->context != c ||
+				     !sb_gpu_resolve_submit(&(struct sb_gpu_pending){ z->begin, end,
+					     z->launch_ticks, z->name, z->stream, l->tid, z->epoch }),
+		    0))
+		not_timed(l, z, end);
+}
+
+SB_HOT_CODE uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	struct local *l = local_get();
 	struct open_zone z;
 
 	if (!l || !pop(l, name, stream, &z))
 		return name;
-	if (z.begin)
+	sb_gpu_marker_prefetch(&l->marker);
+	if (z.begin && z.epoch == sb_session_epoch())
 		time_end(l, &z, stream, arrival);
+	else if (z.begin) /* it began in a session that is closed */
+		sb_gpu_event_release(z.begin);
 	else if (__builtin_expect(z.undecided, 0) && z.epoch == sb_session_epoch())
 		end_undecided();
 	return z.cut ? SB_GPU_ZONE_CUT : z.name;
 }
 
-void sb_gpu_zone_leave(void)
+SB_HOT_CODE void sb_gpu_zone_leave(void)
 {
 	struct local *l = local_get();
 
@@ -312,13 +348,13 @@ static void end(uint32_t name, void *stream)
 	sb_cancel_restore(cancel);
 }
 
-uint64_t strobe_gpu_zone_arrive(void)
+SB_HOT_CODE uint64_t strobe_gpu_zone_arrive(void)
 {
 	return sb_clock_ticks();
 }
 
 /* A thread that runs an interpreter is not cancelled: it would keep the interpreter's lock. */
-void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks)
+SB_HOT_CODE void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
 	if (!STROBE_ON_())
 		return;
@@ -327,7 +363,7 @@ void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived
 		name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER });
 }
 
-void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)
+SB_HOT_CODE void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)
 {
 	if (STROBE_ON_())
 		end_zone(name, stream, SB_GPU_PUTS_FROM_INTERPRETER);

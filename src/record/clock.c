@@ -2,13 +2,15 @@
  * system's clocks. Reading it is inline in the header. */
 #include "record/clock.h"
 
+#include "base/hot.h"
+
 #include <pthread.h>
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-enum sb_clock_kind sb_clock_kind = SB_CLOCK_MONOTONIC;
+SB_HOT_DATA enum sb_clock_kind sb_clock_kind = SB_CLOCK_MONOTONIC;
 static uint64_t clock_hz = 1000000000u;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

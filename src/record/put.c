@@ -1,6 +1,7 @@
 /* Whole records into any stream of the calling thread's writer. */
 #include "record/put.h"
 
+#include "base/hot.h"
 #include "record/clock.h"
 #include "record/fork.h"
 #include "record/recorder.h"
@@ -40,7 +41,7 @@ bool sb_session_active(void)
 	return atomic_load_explicit(&REC->state, memory_order_acquire) == SB_OPEN && !sb_fork_is_fresh();
 }
 
-uint32_t sb_session_epoch(void)
+SB_HOT_CODE uint32_t sb_session_epoch(void)
 {
 	return atomic_load(&REC->session);
 }

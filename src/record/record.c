@@ -2,6 +2,7 @@
  * skipped stages, thread and track names. */
 #include "strobe.h"
 
+#include "base/hot.h"
 #include "base/secret.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -43,7 +44,7 @@ static uint32_t put_attrs(uint64_t *to, uint32_t room, const struct strobe_attr 
 	return n;
 }
 
-uint32_t sb_track_current(void)
+SB_HOT_CODE uint32_t sb_track_current(void)
 {
 	return sb_here->session ? sb_here->track : 0;
 }

@@ -36,12 +36,12 @@ struct sb_position {
  * writes into its parent's chunks, even after a raw clone(). */
 struct sb_writer {
 	struct sb_position hot; /* first: the fast path touches one cache line */
-	struct sb_position keep;
-	struct sb_position device;
 	_Atomic uint32_t session; /* which session has these chunks; 0: none */
+	uint32_t track;
 	uint32_t id;
 	uint32_t tid;
-	uint32_t track;
+	struct sb_position keep;
+	struct sb_position device;
 	_Atomic uint32_t state; /* enum sb_writer_state */
 	_Atomic bool busy; /* off the fast path: signal handlers keep out, closing waits */
 	bool in_block; /* the zone that began last is a block whose size is not known yet */

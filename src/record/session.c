@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/filename.h"
+#include "base/hot.h"
 #include "base/numerals.h"
 #include "format/spool.h"
 #include "record/clock.h"
@@ -37,7 +38,7 @@
 #include <unistd.h>
 
 static struct sb_recorder own_recorder = { .control = PTHREAD_MUTEX_INITIALIZER };
-struct sb_recorder *sb_recorder_used = &own_recorder;
+SB_HOT_DATA struct sb_recorder *sb_recorder_used = &own_recorder;
 
 const char *strobe_error(void)
 {

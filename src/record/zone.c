@@ -1,6 +1,7 @@
 /* The fast path: two words per zone, no lock, no call, no allocation. Everything else is one cold call away. */
 #include "strobe.h"
 
+#include "base/hot.h"
 #include "record/clock.h"
 #include "record/kinds.h"
 #include "record/put.h"
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-uint32_t strobe_mode_;
+SB_HOT_DATA uint32_t strobe_mode_;
 
 static inline uint64_t *poisonable_end(struct sb_writer *w)
 {
@@ -125,13 +126,13 @@ void strobe_zone_end(void)
 		put(SB_END, 0);
 }
 
-void strobe_zone_begin_id(uint32_t name)
+SB_HOT_CODE void strobe_zone_begin_id(uint32_t name)
 {
 	if (STROBE_ON_())
 		put(SB_BEGIN, name & SB_ID_MAX);
 }
 
-void strobe_zone_end_id(uint32_t name)
+SB_HOT_CODE void strobe_zone_end_id(uint32_t name)
 {
 	if (STROBE_ON_())
 		put(SB_END, name & SB_ID_MAX);

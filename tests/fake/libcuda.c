@@ -197,6 +197,8 @@ API int cuEventRecord(void *event, void *stream)
 		while_recording();
 	if (record_error)
 		return record_error;
+	if (!current)
+		return INVALID_CONTEXT;
 	if (e->context != current || e->context_id != context_of(current)->id) {
 		COUNT_AS("event of a context that is gone");
 		return INVALID_HANDLE;
@@ -247,8 +249,8 @@ API int cuStreamIsCapturing(void *stream, int *out)
 	int state;
 
 	COUNTED;
-	if (capturing_error)
-		return capturing_error;
+	if (capturing_error || !current)
+		return capturing_error ? capturing_error : INVALID_CONTEXT;
 	pthread_mutex_lock(&lock);
 	state = stream_of(stream)->capture;
 	pthread_mutex_unlock(&lock);

@@ -159,6 +159,109 @@ static void begin_long_after_the_last_event_has_its_own(void **state)
 	assert_int_equal(put_count(), 4);
 }
 
+/* Calls of the driver since it was asked last: a benchmark's numbers are times, these are not. */
+static double calls_of_a_zone(uint32_t zones)
+{
+	static const char *const calls[] = { "cuCtxGetCurrent", "cuCtxGetId", "cuStreamIsCapturing",
+		"cuEventRecord", "cuStreamGetId", "cuEventQuery", "cuEventElapsedTime", "cuCtxPushCurrent_v2",
+		"cuCtxPopCurrent_v2", "cuEventCreate", "cuThreadExchangeStreamCaptureMode" };
+	static uint64_t before;
+	uint64_t now = 0, since;
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		now += gpu->calls(calls[i]);
+	since = now - before;
+	before = now;
+	return (double)since / zones;
+}
+
+/* A model of 24 blocks, 200 us each. */
+static void launch_steps(uint32_t count)
+{
+	for (uint32_t step = 0; step < count; step++) {
+		begin(70, NULL);
+		launch(NULL, MS);
+		for (uint32_t block = 0; block < 24; block++) {
+			begin(71, NULL);
+			launch(NULL, MS);
+			pass_us(200);
+			end(71, NULL);
+		}
+		launch(NULL, MS);
+		end(70, NULL);
+	}
+	gpu->advance(count * 30 * MS);
+}
+
+/* An event for each border, and the question whether it may be put; the time between two. */
+static void a_zone_takes_two_calls_of_the_driver_where_it_is_put_and_one_where_it_is_read(void **state)
+{
+	const uint32_t steps = 20, zones = steps * 25;
+
+	(void)state;
+	launch_steps(steps); /* the events are made */
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	calls_of_a_zone(1);
+	launch_steps(steps);
+	assert_true(calls_of_a_zone(zones) < 2.4);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(written_count, 2 * zones);
+	assert_true(calls_of_a_zone(zones) < 1.2);
+}
+
+/* Taking the context for the one of a moment ago costs a thread that changes its device one zone, once. */
+static void thread_that_changes_its_context_is_asked_for_it_from_then_on(void **state)
+{
+	static char context_b;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++) {
+		gpu->make_current(i & 1 ? &context_b : &context_a, i & 1);
+		zone(70 + i, NULL, MS); /* the default stream: of the one or of the other */
+	}
+	gpu->advance(100 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+	assert_int_equal(written_count, 19);
+	for (uint32_t i = 0; i < 19; i++)
+		assert_int_equal(written_device(&written[i]), (written_name(&written[i]) - 70) & 1);
+}
+
+/* No context is current any more, and the driver has not been asked since. */
+static void context_that_is_put_away_is_no_context_that_is_lost(void **state)
+{
+	(void)state;
+	zone(70, NULL, MS);
+	gpu->make_current(NULL, 0);
+	pass_us(3);
+	zone(71, NULL, 0);
+	gpu->make_current(&context_a, 0);
+	pass_us(3);
+	zone(72, NULL, MS);
+	gpu->advance(10 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 0);
+	assert_int_equal(written_count, 2);
+	assert_int_equal(written_name(&written[1]), 72);
+}
+
+/* The resolving thread saw it first. */
+static void context_that_another_thread_found_dead_is_not_taken_for_the_current_one(void **state)
+{
+	(void)state;
+	zone(70, stream_1, MS);
+	gpu->destroy(&context_a);
+	gpu->make_current(&context_a, 0);
+	sb_gpu_resolve_pass();
+	pass_us(3);
+	zone(71, stream_1, MS);
+	gpu->advance(10 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(gpu->calls("event of a context that is gone"), 0);
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 71);
+}
+
 /* Before the resolving thread has looked: its events must not even be asked about. */
 static void reset_device_is_noticed_before_its_events_are_used(void **state)
 {
@@ -198,7 +301,7 @@ static void contexts_past_the_last_slot_are_counted(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < SB_GPU_CONTEXTS_MAX + 2; i++) {
 		gpu->make_current(&many[i], 0);
-		zone(70, stream_1, 0);
+		zone(70, &many[i], 0); /* a stream of its own */
 	}
 	assert_int_equal(lost[SB_LOST_GPU_POOL], 2);
 	sb_gpu_resolve_pass();
@@ -370,6 +473,10 @@ int main(void)
 		TEST(event_is_not_shared_for_long),
 		TEST(events_are_shared_on_one_stream_only),
 		TEST(begin_long_after_the_last_event_has_its_own),
+		TEST(a_zone_takes_two_calls_of_the_driver_where_it_is_put_and_one_where_it_is_read),
+		TEST(thread_that_changes_its_context_is_asked_for_it_from_then_on),
+		TEST(context_that_is_put_away_is_no_context_that_is_lost),
+		TEST(context_that_another_thread_found_dead_is_not_taken_for_the_current_one),
 		TEST(reset_device_is_noticed_before_its_events_are_used),
 		TEST(zone_that_spans_a_reset_is_counted),
 		TEST(contexts_past_the_last_slot_are_counted),
