@@ -4,6 +4,7 @@
 #include "export_warehouse.h"
 
 #include "base/filename.h"
+#include "base/newfile.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
 #include "report/build.h"
@@ -185,6 +186,8 @@ static int run(struct args *args)
 		snprintf(path, sizeof path, "%s", chosen);
 	else
 		default_path(opened, exporter, path, sizeof path);
+	if (!chosen && opened->folder)
+		sb_newfile_make_way(path);
 	code = export_to(args, exporter, opened, path);
 	sb_run_close(opened);
 	return code;

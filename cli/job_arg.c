@@ -230,7 +230,7 @@ static int write_files(const struct sb_aggregate *a, const struct sb_aggregate_o
 			continue;
 		err = make(a, o, all[i].format, &out);
 		if (!err)
-			err = sb_buf_write_file(&out, path, 0600);
+			err = sb_buf_write_own_file(&out, path, 0600);
 		sb_buf_done(&out);
 	}
 	return err;

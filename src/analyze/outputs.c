@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define OUTPUTS_MOST 1000
 #define READ_MOST (2ull << 30) /* what is larger is not read for its SHA-256 */
@@ -74,6 +76,14 @@ static void see_event(void *self, const struct sb_event *e)
 		.pixel_format = text_attr(o, e, "pixel_format") };
 }
 
+/* What another user's recording names may be any file of this user. */
+static bool is_own(const struct sb_run *run)
+{
+	struct stat s;
+
+	return !stat(run->folder ? run->folder : run->path, &s) && s.st_uid == geteuid();
+}
+
 /* ---- what it held ---------------------------------------------------------------- */
 
 static void look(struct outputs *o, struct sb_output *one)
@@ -81,6 +91,11 @@ static void look(struct outputs *o, struct sb_output *one)
 	uint64_t end_ns = o->run->start_real_ns + (uint64_t)o->run->wall_ns;
 	struct sb_content c;
 
+	if (!is_own(o->run)) {
+		one->state = "not read";
+		one->why = "the run is another user's";
+		return;
+	}
 	if (o->run->live) {
 		one->state = "being written";
 		return;
@@ -136,7 +151,7 @@ static void recall_all(struct outputs *o)
 	struct sb_jsondom_doc *doc = NULL;
 	char path[PATH_MAX];
 
-	if (!o->run->folder ||
+	if (!o->run->folder || !is_own(o->run) ||
 		(size_t)snprintf(path, sizeof path, "%s/" SB_OUTPUTS_FILE, o->run->folder) >= sizeof path ||
 		sb_jsondom_read(path, FILE_MOST, &doc))
 		return;

@@ -131,6 +131,12 @@ int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
 	return err ? err : closed;
 }
 
+int sb_buf_write_own_file(const struct sb_buf *b, const char *path, unsigned mode)
+{
+	sb_newfile_make_way(path);
+	return sb_buf_write_file(b, path, mode);
+}
+
 int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
 {
 	int fd, err = sb_infile_open(path, SB_INFILE_STREAM, &fd);

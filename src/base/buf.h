@@ -33,6 +33,9 @@ void sb_buf_put_base64(struct sb_buf *b, const void *data, size_t size);
  * half a file. mode is a new file's permissions, e.g. 0600. */
 int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode);
 
+/* The same by a name that strobe chose: no link there is followed. */
+int sb_buf_write_own_file(const struct sb_buf *b, const char *path, unsigned mode);
+
 /* Reads a whole file of at most limit bytes into b. */
 int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit);
 

@@ -57,6 +57,14 @@ static int open_temporary(struct sb_newfile *f, unsigned mode)
 	return f->fd;
 }
 
+void sb_newfile_make_way(const char *path)
+{
+	struct stat s;
+
+	if (!lstat(path, &s) && (S_ISLNK(s.st_mode) || S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+		unlink(path);
+}
+
 int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode)
 {
 	char real[PATH_MAX];

@@ -16,6 +16,10 @@ struct sb_newfile {
 /* mode is a new file's permissions, e.g. 0600; one that is replaced keeps its own. */
 int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode);
 
+/* For a name that strobe chose, not the user: a link, a pipe or a socket there goes, because it would lead
+ * elsewhere or wait. It was unpacked with the folder, or is a trap. */
+void sb_newfile_make_way(const char *path);
+
 /* Renames (keep) or removes what was written. Also cleans up after a failed open. Returns 0, or why there
  * is no file. */
 int sb_newfile_close(struct sb_newfile *f, bool keep);

@@ -55,7 +55,7 @@ int sb_report_files_write(
 			return sb_fail(STROBE_EINVAL, "the name of the folder is too long: %.60s...", folder);
 		err = files_table[i].make(run, model, &out);
 		if (!err && (out.size || out.failed))
-			err = sb_buf_write_file(&out, path, 0600);
+			err = sb_buf_write_own_file(&out, path, 0600);
 		sb_buf_done(&out);
 	}
 	return err;

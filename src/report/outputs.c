@@ -51,7 +51,7 @@ static void keep_copies(const char *folder, struct sb_model *model, struct sb_ou
 			!S_ISREG(st.st_mode))
 			continue;
 		snprintf(path, sizeof path, "%.*s/outputs", PATH_MAX - 20, folder);
-		if (mkdir(path, 0700) && errno != EEXIST)
+		if ((mkdir(path, 0700) && errno != EEXIST) || lstat(path, &st) || !S_ISDIR(st.st_mode))
 			return;
 		copy(folder, one, name, sizeof name);
 		if (!*name)
@@ -83,7 +83,7 @@ int sb_report_outputs_keep(const struct sb_run *run, struct sb_model *model)
 	sb_json_init(&json, &out, true);
 	sb_fields_write(&sb_outputs_file_fields, &file, NULL, &json);
 	sb_buf_putc(&out, '\n');
-	err = sb_buf_write_file(&out, path, 0600);
+	err = sb_buf_write_own_file(&out, path, 0600);
 	sb_buf_done(&out);
 	return err;
 }

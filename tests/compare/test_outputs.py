@@ -59,6 +59,35 @@ def test_the_run_keeps_size_sum_and_a_copy(desk):
     assert "out.y4m" in desk.strobe("report") and "copy kept" in desk.strobe("report")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_what_another_users_run_names_is_not_read(desk):
+    """It may be any file of this user: a key, say, whose copy would lie in the other one's folder."""
+    desk.run(y4m(), STROBE_KEEP_OUTPUT_BYTES="0")
+    run = (desk.folder / "strobe-runs" / "last").resolve()
+    (run / "outputs.json").unlink()
+    os.chown(run, 65534, -1)
+    one, = json.loads(desk.strobe("report", "--format", "json"))["outputs"]
+    assert one["state"] == "not read" and one["why"] == "the run is another user's" and "sha256" not in one
+    desk.strobe("report", "--write")
+    assert not (run / "outputs").exists()
+
+
+def test_reports_follow_no_link_out_of_the_runs_folder(desk):
+    """A folder that was unpacked may hold links, which are the user's own then."""
+    desk.run(y4m())
+    run = (desk.folder / "strobe-runs" / "last").resolve()
+    precious = desk.folder / "precious"
+    names = ["profiling_report.json", "profiling_report.html", "timing_summary.txt", "memory_log.json", "trace.json"]
+    precious.write_text("mine")
+    for name in names:
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(precious)
+    desk.strobe("report", "--write", "--format", "all")
+    desk.strobe("export", "--to", "chrome")
+    assert precious.read_text() == "mine"
+    assert all((run / name).is_file() and not (run / name).is_symlink() for name in names)
+
+
 def test_the_same_file_is_identical(desk):
     desk.run(y4m())
     desk.run(y4m())

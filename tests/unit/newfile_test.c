@@ -78,6 +78,30 @@ static void a_link_keeps_pointing_at_its_file(void **state)
 	sb_buf_done(&back);
 }
 
+static void a_name_of_strobes_own_is_no_link_and_no_pipe(void **state)
+{
+	struct sb_buf text = { 0 }, back = { 0 };
+	struct stat s;
+	char own[160];
+
+	snprintf(own, sizeof own, "%s.link", path);
+	sb_buf_puts(&text, "precious");
+	assert_int_equal(sb_buf_write_file(&text, path, 0600), 0);
+	for (int pipe = 0; pipe < 2; pipe++) {
+		unlink(own);
+		assert_int_equal(pipe ? mkfifo(own, 0600) : symlink(path, own), 0);
+		sb_buf_clear(&text);
+		sb_buf_puts(&text, "report");
+		assert_int_equal(sb_buf_write_own_file(&text, own, 0600), 0);
+		assert_int_equal(lstat(own, &s), 0);
+		assert_true(S_ISREG(s.st_mode));
+	}
+	assert_int_equal(sb_buf_read_file(&back, path, 100), 0);
+	assert_string_equal(sb_buf_text(&back), "precious");
+	sb_buf_done(&text);
+	sb_buf_done(&back);
+}
+
 static void what_is_not_kept_leaves_nothing(void **state)
 {
 	struct sb_newfile file;
@@ -145,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_device_stays_a_device),
 		T(a_link_keeps_pointing_at_its_file),
+		T(a_name_of_strobes_own_is_no_link_and_no_pipe),
 		T(what_is_not_kept_leaves_nothing),
 		T(a_link_in_place_of_the_temporary_is_left_alone),
 		T(another_users_link_is_refused),
