@@ -1,45 +1,18 @@
 /* Rules about GPUs as sampled, memory and the disk. */
+#include "advise/sampled.h"
 #include "advise/weigh.h"
 
 #include "base/memory_units.h"
 
 #include <string.h>
 
-/* The i-th GPU that was sampled; NULL past the end. */
-static const struct sb_series *gpu_at(const struct sb_model *model, size_t *i)
-{
-	while (*i < model->series_count) {
-		const struct sb_series *s = &model->series[(*i)++];
-
-		if (strcmp(s->source, "gpu") == 0 && s->count)
-			return s;
-	}
-	return NULL;
-}
-
-static const struct sb_stats *stats_of(const struct sb_series *s, const char *column)
-{
-	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
-
-	return c && c->stats.count ? &c->stats : NULL;
-}
-
-/* A GPU that was not used gets no advice. */
-static bool was_used(const struct sb_series *s)
-{
-	const struct sb_stats *util = stats_of(s, "utilization_percent"),
-			      *own = stats_of(s, "process_memory_mb");
-
-	return (util && util->max > 0) || (own && own->max > 0);
-}
-
 void sb_rule_gpu_memory(struct sb_advisor *a)
 {
 	const struct sb_series *s;
 
-	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		const struct sb_stats *used = stats_of(s, "memory_used_mb"),
-				      *total = stats_of(s, "memory_total_mb");
+	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));) {
+		const struct sb_stats *used = sb_sampled_stats(s, "memory_used_mb"),
+				      *total = sb_sampled_stats(s, "memory_total_mb");
 		double percent = used && total && total->max > 0 ? used->max / total->max * 100 : NAN;
 
 		if (percent > a->limit)
@@ -95,8 +68,8 @@ static bool runs_on_the_cpu(const struct sb_model *model)
 	if (model->generations.whole_run || model->gpu.present || gpu_stages_s(model) > 0 ||
 		!(model->summary.gpu_utilization_mean_percent < UNUSED_MOST))
 		return false;
-	for (size_t i = 0; (s = gpu_at(model, &i));) {
-		const struct sb_stats *own = stats_of(s, "process_memory_mb");
+	for (size_t i = 0; (s = sb_sampled_gpu(model, &i));) {
+		const struct sb_stats *own = sb_sampled_stats(s, "process_memory_mb");
 
 		if (own && own->max > 0)
 			return false;
@@ -125,8 +98,8 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model), used_s = gpu_stages_s(a->model);
 	bool used = false;
 
-	for (size_t i = 0; (s = gpu_at(a->model, &i));)
-		used |= was_used(s);
+	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));)
+		used |= sb_sampled_use(s);
 	if (a->model->summary.judged_sampled && runs_on_the_cpu(a->model)) {
 		find_unused(a, percent);
 		return;
@@ -152,8 +125,8 @@ void sb_rule_temperature(struct sb_advisor *a)
 {
 	const struct sb_series *s;
 
-	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		const struct sb_stats *t = stats_of(s, "temperature_c");
+	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));) {
+		const struct sb_stats *t = sb_sampled_stats(s, "temperature_c");
 
 		if (t && t->max > a->limit)
 			sb_advisor_find(a, t->max, NAN,
@@ -192,74 +165,6 @@ void sb_rule_throttling(struct sb_advisor *a)
 	}
 }
 
-#define OTHERS_LEAST 0.05 /* on average: fewer round to none */
-#define OTHERS_MOSTLY 0.5 /* of the samples; fewer saw one that came or went */
-#define OTHERS_SAMPLES 3 /* fewer samples may all have met the same moment */
-#define TENTH 0.1
-
-struct others {
-	double most, mean;
-	size_t seen, count; /* samples: with another process, and all */
-};
-
-/* Others that were there while this program worked, not while it started. */
-static struct others others_meanwhile(const struct sb_model *model, const struct sb_series *s)
-{
-	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count");
-	bool started = isfinite(model->stages.startup_end_s), all = model->generations.whole_run && !started;
-	struct others o = { 0 };
-
-	for (size_t i = 0; i < s->count; i++) {
-		if (isnan(c->values[i]) || !(all || sb_weigh_is_warm(model, s->t_s[i])))
-			continue;
-		o.most = fmax(o.most, c->values[i]);
-		o.mean += c->values[i];
-		o.seen += c->values[i] > 0;
-		o.count++;
-	}
-	o.mean = o.count ? o.mean / (double)o.count : c->stats.mean;
-	o.most = o.count ? o.most : c->stats.max;
-	return o;
-}
-
-static void find_others(struct sb_advisor *a, int device, const struct others *o)
-{
-	const char *plural = o->most == 1 ? "" : "es";
-	bool sampled = o->count >= OTHERS_SAMPLES,
-	     mostly = (double)o->seen >= OTHERS_MOSTLY * (double)o->count;
-	struct sb_advice *f = sb_advisor_find(a, o->most, NAN,
-		sb_say(a, "%.0f other process%s on GPU %d", o->most, plural, device),
-		o->count ? sb_say(a, "in %zu of %zu samples of %s, %.1f on average", o->seen, o->count,
-				   sb_weigh_words(a->model), o->mean)
-			 : sb_say(a, "no sample fell into %s; %.1f on average over the run",
-				   sb_weigh_words(a->model), o->mean));
-
-	sb_finding_cause(f,
-		sampled ? sb_say(a, "%.0f other process%s had a context on GPU %d, %.0f %% of the time",
-				  o->most, plural, device, (double)o->seen / (double)o->count * 100)
-			: sb_say(a, "%.0f other process%s had a context on GPU %d at a time", o->most, plural,
-				  device),
-		SB_GAIN_BOUNDED, sampled ? SB_CERTAIN : SB_POSSIBLE);
-	if (f && !(sampled && mostly))
-		f->priority = sb_priority_name(SB_PRIORITY_LOW);
-	else if (f)
-		f->rank_s = sb_weigh_work_s(a->model) * TENTH;
-}
-
-void sb_rule_gpu_shared(struct sb_advisor *a)
-{
-	const struct sb_series *s;
-
-	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		const struct sb_stats *others = stats_of(s, "other_process_count");
-		struct others o = others && was_used(s) ? others_meanwhile(a->model, s)
-							: (struct others){ 0 };
-
-		if (o.most > a->limit && o.mean >= OTHERS_LEAST)
-			find_others(a, s->device, &o);
-	}
-}
-
 /* "": not known */
 static const char *model_name(const struct sb_model *model, int device)
 {
@@ -274,8 +179,8 @@ static const struct sb_series *busiest_gpu(const struct sb_model *model)
 	const struct sb_series *s, *busiest = NULL;
 	double most = -1;
 
-	for (size_t i = 0; (s = gpu_at(model, &i));) {
-		const struct sb_stats *util = stats_of(s, "utilization_percent");
+	for (size_t i = 0; (s = sb_sampled_gpu(model, &i));) {
+		const struct sb_stats *util = sb_sampled_stats(s, "utilization_percent");
 
 		if (!util || util->mean <= most)
 			continue;
@@ -290,11 +195,11 @@ void sb_rule_gpus_idle(struct sb_advisor *a)
 {
 	const struct sb_series *s, *busiest = busiest_gpu(a->model);
 	const char *name = busiest ? model_name(a->model, busiest->device) : "";
-	double most = busiest ? stats_of(busiest, "utilization_percent")->mean : 0;
+	double most = busiest ? sb_sampled_stats(busiest, "utilization_percent")->mean : 0;
 	int gpus = 0, idle = 0;
 
-	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		const struct sb_stats *util = stats_of(s, "utilization_percent");
+	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));) {
+		const struct sb_stats *util = sb_sampled_stats(s, "utilization_percent");
 
 		if (!util || strcmp(model_name(a->model, s->device), name) != 0)
 			continue;

@@ -166,8 +166,11 @@ static const struct sb_rule rules[] = {
 		  "Thermal: cooling. Power brake or hardware slowdown: the power supply and its cables." },
 		sb_rule_throttling },
 	{ { "gpu_shared", "gpu", HIGH, HOURS, false, "other_process_count", "count", 0,
-		  "process lists of the GPU", "more other processes than this on the same GPU",
-		  "Measure on a GPU of your own: times of a shared one do not repeat." },
+		  "process lists of the GPU, and its utilisation by process",
+		  "more other processes than this on the same GPU; low unless they were seen to use it",
+		  "Measure on a GPU of your own: times of a shared one do not repeat. 'nvidia-smi pmon' "
+		  "shows what each "
+		  "process does." },
 		sb_rule_gpu_shared },
 	{ { "gpus_idle", "gpu", MEDIUM, WEEKS, false, "idle_gpu_percent", "percent", 5,
 		  "samples of two GPUs or more",

@@ -31,7 +31,7 @@ struct sb_device {
 	struct sb_stats memory_used_mb, utilization_percent, memory_utilization_percent, temperature_c;
 	struct sb_stats power_w, sm_clock_mhz, memory_clock_mhz, encoder_percent, decoder_percent;
 	struct sb_stats pcie_tx_gb_per_s, pcie_rx_gb_per_s, nvlink_tx_gb_per_s, nvlink_rx_gb_per_s;
-	struct sb_stats process_memory_mb, other_processes;
+	struct sb_stats process_memory_mb, other_processes, others_utilization_percent;
 	const struct sb_series *counters; /* NULL: not counted */
 	const struct sb_series *sampled; /* counters of --gpu-counters; NULL: none */
 };

@@ -132,7 +132,8 @@ static enum sb_gpus_state read_amd(struct sb_gpus_device *d, uint32_t *wanted, d
 	const struct card *card = d->handle;
 	const uint32_t never = SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) |
 			       SB_GPUS_BIT(SB_GPUS_DECODER) | SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) |
-			       SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES) | SB_GPUS_BIT(SB_GPUS_PCIE_TX) |
+			       SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES) |
+			       SB_GPUS_BIT(SB_GPUS_OTHERS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_PCIE_TX) |
 			       SB_GPUS_BIT(SB_GPUS_PCIE_RX) | SB_GPUS_BIT(SB_GPUS_NVLINK_TX) |
 			       SB_GPUS_BIT(SB_GPUS_NVLINK_RX);
 	double total;

@@ -23,6 +23,7 @@ enum sb_gpus_column {
 	SB_GPUS_DECODER,
 	SB_GPUS_PROCESS_MEMORY,
 	SB_GPUS_OTHER_PROCESSES,
+	SB_GPUS_OTHERS_UTILIZATION, /* their part of the utilisation */
 	SB_GPUS_PCIE_TX, /* sent by the GPU */
 	SB_GPUS_PCIE_RX,
 	SB_GPUS_NVLINK_TX,

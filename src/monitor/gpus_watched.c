@@ -33,6 +33,7 @@ static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_DECODER] = { "decoder_percent", SB_MERGE_MEAN },
 	[SB_GPUS_PROCESS_MEMORY] = { "process_memory_mb", SB_MERGE_MAX },
 	[SB_GPUS_OTHER_PROCESSES] = { "other_process_count", SB_MERGE_MAX },
+	[SB_GPUS_OTHERS_UTILIZATION] = { "others_utilization_percent", SB_MERGE_MEAN },
 	[SB_GPUS_PCIE_TX] = { "pcie_tx_gb_per_s", SB_MERGE_MEAN },
 	[SB_GPUS_PCIE_RX] = { "pcie_rx_gb_per_s", SB_MERGE_MEAN },
 	[SB_GPUS_NVLINK_TX] = { "nvlink_tx_gb_per_s", SB_MERGE_MEAN },

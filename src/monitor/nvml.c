@@ -5,6 +5,7 @@
 #include "monitor/gpm.h"
 #include "monitor/nvml_abi.h"
 #include "monitor/nvml_links.h"
+#include "monitor/nvml_others.h"
 #include "monitor/procfile.h"
 #include "monitor/tree.h"
 #include "monitor/visible.h"
@@ -37,6 +38,7 @@ static struct {
 	bool started;
 	struct sb_driver_files files;
 	struct processes processes[SB_GPUS_DEVICES_MAX];
+	struct sb_nvml_others others[SB_GPUS_DEVICES_MAX];
 	struct sb_nvml_links links[SB_GPUS_DEVICES_MAX];
 	struct sb_gpm gpm[SB_GPUS_DEVICES_MAX];
 } nvml;
@@ -384,6 +386,25 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 	return state;
 }
 
+/* Where no other process has a context, none runs anything: the driver is not asked. */
+static enum sb_gpus_state read_others(struct sb_gpus_device *d, uint32_t *wanted, double *v)
+{
+	struct sb_nvml_others *o = &nvml.others[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
+	bool alone = *wanted & SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES) && v[SB_GPUS_OTHER_PROCESSES] == 0;
+	enum sb_gpus_state state = SB_GPUS_READ;
+	uint64_t now_ns = sb_mono_ns();
+
+	if (!(*wanted & SB_GPUS_BIT(SB_GPUS_OTHERS_UTILIZATION)))
+		return state;
+	if (!alone && (d->last || sb_pace_due(&o->pace, now_ns))) {
+		usable(sb_nvml_others_read(o, &nvml.api, d->handle), wanted,
+			SB_GPUS_BIT(SB_GPUS_OTHERS_UTILIZATION), &state);
+		sb_pace_done(&o->pace, now_ns, sb_mono_ns() - now_ns, SECOND_NS);
+	}
+	v[SB_GPUS_OTHERS_UTILIZATION] = alone ? 0 : o->percent;
+	return state;
+}
+
 /* ---- PCIe and NVLink ------------------------------------------------------------ */
 
 /* Where the GPU counts them beside SMs and DRAM, those are the rates. */
@@ -426,9 +447,9 @@ static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted,
 
 static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *, double *) = {
-		read_memory, read_utilization, read_numbers, read_throttle, read_processes, read_links
-	};
+	static enum sb_gpus_state (*const parts[])(
+		struct sb_gpus_device *, uint32_t *, double *) = { read_memory, read_utilization,
+		read_numbers, read_throttle, read_processes, read_others, read_links };
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (parts[i](d, wanted, v) == SB_GPUS_GONE)

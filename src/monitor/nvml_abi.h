@@ -39,6 +39,11 @@ struct nvml_process { /* of the _v3 calls */
 	unsigned long long used_bytes; /* all ones: not known */
 	unsigned gpu_instance, compute_instance;
 };
+struct nvml_process_use { /* of one process, on average since the time that was given */
+	unsigned pid;
+	unsigned long long time_us;
+	unsigned sm_percent, memory_percent, encoder_percent, decoder_percent;
+};
 struct nvml_field {
 	unsigned id, scope; /* of NVLink: which link, all ones: all */
 	long long timestamp_us, latency_us;
@@ -113,6 +118,8 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
 	X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                               \
 		(nvml_device, unsigned *, struct nvml_process *))                                           \
+	X(process_use, nvmlDeviceGetProcessUtilization,                                                     \
+		(nvml_device, struct nvml_process_use *, unsigned *, unsigned long long))                   \
 	X(fields, nvmlDeviceGetFieldValues, (nvml_device, int, struct nvml_field *))                        \
 	X(gpm_support, nvmlGpmQueryDeviceSupport, (nvml_device, struct nvml_gpm_support *))                 \
 	X(gpm_alloc, nvmlGpmSampleAlloc, (void **))                                                         \

@@ -56,6 +56,7 @@ static const struct sb_exposed_metric table[] = {
 	LAST("strobe_gpu_memory_clock_hertz", GAUGE, "Clock of the memory.", "gpu", "memory_clock_mhz", 1e6),
 	LAST("strobe_gpu_throttle_bits", GAUGE, "Reasons why clocks are held back, as bits; 0: none.", "gpu", "throttle_bits_count", 1),
 	LAST("strobe_gpu_other_processes", GAUGE, "Processes on the GPU that are not the run's.", "gpu", "other_process_count", 1),
+	LAST("strobe_gpu_others_utilization_ratio", GAUGE, "Share of time in which processes that are not the run's kept it busy.", "gpu", "others_utilization_percent", 0.01),
 	LAST("strobe_gpu_pcie_tx_bytes_per_second", GAUGE, "Sent over PCIe.", "gpu", "pcie_tx_gb_per_s", 1e9),
 	LAST("strobe_gpu_pcie_rx_bytes_per_second", GAUGE, "Received over PCIe.", "gpu", "pcie_rx_gb_per_s", 1e9),
 	LAST("strobe_gpu_nvlink_tx_bytes_per_second", GAUGE, "Sent over NVLink.", "gpu", "nvlink_tx_gb_per_s", 1e9),

@@ -16,6 +16,7 @@
  *   pcie_wide         PCIe's counters have 64 bits
  *   gpm 40            counters: SM active 40 %, and for each further id one more (default: not supported)
  *   process PID MB    may be repeated
+ *   uses PID PERCENT  since the reading before, may be repeated; "unsupported uses": not told
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
 #include "monitor/nvml_abi.h"
 
@@ -305,6 +306,28 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(
 			out[(*count)++] = (struct nvml_process){ pid, mb << 20, 0, 0 };
 	}
 	return NVML_OK;
+}
+
+/* A later reading than the last one seen; the very first has what was there before. */
+EXPORT int nvmlDeviceGetProcessUtilization(
+	nvml_device device, struct nvml_process_use *out, unsigned *count, unsigned long long last_us)
+{
+	int code = state(device, "uses");
+	unsigned limit = *count;
+
+	*count = 0;
+	if (code)
+		return code;
+	for (const char *line = line_of(read_script(), "uses"); line && *count < limit;
+		line = line_of(line, "uses")) {
+		unsigned pid, percent;
+
+		if (sscanf(line, "%u %u", &pid, &percent) == 2)
+			out[(*count)++] = (struct nvml_process_use){ .pid = pid,
+				.time_us = last_us ? last_us + 1 : 1600000000000000,
+				.sm_percent = last_us ? percent : 99 };
+	}
+	return *count ? NVML_OK : NVML_NOT_FOUND;
 }
 
 /* Counters that grow by the scripted amount at every reading. */

@@ -43,28 +43,7 @@ static void a_hot_full_idle_throttled_shared_gpu_is_named(void **state)
 	assert_non_null(strstr(finding(m, "throttling")->evidence, "software thermal slowdown"));
 	assert_near(finding(m, "throttling")->saves_s, 20 * 0.25 * (1 - 31.0 / 42),
 		1e-6); /* of the time it works */
-	assert_near(finding(m, "gpu_shared")->value, 1, 0);
 	assert_null(finding(m, "gpus_idle"));
-	synthetic_done(&s);
-}
-
-/* Another process whose context was gone before the second video: nothing to tell. */
-static void a_process_that_was_there_during_the_start_alone_is_not_named(void **state)
-{
-	struct synthetic s;
-	uint32_t schema;
-
-	synthetic_open(&s);
-	schema = synthetic_gpu(&s, 0);
-	for (uint64_t t = 0; t <= 20; t++) {
-		double values[9] = { 12000, 24000, 95, 70, 300, 1980, 0, 12000, t < 2 ? 1 : 0 };
-
-		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
-	}
-	for (uint64_t i = 0; i < 4; i++)
-		synthetic_stage(
-			&s, (4 + i * 4) * SECOND, (8 + i * 4) * SECOND, "video", STROBE_ROLE_GENERATION);
-	assert_null(finding(synthetic_model(&s, 20 * SECOND), "gpu_shared"));
 	synthetic_done(&s);
 }
 
@@ -96,51 +75,6 @@ static void a_pipeline_that_was_left_on_the_cpu_is_told_so(void **state)
 {
 	assert_string_equal(said_of_a_pipeline_beside_an_idle_gpu(0), "low");
 	assert_string_equal(said_of_a_pipeline_beside_an_idle_gpu(400), "used");
-}
-
-/* Without generations, too. */
-static void a_process_that_was_gone_when_the_work_began_is_not_named(void **state)
-{
-	struct synthetic s;
-	uint32_t schema;
-
-	synthetic_open(&s);
-	schema = synthetic_gpu(&s, 0);
-	for (uint64_t t = 0; t <= 20; t++) {
-		double values[9] = { 12000, 24000, 95, 70, 300, 1980, 0, 12000, t < 12 ? 2 : 0 };
-
-		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
-	}
-	synthetic_begin(&s, 0, "import torch", STROBE_ROLE_IMPORT);
-	synthetic_end(&s, 12 * SECOND);
-	synthetic_stage(&s, 13 * SECOND, 20 * SECOND, "VJEPA2Model", STROBE_ROLE_FORWARD);
-	assert_null(finding(synthetic_model(&s, 20 * SECOND), "gpu_shared"));
-	synthetic_done(&s);
-}
-
-/* As on an H200: the one sample of short videos met the process before, on its way out. */
-static void a_process_that_one_sample_saw_is_hardly_worth_a_word(void **state)
-{
-	struct synthetic s;
-	const struct sb_advice *f;
-	uint32_t schema;
-
-	synthetic_open(&s);
-	schema = synthetic_gpu(&s, 0);
-	for (uint64_t t = 0; t <= 20; t++) {
-		double values[9] = { 12000, 24000, 95, 70, 300, 1980, 0, 12000, t <= 18 ? 2 : 0 };
-
-		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
-	}
-	for (uint64_t i = 0; i < 4; i++)
-		synthetic_stage(&s, 17200 * MS + i * 500 * MS, 17700 * MS + i * 500 * MS, "video",
-			STROBE_ROLE_GENERATION);
-	f = finding(synthetic_model(&s, 20 * SECOND), "gpu_shared");
-	assert_non_null(f);
-	assert_string_equal(f->priority, "low");
-	assert_non_null(strstr(f->evidence, "in 1 of 2 samples"));
-	assert_string_equal(f->confidence, "possible");
-	synthetic_done(&s);
 }
 
 static void a_healthy_gpu_is_not(void **state)
@@ -362,10 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
-		cmocka_unit_test(a_process_that_was_there_during_the_start_alone_is_not_named),
-		cmocka_unit_test(a_process_that_was_gone_when_the_work_began_is_not_named),
 		cmocka_unit_test(a_pipeline_that_was_left_on_the_cpu_is_told_so),
-		cmocka_unit_test(a_process_that_one_sample_saw_is_hardly_worth_a_word),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
 		cmocka_unit_test(a_gpu_of_another_kind_is_no_idle_capacity),

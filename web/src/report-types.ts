@@ -1117,6 +1117,8 @@ export type GpuDevice = {
   process_memory_mean_mb?: number; // memory of this run's processes, mean
   process_memory_max_mb?: number; // memory of this run's processes, highest
   other_process_max_count?: number; // processes of others on the GPU, at most
+  others_utilization_mean_percent?: number; // share of the time in which these kept it busy, mean
+  others_utilization_max_percent?: number; // share of the time in which these kept it busy, highest
   energy_wh?: number; // energy that it used in the run
   gpu_cost?: number; // cost of its time, in the currency of gpu_cost_per_hour
   throttled_ratio?: number; // share of the samples with work in which a fault held it back (heat, slowdown, power brake)

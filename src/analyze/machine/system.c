@@ -129,6 +129,7 @@ static void take_columns(const struct sb_series *s, struct sb_device *d)
 	d->nvlink_rx_gb_per_s = column_stats(s, "nvlink_rx_gb_per_s");
 	d->process_memory_mb = column_stats(s, "process_memory_mb");
 	d->other_processes = column_stats(s, "other_process_count");
+	d->others_utilization_percent = column_stats(s, "others_utilization_percent");
 }
 
 static void list_devices(struct sb_model *model, const struct sb_run *run)

@@ -58,6 +58,8 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	row(out, s, "memory_used_mb", "memory used", "MB", 1);
 	row(out, s, "process_memory_mb", "of it this run's", "MB", 1);
 	row(out, s, "utilization_percent", "utilisation", "%", 1);
+	if (d->others_utilization_percent.max > 0)
+		row(out, s, "others_utilization_percent", "of it by other programs", "%", 1);
 	row(out, s, "memory_utilization_percent", "memory utilisation", "%", 1);
 	row(out, s, "temperature_c", "temperature", "°C", 0);
 	row(out, s, "power_w", "power", "W", 1);
