@@ -206,7 +206,7 @@ uint64_t recount_lost(const char *path)
 
 	assert(!sb_reader_open(path, &r));
 	for (int i = 0; i < SB_LOST_REASONS; i++)
-		lost += r->head.lost[i];
+		lost += sb_lost_count(&r->head, (uint32_t)i);
 	sb_reader_close(r);
 	return lost;
 }

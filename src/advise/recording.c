@@ -12,7 +12,7 @@ static const char *const remedies[SB_LOST_REASONS] = {
 	[SB_LOST_KEEP_FULL] = "Raise max_trace_bytes, or sample and mark less often.",
 	[SB_LOST_NAMES_FULL] = "Keep numbers and paths out of names: give them as attributes.",
 	[SB_LOST_DIGEST_FULL] = "Keep numbers and paths out of names: give them as attributes.",
-	[SB_LOST_DEVICE_FULL] = "Raise max_trace_bytes, or trace less (--gpu-trace=steps:3).",
+	[SB_LOST_DEVICE_FULL] = "Raise max_trace_bytes, or trace fewer steps or seconds than this run did.",
 	[SB_LOST_GPU_POOL] = "Time larger zones on the GPU (steps, not layers): 8192 events can be in flight "
 			     "in a process, in 16 contexts.",
 	[SB_LOST_GPU_CAPTURE] = "Put the GPU zone around the replay of the CUDA graph: what is captured runs "
@@ -21,8 +21,20 @@ static const char *const remedies[SB_LOST_REASONS] = {
 		"Let the GPU finish (torch.cuda.synchronize()) before the session stops, and end "
 		"GPU zones before their stream or context is destroyed.",
 	[SB_LOST_DEPTH] = "Nest zones less deeply: a recursion may open one at every level.",
-	[SB_LOST_CUPTI] = "Trace less (--gpu-trace=steps:3): the kernels came faster than CUPTI's buffers "
-			  "could be emptied.",
+	[SB_LOST_CUPTI] =
+		"The GPU's times and counts lack these records, nothing else does. CUPTI had buffers for "
+		"them: a trace of fewer steps, or of one stage (strobe.gpu_trace()), may be whole.",
+	[SB_LOST_GPU_BUFFER] = "Trace fewer steps or seconds than this run did, or a part that fewer threads "
+			       "launch (each has "
+			       "buffers of its own): all 64 MiB of buffers were in use, more than a busy "
+			       "machine could read.",
+	[SB_LOST_GPU_TIME] =
+		"Let the GPU finish before a trace ends, as torch.cuda.synchronize() at the end of "
+		"strobe.gpu_trace() does: work that it has not done in time has no times.",
+	[SB_LOST_GPU_WAIT] = "Wait for the GPU less often (.item(), synchronize()): 16384 waits fit between "
+			     "two looks of strobe's.",
+	[SB_LOST_GPU_HELD] = "Mark shorter steps or generations, or trace the slow one itself "
+			     "(strobe.gpu_trace()): the last 131072 records are kept.",
 	[SB_LOST_OPENING] =
 		"Record to a folder that answers faster (output_dir), or start the session before "
 		"the threads.",

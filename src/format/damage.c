@@ -36,6 +36,11 @@ static const struct {
 	[SB_LOST_DEPTH] = { "depth", "zones nested too deep" },
 	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled code, which are inert" },
 	[SB_LOST_CUPTI] = { "cupti", "CUPTI dropped records" },
+	[SB_LOST_GPU_BUFFER] = { "gpu_buffer", "GPU records for which CUPTI found no free buffer" },
+	[SB_LOST_GPU_TIME] = { "gpu_time", "GPU records without times" },
+	[SB_LOST_GPU_WAIT] = { "gpu_wait", "waits for the GPU, more than strobe could read" },
+	[SB_LOST_GPU_HELD] = { "gpu_held",
+		"GPU records overwritten before their moment was known to be slow" },
 	[SB_LOST_OPENING] = { "opening", "the recording took too long to open" },
 	[SB_LOST_CUT] = { "cut", "the file was cut short while it was written, counted by whole chunks" },
 };

@@ -47,6 +47,11 @@
 /* string, of each time that strobe set up a trace or the sampling of counters: begin and end in ticks */
 #define SB_RUN_GPU_SETUP "gpu_setup"
 
+/* int, where a trace ends: the most of CUPTI's buffers that were not free at one time; records of work that had not ended
+ * when CUPTI gave back all it had, where there are any */
+#define SB_RUN_GPU_TRACE_BUFFERS "gpu_trace_buffers_most_count"
+#define SB_RUN_GPU_TRACE_UNFINISHED "gpu_trace_unfinished_count"
+
 /* int; the same of sampled counters, and how many samples were written and lost each time */
 #define SB_RUN_GPU_COUNTERS_BEGIN "gpu_counters_begin_ticks"
 #define SB_RUN_GPU_COUNTERS_END "gpu_counters_end_ticks"

@@ -22,7 +22,7 @@ enum sb_clock_kind {
 	SB_CLOCK_SYNTHETIC = 4 /* ticks are nanoseconds of a made-up clock */
 };
 
-/* Why something is missing. Index of sb_file_header.lost[] and LOST's aux. */
+/* Why something is missing: LOST's aux; sb_file_header counts them, too. */
 enum sb_lost_reason {
 	SB_LOST_NONE = 0,
 	SB_LOST_NO_CHUNK = 1, /* a thread found no chunk at all */
@@ -37,10 +37,15 @@ enum sb_lost_reason {
 	SB_LOST_UNRESOLVED = 10, /* GPU events unresolved when the session ended */
 	SB_LOST_DEPTH = 11, /* zones nested deeper than a fold can hold */
 	SB_LOST_COMPILED = 12, /* sections inside compiled regions, inert */
-	SB_LOST_CUPTI = 13, /* CUPTI said it dropped records */
+	SB_LOST_CUPTI = 13, /* CUPTI dropped records, although it had a buffer */
 	SB_LOST_OPENING = 14, /* another thread was opening the session, for too long */
 	SB_LOST_CUT = 15, /* the file was cut short while it was written */
-	SB_LOST_REASONS = 16
+	SB_LOST_GPU_BUFFER = 16, /* GPU records: CUPTI asked for a buffer and none was free */
+	SB_LOST_GPU_TIME = 17, /* GPU records that came without their times */
+	SB_LOST_GPU_WAIT = 18, /* waits for the GPU: too many between two looks */
+	SB_LOST_GPU_HELD = 19, /* GPU records that made room before their moment was known to be slow */
+	SB_LOST_REASONS = 20,
+	SB_LOST_FIRST_REASONS = 16 /* those in sb_file_header.lost; the others are in lost_more */
 };
 
 /* What a program has made so far; a hint for live displays, the records have it all. */
@@ -85,13 +90,27 @@ struct sb_file_header {
 	uint32_t chunk_count; /* chunks handed out so far; a hint, never trusted */
 	uint32_t writer_count;
 	uint32_t fold_count;
-	uint64_t lost[SB_LOST_REASONS]; /* what no chunk could say */
+	uint64_t lost[SB_LOST_FIRST_REASONS]; /* what no chunk could say */
 	uint64_t own_cpu_ns; /* CPU time of strobe's own threads in this process */
 	uint64_t slow_ns; /* time recording threads spent off the fast path */
 	uint32_t limited_by; /* enum sb_limit: why detail had to be folded */
 	uint32_t record_ps; /* what one word costs here, measured at the start, in 1e-12 s; 0: not measured */
 	uint64_t made[SB_MADE_COUNT]; /* steps, blocks and frames that began so far */
+	uint64_t lost_more[SB_LOST_REASONS - SB_LOST_FIRST_REASONS]; /* as lost; 0 in older files */
 };
+
+/* Where the header counts losses for a reason. */
+static inline uint64_t *sb_lost_at(struct sb_file_header *h, uint32_t reason)
+{
+	return reason < SB_LOST_FIRST_REASONS ? &h->lost[reason]
+					      : &h->lost_more[reason - SB_LOST_FIRST_REASONS];
+}
+
+static inline uint64_t sb_lost_count(const struct sb_file_header *h, uint32_t reason)
+{
+	return reason < SB_LOST_FIRST_REASONS ? h->lost[reason]
+					      : h->lost_more[reason - SB_LOST_FIRST_REASONS];
+}
 
 enum sb_closed {
 	SB_CLOSED_NOT = 0,

@@ -7,6 +7,7 @@
 #include "gpu/ring.h"
 #include "gpu/torch_profiler.h"
 #include "gpu/waits.h"
+#include "record/clock.h"
 #include "record/put.h"
 
 #include <stdatomic.h>
@@ -16,8 +17,12 @@
 #include <time.h>
 
 #define BUFFER_BYTES (1u << 20) /* about 4 800 kernels */
-#define BUFFERS_MAX 24u /* 24 MiB at most; touched as they are needed */
-#define LAST_RECORDS_NS 1000000000ull
+#define BUFFERS_MAX 64u /* 64 MiB at most; touched as they are needed */
+#define BUFFERS_USUAL 24u /* these go round; the others are for when none of them is free */
+#define FULL_WAITING 4u /* so many full buffers are not left until the next look */
+#define LARGEST_RECORD 1024u /* what is left of a full buffer is less */
+#define LAST_RECORDS_NS 10000000000ull
+#define LAST_AWAITED_NS 1000000000ull
 
 struct filled {
 	uint8_t *buffer;
@@ -28,9 +33,13 @@ struct filled {
 
 static const struct sb_cupti *cupti;
 static void *subscriber;
-static struct sb_ring empty_ring, filled_ring; /* made once, kept */
+static struct sb_ring empty_ring, spare_ring, filled_ring; /* made once, kept */
 static uint8_t *memory;
 static _Atomic uint32_t handed_out; /* buffers that CUPTI holds */
+static _Atomic uint32_t taken, taken_most; /* buffers that are not free */
+static _Atomic bool refused; /* none was free, and CUPTI has not yet said what that cost */
+static void (*_Atomic wake)(void);
+static _Atomic uint32_t cut_launch; /* the last launch before the cut; 0: none, or no cut yet */
 static bool taken_over; /* another client has the buffers */
 
 static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
@@ -39,34 +48,53 @@ static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CU
 
 /* ---- buffers; these run on CUPTI's and the program's threads ----------- */
 
+static struct sb_ring *ring_of(const uint8_t *buffer)
+{
+	return (size_t)(buffer - memory) < BUFFERS_USUAL * (size_t)BUFFER_BYTES ? &empty_ring : &spare_ring;
+}
+
+static void count_taken(void)
+{
+	uint32_t now = atomic_fetch_add(&taken, 1) + 1, most = atomic_load(&taken_most);
+
+	while (now > most && !atomic_compare_exchange_weak(&taken_most, &most, now))
+		;
+}
+
 /* None free: CUPTI drops records and counts them; memory stays bounded. */
 static void requested(uint8_t **buffer, size_t *size, size_t *record_count)
 {
 	*record_count = 0;
 	*size = BUFFER_BYTES;
-	if (sb_ring_pop(&empty_ring, buffer)) {
+	if (sb_ring_pop(&empty_ring, buffer) || sb_ring_pop(&spare_ring, buffer)) {
 		atomic_fetch_add(&handed_out, 1);
+		count_taken();
 		return;
 	}
+	atomic_store(&refused, true);
 	*buffer = NULL;
 	*size = 0;
 }
 
+/* One that came back because it is full: the reader need not be woken for what it has asked for itself. */
 static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	struct filled f = { buffer, valid, context, stream };
+	void (*tell)(void) = atomic_load(&wake);
 
-	(void)size;
 	atomic_fetch_sub(&handed_out, 1);
 	sb_ring_push(&filled_ring, &f);
+	if (tell && valid + LARGEST_RECORD > size && sb_ring_count(&filled_ring) >= FULL_WAITING)
+		tell();
 }
 
 static bool make_buffers(void)
 {
 	if (memory)
 		return true;
-	if (!sb_ring_init(&empty_ring, 32, sizeof(uint8_t *)) ||
-		!sb_ring_init(&filled_ring, 32, sizeof(struct filled)))
+	if (!sb_ring_init(&empty_ring, BUFFERS_MAX, sizeof(uint8_t *)) ||
+		!sb_ring_init(&spare_ring, BUFFERS_MAX, sizeof(uint8_t *)) ||
+		!sb_ring_init(&filled_ring, BUFFERS_MAX, sizeof(struct filled)))
 		return false;
 	memory = mmap(NULL, BUFFERS_MAX * (size_t)BUFFER_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,7 +105,7 @@ static bool make_buffers(void)
 	for (uint32_t i = 0; i < BUFFERS_MAX; i++) {
 		uint8_t *buffer = memory + (size_t)i * BUFFER_BYTES;
 
-		sb_ring_push(&empty_ring, &buffer);
+		sb_ring_push(ring_of(buffer), &buffer);
 	}
 	return true;
 }
@@ -90,25 +118,34 @@ static void read_waits(void)
 
 	while (sb_waits_take(&w))
 		sb_activity_records_put_wait(&w);
-	sb_activity_records_lost(sb_waits_dropped());
+	sb_activity_records_lost(SB_LOST_GPU_WAIT, sb_waits_dropped());
+}
+
+/* CUPTI has one count for what it dropped because no buffer was free and for what it dropped by itself. */
+static void read_dropped(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+
+	if (cupti->dropped(context, stream, &dropped) || !dropped)
+		return;
+	sb_activity_records_lost(
+		atomic_exchange(&refused, false) ? SB_LOST_GPU_BUFFER : SB_LOST_CUPTI, dropped);
 }
 
 /* CUPTI wants its buffers back zeroed: done here, off the program's threads. */
 static void read_filled(void)
 {
 	struct filled f;
-	size_t dropped;
 
 	while (sb_ring_pop(&filled_ring, &f)) {
 		const struct cupti_record *record = NULL;
 
 		while (cupti->next_record(f.buffer, f.bytes, &record) == CUPTI_OK)
 			sb_activity_records_put(record);
-		dropped = 0;
-		if (!cupti->dropped(f.context, f.stream, &dropped))
-			sb_activity_records_lost(dropped);
+		read_dropped(f.context, f.stream);
 		memset(f.buffer, 0, f.bytes);
-		sb_ring_push(&empty_ring, &f.buffer);
+		atomic_fetch_sub(&taken, 1);
+		sb_ring_push(ring_of(f.buffer), &f.buffer);
 	}
 }
 
@@ -228,9 +265,11 @@ static void unsubscribe(void)
 	subscriber = NULL;
 }
 
-int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char **out_unattributed)
+int sb_activity_start(
+	const struct sb_cupti *with, bool hold_records, void (*full)(void), const char **out_unattributed)
 {
 	int err, result;
+	uint32_t out;
 
 	cupti = with;
 	if (!make_buffers() || !sb_launches_init() || !sb_waits_init(with)) {
@@ -238,6 +277,11 @@ int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char
 		return sb_fail(STROBE_ENOMEM, "no memory for GPU records");
 	}
 	taken_over = false;
+	atomic_store(&cut_launch, 0);
+	atomic_store(&refused, false);
+	out = atomic_load(&taken);
+	atomic_store(&taken_most, out);
+	atomic_store(&wake, full);
 	sb_activity_records_begin(hold_records);
 	err = subscribe();
 	if (!err) {
@@ -266,58 +310,68 @@ int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char
 
 void sb_activity_cut(void)
 {
+	uint32_t none = 0, last = sb_launch_last();
+
 	sb_activity_records_cut();
+	atomic_compare_exchange_strong(&cut_launch, &none, last);
 }
 
-static uint64_t monotonic_ns(void)
+/* Looks, never waits for the GPU: until the last launch has been delivered. A buffer comes when all in it is complete,
+ * and the program may go on filling it. */
+static void collect_last(bool (*awaited)(void))
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Looks, never waits for the GPU: until the last launch has been delivered. */
-static void collect_last(void)
-{
-	const struct timespec pause = { 0, 2000000 };
-	uint64_t deadline = monotonic_ns() + LAST_RECORDS_NS;
-	uint32_t last = sb_launch_last();
+	const uint64_t most = sb_clock_ticks_of_ns(LAST_RECORDS_NS),
+		       least = sb_clock_ticks_of_ns(LAST_AWAITED_NS);
+	uint64_t begin = sb_clock_ticks(), waited = 0;
+	uint32_t last = atomic_load(&cut_launch);
+	struct timespec pause = { 0, 2000000 };
 
 	sb_activity_drain();
-	while (last && !sb_activity_records_reached(last) && monotonic_ns() < deadline) {
+	while (last && !sb_activity_records_reached(last) && waited < most &&
+		(waited < least || (awaited && !awaited()))) {
 		nanosleep(&pause, NULL);
 		sb_activity_drain();
+		waited = sb_clock_ticks() - begin;
+		pause.tv_nsec = waited < least / 10 ? 2000000 : 20000000;
 	}
 }
 
-void sb_activity_stop(void)
+static void tell_losses(const struct sb_activity_counts *counts)
 {
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
+		if (counts->lost[i])
+			sb_lost((enum sb_lost_reason)i, counts->lost[i]);
+}
+
+void sb_activity_stop(bool (*awaited)(void))
+{
+	struct sb_activity_counts counts;
 	uint32_t held;
-	uint64_t lost;
 
 	if (!cupti)
 		return;
 	sb_activity_cut();
 	enable_callbacks(0);
-	collect_last();
+	collect_last(awaited);
 	held = atomic_load(&handed_out);
+	sb_activity_records_last();
 	deliver(CUPTI_FLUSH_FORCED);
+	read_dropped(NULL, 0); /* also where no buffer was left to come back */
 	/* Launches are known to be missing and none of our buffers came back: another client
 	 * has registered its own, and what is enabled now is that client's. (A buffer with
 	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
-	taken_over = !sb_activity_records_reached(sb_launch_last()) && held &&
+	taken_over = !sb_activity_records_reached(atomic_load(&cut_launch)) && held &&
 		     atomic_load(&handed_out) == held;
 	if (!taken_over)
 		disable_kinds(COUNT(kinds));
 	set_zeroed(0);
 	unsubscribe();
 	sb_launches_done();
+	atomic_store(&wake, NULL);
 	if (memory && !atomic_load(&handed_out))
 		madvise(memory, BUFFERS_MAX * (size_t)BUFFER_BYTES, MADV_DONTNEED);
-	lost = sb_activity_records_counts().dropped;
-	if (lost)
-		sb_lost(SB_LOST_CUPTI, lost);
+	counts = sb_activity_counts();
+	tell_losses(&counts);
 	cupti = NULL;
 }
 
@@ -326,6 +380,7 @@ struct sb_activity_counts sb_activity_counts(void)
 	struct sb_activity_counts counts = sb_activity_records_counts();
 
 	counts.taken_over = taken_over;
+	counts.buffers_most = atomic_load(&taken_most);
 	return counts;
 }
 
@@ -335,4 +390,6 @@ void sb_activity_forget(void)
 	subscriber = NULL;
 	sb_waits_forget();
 	atomic_store(&handed_out, 0);
+	atomic_store(&taken, 0);
+	atomic_store(&wake, NULL);
 }

@@ -12,9 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins to collect. hold_records: records go into gpu/held.h, not into the recording. On failure nothing is left
+/* Begins to collect. hold_records: records go into gpu/held.h, not into the recording. full: called on any thread
+ * when several full buffers wait to be read, and must only wake their reader; NULL: none. On failure nothing is left
  * enabled and the message says why. *out_unattributed: why launches will not be known; NULL: they will. */
-int sb_activity_start(const struct sb_cupti *cupti, bool hold_records, const char **out_unattributed);
+int sb_activity_start(
+	const struct sb_cupti *cupti, bool hold_records, void (*full)(void), const char **out_unattributed);
 
 /* Leaves out what is launched from now on. Any thread may call it. */
 void sb_activity_cut(void);
@@ -23,8 +25,10 @@ void sb_activity_cut(void);
  * how many records could not be written since the start. */
 uint64_t sb_activity_drain(void);
 
-/* Waits briefly for what was launched before the cut, then releases CUPTI. */
-void sb_activity_stop(void);
+/* Looks for a while until what was launched before the cut has come, then releases CUPTI. The GPU may have as much
+ * as a thousand launches still to do: it has ten seconds, but one where `awaited` says that a thread waits for the end.
+ * NULL: one does. */
+void sb_activity_stop(bool (*awaited)(void));
 
 void sb_activity_forget(void); /* in a forked child */
 

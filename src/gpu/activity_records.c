@@ -20,6 +20,7 @@ static struct sb_activity_counts counts;
 static uint64_t unwritten;
 static bool launches_seen; /* the callbacks tell when each was made */
 static uint32_t newest; /* correlation number among the records */
+static bool last_come; /* what comes now need not be complete */
 static bool holding; /* records are held, not written */
 static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
 
@@ -29,7 +30,7 @@ void sb_activity_records_begin(bool hold_records)
 	stamps.count = 0;
 	memset(&counts, 0, sizeof counts);
 	unwritten = newest = 0;
-	launches_seen = false;
+	launches_seen = last_come = false;
 	atomic_store(&cut_ticks, 0);
 	begin_ticks = sb_clock_ticks();
 }
@@ -116,7 +117,10 @@ static void put(const struct activity *a)
 	if (a->correlation > newest)
 		newest = a->correlation;
 	if (!a->start || a->end < a->start) {
-		counts.dropped += !follows_cut(&launch);
+		if (!follows_cut(&launch)) {
+			counts.lost[SB_LOST_GPU_TIME]++;
+			counts.unfinished += last_come;
+		}
 		return;
 	}
 	payload[0] = sb_stamps_ticks(&stamps, a->start);
@@ -220,9 +224,14 @@ void sb_activity_records_put_wait(const struct sb_wait *w)
 		write_or_hold(&call, aux, payload, 4);
 }
 
-void sb_activity_records_lost(uint64_t records)
+void sb_activity_records_lost(enum sb_lost_reason reason, uint64_t records)
 {
-	counts.dropped += records;
+	counts.lost[reason] += records;
+}
+
+void sb_activity_records_last(void)
+{
+	last_come = true;
 }
 
 bool sb_activity_records_reached(uint32_t correlation)

@@ -140,7 +140,7 @@ static void say_overwritten(uint64_t from_ticks)
 		"%" PRIu64 " records had made room before it was known to be slow (%u are held)", count,
 		SB_HELD_RECORDS);
 	sb_keep_missing("some kernels of a slow moment", why, HOW);
-	sb_lost(SB_LOST_CUPTI, count);
+	sb_lost(SB_LOST_GPU_HELD, count);
 }
 
 /* The record of it: what, judged by, begin, end, normal begin, normal end, peers' median, why. */

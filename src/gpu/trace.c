@@ -11,6 +11,7 @@
 #include "gpu/pool.h"
 #include "gpu/setup.h"
 #include "gpu/slow.h"
+#include "gpu/trace_counts.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -43,6 +44,7 @@ static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted, signalled;
+static _Atomic bool end_awaited; /* a thread of the program waits until the trace is put away */
 static bool asked; /* for a trace, in this session */
 static _Atomic bool steps_asked; /* for one of steps */
 static bool attributed; /* launches were asked for */
@@ -74,6 +76,19 @@ static bool for_slow(void)
 	return spec.bound == SB_TRACE_SLOW;
 }
 
+static void ring(void)
+{
+	sb_collector_ring(&collector);
+}
+
+/* What is launched from now on is none of the trace's; its thread puts it away. */
+static void cut(void)
+{
+	sb_activity_cut();
+	atomic_store(&stop_wanted, true);
+	ring();
+}
+
 /* Call with the lock held, in phase ARMED. */
 static int begin(void)
 {
@@ -84,7 +99,7 @@ static int begin(void)
 
 	if (!err) {
 		setup = sb_setup_begin();
-		err = sb_activity_start(cupti, for_slow(), &unattributed);
+		err = sb_activity_start(cupti, for_slow(), ring, &unattributed);
 		sb_setup_end(setup, err != 0);
 	}
 	if (err) {
@@ -127,9 +142,7 @@ static void step_begun(void)
 		atomic_store(&steps_seen, 1);
 		sb_collector_release(&collector, cancel);
 	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {
-		sb_activity_cut();
-		atomic_store(&stop_wanted, true);
-		sb_collector_ring(&collector);
+		cut();
 	}
 }
 
@@ -138,6 +151,7 @@ static int arm(const struct sb_trace_spec *wanted)
 	spec = *wanted;
 	untraceable = false;
 	atomic_store(&stop_wanted, false);
+	atomic_store(&end_awaited, false);
 	if (for_slow() && !sb_slow_start(&spec))
 		return sb_fail(STROBE_ENOMEM, "no memory to watch for slow moments");
 	atomic_store(&steps_seen, 0);
@@ -156,60 +170,46 @@ static int arm(const struct sb_trace_spec *wanted)
 
 /* ---- the thread -------------------------------------------------------- */
 
-static void say_counts(const struct sb_activity_counts *c)
+static bool is_awaited(void)
 {
-	char text[160];
-
-	if (c->taken_over)
-		sb_keep_missing("kernels after another profiler started",
-			"another CUPTI client (torch.profiler?) took over during the trace",
-			"run the two one after the other");
-	if (c->unattributed && attributed) {
-		snprintf(text, sizeof text,
-			"%llu of %llu GPU records came without the call that launched them",
-			(unsigned long long)c->unattributed,
-			(unsigned long long)(c->kernels + c->copies + c->memsets));
-		sb_keep_missing("launches of some kernels", text, HOW);
-	}
-	sb_keep_meta_int(SB_META_RUN, "gpu_trace_kernel_count",
-		(int64_t)(for_slow() ? sb_slow_kernels() : c->kernels));
+	return atomic_load(&end_awaited) || atomic_load(&collector.quit) || atomic_load(&signalled);
 }
 
-static void finish(void)
+static void put_away(void)
 {
-	struct sb_activity_counts c;
-	int cancel;
+	int cancel = sb_collector_hold(&collector);
 
-	if (!for_slow())
-		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
-	sb_activity_stop();
-	if (for_slow()) {
-		sb_slow_stop(true);
-		sb_gpu_counters_watch_over();
-	}
-	c = sb_activity_counts();
-	say_counts(&c);
-	cancel = sb_collector_hold(&collector);
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
 	pthread_cond_broadcast(&collector.changed);
 	sb_collector_release(&collector, cancel);
 }
 
+static void finish(void)
+{
+	struct sb_activity_counts c;
+
+	if (!for_slow())
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
+	sb_activity_stop(is_awaited);
+	if (for_slow()) {
+		sb_slow_stop(true);
+		sb_gpu_counters_watch_over();
+	}
+	c = sb_activity_counts();
+	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_kernels() : c.kernels);
+	put_away();
+}
+
 /* No CUPTI yet, or none at all: steps and generations are judged, their zones are in the recording. */
 static void watch_untraced(void)
 {
-	int cancel;
-
 	sb_slow_look(false);
 	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_enough())
 		return;
 	sb_slow_stop(false);
 	sb_gpu_counters_watch_over();
-	cancel = sb_collector_hold(&collector);
-	atomic_store(&phase, OFF);
-	pthread_cond_broadcast(&collector.changed);
-	sb_collector_release(&collector, cancel);
+	put_away();
 }
 
 static uint64_t collect(void)
@@ -353,8 +353,10 @@ int strobe_gpu_trace_start(const char *text)
 		return sb_fail(STROBE_EINVAL, "no session is open: call strobe_start() first");
 	cancel = sb_collector_hold(&collector);
 	asked = true;
-	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) && !sb_collector_is_self(&collector))
+	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) && !sb_collector_is_self(&collector)) {
+		atomic_store(&end_awaited, true);
 		pthread_cond_wait(&collector.changed, &collector.lock); /* the last one is being put away */
+	}
 	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
 	else if (!sb_collector_start(&collector))
@@ -384,9 +386,7 @@ void strobe_gpu_trace_stop(void)
 		sb_step_hook_set(NULL);
 		atomic_store(&phase, OFF);
 	} else if (atomic_load(&phase) == ON) {
-		sb_activity_cut();
-		atomic_store(&stop_wanted, true);
-		sb_collector_ring(&collector);
+		cut();
 	}
 	sb_collector_release(&collector, cancel);
 }
@@ -410,9 +410,8 @@ void strobe_gpu_trace_yield(const char *to)
 	if (atomic_load(&phase) == ON && !sb_collector_is_self(&collector)) {
 		snprintf(what, sizeof what, "%s started and got CUPTI", to && *to ? to : "another profiler");
 		sb_keep_missing("kernels from then on", what, "run the two one after the other");
-		sb_activity_cut();
-		atomic_store(&stop_wanted, true);
-		sb_collector_ring(&collector);
+		atomic_store(&end_awaited, true);
+		cut();
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += 2;
 		while (atomic_load(&phase) == ON &&

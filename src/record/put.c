@@ -15,7 +15,7 @@ void sb_lost(enum sb_lost_reason reason, uint64_t count)
 
 	/* A header that has just been closed is memory that is never read: harmless. */
 	if (sb_session_active())
-		__atomic_fetch_add(&sb_header()->lost[reason], count, __ATOMIC_RELAXED);
+		__atomic_fetch_add(sb_lost_at(sb_header(), reason), count, __ATOMIC_RELAXED);
 	else if (state == SB_ARMED || state == SB_OPENING)
 		atomic_fetch_add_explicit(&REC->lost_early[reason], count, memory_order_relaxed);
 }
@@ -32,7 +32,7 @@ void sb_lost_early_tell(void)
 		uint64_t count = atomic_exchange_explicit(&REC->lost_early[i], 0, memory_order_relaxed);
 
 		if (count)
-			__atomic_fetch_add(&sb_header()->lost[i], count, __ATOMIC_RELAXED);
+			__atomic_fetch_add(sb_lost_at(sb_header(), i), count, __ATOMIC_RELAXED);
 	}
 }
 

@@ -258,6 +258,6 @@ int sb_run_scan(struct sb_run *run, uint32_t process)
 		scan_ends(r);
 	set_rate(p, &s);
 	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
-		run->lost[i] += r->head.lost[i];
+		run->lost[i] += sb_lost_count(&r->head, i);
 	return 0;
 }

@@ -285,7 +285,7 @@ static void add_drops(struct sb_exposition *e, const struct sb_metrics_run *run,
 
 	for (size_t i = 0; i < run->tally_count; i++)
 		for (uint32_t k = 0; k < SB_LOST_REASONS; k++)
-			lost[k] += run->tallies[i]->lost[k] + run->tallies[i]->head.lost[k];
+			lost[k] += run->tallies[i]->lost[k] + sb_lost_count(&run->tallies[i]->head, k);
 	for (uint32_t k = 0; k <= SB_LOST_REASONS; k++) {
 		struct sb_buf labels = { 0 };
 

@@ -29,6 +29,12 @@ struct fake_cupti {
 	void (*sized)(int32_t grid_x, int32_t block_x, uint16_t registers); /* the same */
 	/* The program waits for the GPU in a call of the runtime (0: none) that calls the driver (0: does not). */
 	void (*synchronize)(uint32_t runtime_id, uint32_t driver_id, void *stream, void (*meanwhile)(void));
+	/* Work of a launch that the GPU has not ended; finish: all of it has. Until then a flush that is not forced leaves the
+	 * buffer with CUPTI. */
+	void (*begin)(uint32_t correlation, const char *name);
+	void (*finish)(void);
+	void (*on_flush)(void (*function)(void)); /* called before each */
+	void (*drop)(uint32_t count); /* CUPTI drops records, for a reason of its own */
 };
 
 typedef const struct fake_cupti *(*fake_cupti_function)(void);

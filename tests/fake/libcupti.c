@@ -28,7 +28,9 @@ static uint8_t *buffer;
 static size_t buffer_bytes, used;
 static bool kinds[64], callbacks[1024], runtime_callbacks[1024], zeroed_promised, someone_else;
 static uint32_t next_correlation, dirty_count;
-static uint64_t refused_count;
+static uint64_t refused_count, dropped_count;
+static bool unfinished; /* some work in the buffer is */
+static void (*flushing)(void);
 static char *own_name;
 
 static int counted(const char *name)
@@ -112,16 +114,19 @@ static void hand_back(void)
 	if (!full)
 		return;
 	buffer = NULL;
+	unfinished = false;
 	if (!someone_else)
 		complete(NULL, 0, full, buffer_bytes, used);
 }
 
 API int cuptiActivityFlushAll(uint32_t flags)
 {
-	(void)flags;
 	COUNTED;
+	if (flushing)
+		flushing();
 	pthread_mutex_lock(&lock);
-	hand_back();
+	if (!unfinished || flags & CUPTI_FLUSH_FORCED)
+		hand_back();
 	pthread_mutex_unlock(&lock);
 	return CUPTI_OK;
 }
@@ -140,8 +145,8 @@ API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t
 {
 	(void)context, (void)stream;
 	COUNTED;
-	*out = refused_count;
-	refused_count = 0;
+	*out = refused_count + dropped_count;
+	refused_count = dropped_count = 0;
 	return CUPTI_OK;
 }
 
@@ -230,7 +235,9 @@ static void reset(void)
 	refused = NULL;
 	next_correlation = 0;
 	dirty_count = 0;
-	refused_count = 0;
+	refused_count = dropped_count = 0;
+	unfinished = false;
+	flushing = NULL;
 	callback = NULL;
 	zeroed_promised = someone_else = false;
 }
@@ -425,6 +432,37 @@ static void hold_empty(void)
 	request(&empty, &bytes, &count);
 }
 
+static void begin(uint32_t correlation, const char *name)
+{
+	kernel(correlation, 0, 0, name);
+	unfinished = true;
+}
+
+static void finish(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t at = 0; buffer && at < used; at += RECORD_BYTES) {
+		struct cupti_kernel *k = (void *)(buffer + at);
+
+		if (!k->start) {
+			k->start = now();
+			k->end = k->start + 1;
+		}
+	}
+	unfinished = false;
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_flush(void (*function)(void))
+{
+	flushing = function;
+}
+
+static void drop(uint32_t count)
+{
+	dropped_count += count;
+}
+
 static void take_over(void)
 {
 	someone_else = true;
@@ -445,7 +483,7 @@ API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
 		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records, shape,
-		sized, synchronize };
+		sized, synchronize, begin, finish, on_flush, drop };
 
 	return &fake;
 }

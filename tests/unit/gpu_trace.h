@@ -50,7 +50,7 @@ static inline void start(void)
 {
 	const char *unattributed = "not set";
 
-	assert_int_equal(sb_activity_start(cupti, false, &unattributed), 0);
+	assert_int_equal(sb_activity_start(cupti, false, NULL, &unattributed), 0);
 	assert_null(unattributed);
 }
 

@@ -1,6 +1,9 @@
 /* The recorder against a second opinion: threads, forks, sessions, settings. */
 #include "recording.h"
 
+#include "format/reader.h"
+#include "record/put.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -90,6 +93,21 @@ static void threads_that_come_and_go_lose_nothing(void **state)
 	assert_int_equal(count_in("run.strobe", "outer").count, 200 * 1000);
 	assert_int_equal(count_in("run.strobe", "inner").count, 200 * 1000);
 	assert_int_equal(recount_lost(file("run.strobe")), 0);
+}
+
+/* The header has them in two places. */
+static void losses_are_counted_whatever_their_reason(void **state)
+{
+	struct sb_reader *r;
+
+	start(0);
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
+		sb_lost((enum sb_lost_reason)i, i + 1);
+	strobe_stop();
+	assert_int_equal(sb_reader_open(file("run.strobe"), &r), 0);
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
+		assert_int_equal(sb_lost_count(&r->head, i), i + 1);
+	sb_reader_close(r);
 }
 
 static void two_hundred_threads_fit_into_eight_mebibytes(void **state)
@@ -295,6 +313,7 @@ int main(void)
 		IN_A_FOLDER(a_second_session_starts_empty),
 		IN_A_FOLDER(a_scope_left_early_still_ends),
 		IN_A_FOLDER(threads_that_come_and_go_lose_nothing),
+		IN_A_FOLDER(losses_are_counted_whatever_their_reason),
 		IN_A_FOLDER(two_hundred_threads_fit_into_eight_mebibytes),
 		IN_A_FOLDER(two_hundred_threads_at_once_fit_too),
 		IN_A_FOLDER(sessions_stop_while_others_record),

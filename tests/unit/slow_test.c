@@ -186,7 +186,7 @@ static void what_had_to_make_room_is_counted(void **state)
 	sb_slow_look(true);
 	sb_slow_stop(true);
 	assert_int_equal(moment_count, 1);
-	assert_int_equal(lost[SB_LOST_CUPTI], 51); /* with the one of the step before */
+	assert_int_equal(lost[SB_LOST_GPU_HELD], 51); /* with the one of the step before */
 	assert_non_null(strstr(missing, "51 records had made room"));
 }
 
