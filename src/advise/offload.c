@@ -67,6 +67,7 @@ static struct moves moves_of(const struct sb_model *model)
 static void find_moving(struct sb_advisor *a, bool wants_room)
 {
 	struct moves m = moves_of(a->model);
+	double moves_s = sb_weigh_moves_s(a->model), gain_s = sb_weigh_moves_alone_s(a->model);
 	double free_bytes = a->model->summary.gpu_total_bytes - a->model->summary.gpu_peak_bytes;
 	double percent = m.sum_s / a->model->summary.generation_s * 100;
 	bool fits = free_bytes > 1.2 * m.need_bytes;
@@ -76,7 +77,7 @@ static void find_moving(struct sb_advisor *a, bool wants_room)
 		return;
 	if (!fits && sb_weigh_utilization(a->model) >= BUSY_LEAST)
 		return;
-	f = sb_advisor_find(a, percent, m.sum_s * sb_weigh_warm_share(a->model),
+	f = sb_advisor_find(a, percent, gain_s,
 		fits ? sb_say(a, "weights move for %.0f %% of the generations though they would fit", percent)
 		     : sb_say(a, "weights move for %.0f %% of the generations while nothing computes",
 			       percent),
@@ -90,7 +91,8 @@ static void find_moving(struct sb_advisor *a, bool wants_room)
 			       "unused",
 			       m.stage->name, free_bytes / GB)
 		     : sb_say(a, "'%s' runs in turn with the computation, not beside it", m.stage->name),
-		SB_GAIN_MEASURED, fits ? SB_CERTAIN : SB_LIKELY);
+		gain_s < moves_s ? SB_GAIN_BOUNDED : SB_GAIN_MEASURED,
+		fits && !(gain_s < moves_s) ? SB_CERTAIN : SB_LIKELY);
 	if (f)
 		f->stage = m.stage->name;
 	sb_weigh_priority(a, f);

@@ -454,7 +454,13 @@ void sb_rule_data_loading(struct sb_advisor *a)
 
 void sb_rule_offload(struct sb_advisor *a)
 {
-	find_work(a, STROBE_ROLE_OFFLOAD, "moving weights", 1);
+	struct sb_advice *f = find_work(a, STROBE_ROLE_OFFLOAD, "moving weights", 1);
+	double moves_s = sb_weigh_moves_s(a->model), alone_s = sb_weigh_moves_alone_s(a->model);
+
+	if (!f || !(moves_s > 0))
+		return;
+	f->rank_s = alone_s + fmax(0, f->saves_s - moves_s) * TENTH; /* the rest is mostly the start-up's */
+	f->saves_s -= moves_s - alone_s;
 }
 
 void sb_rule_model_load(struct sb_advisor *a)

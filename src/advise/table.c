@@ -444,7 +444,8 @@ static const struct sb_rule rules[] = {
 	{ { "overswap", "cause", HIGH, HOURS, false, "overswap_percent", "percent", 5,
 		  "offload stages, the GPU's memory",
 		  "moving weights takes more than this share of the generations, and they would fit",
-		  "Leave the model on the GPU: take enable_model_cpu_offload() or .to(\"cpu\") out." },
+		  "Leave the model on the GPU: take enable_model_cpu_offload(), apply_group_offloading() or "
+		  ".to(\"cpu\") out." },
 		sb_rule_overswap },
 	{ { "offload_serial", "cause", MEDIUM, DAYS, false, "offload_serial_percent", "percent", 10,
 		  "offload stages, the GPU's memory",

@@ -161,16 +161,49 @@ static bool uploads_in_a_step(const struct sb_model *model, const struct sb_line
 	return l->step_s > 0 && sb_hot_doing(l) == SB_DOES_COPY && !(l->stage && strstr(l->stage, "load:"));
 }
 
+/* The GPU's time of stages of that name without their parts; INFINITY: not known of every call. */
+static double own_gpu_s(const struct sb_model *model, const char *name)
+{
+	const struct sb_stage *all = model->stages.stages;
+	double sum_s = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		bool itself = !strcmp(all[i].name, name);
+		bool part = all[i].parent >= 0 && !strcmp(all[all[i].parent].name, name);
+
+		if (!itself && !part)
+			continue;
+		if (all[i].gpu_span_count != all[i].count)
+			return INFINITY;
+		sum_s += (itself ? all[i].gpu_span_s : 0) - (part ? all[i].gpu_span_s : 0);
+		known |= itself;
+	}
+	return known ? fmax(0, sum_s) : INFINITY;
+}
+
+/* The CPU waits at such a line until the GPU is through with what was launched before. What it copies is part of the GPU's own
+ * time of the stage; what is launched too late for that wait is time without work. */
+static double upload_cost_s(const struct sb_model *model, const struct sb_hot *hot)
+{
+	double idle_s = fmin(sb_weigh_idle_s(model), sb_weigh_uncovered_s(model));
+
+	if (!hot->line || !hot->line->stage)
+		return hot->step_s;
+	return fmin(hot->step_s, own_gpu_s(model, hot->line->stage) * sb_weigh_warm_share(model) + idle_s);
+}
+
 static void find_upload(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, uploads_in_a_step);
-	double percent = sb_weigh_percent(a->model, hot.step_s);
+	double gain_s = upload_cost_s(a->model, &hot), percent = sb_weigh_percent(a->model, gain_s);
 	struct sb_advice *f;
 
 	if (!hot.line || hot.sample_count < 3 || !(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, hot.step_s,
-		sb_say(a, "a copy to the GPU in the steps takes %.0f %% of the generations", percent),
+	f = sb_advisor_find(a, percent, gain_s,
+		sb_say(a, "a copy to the GPU in the steps takes %.0f %% of %s", percent,
+			sb_weigh_words(a->model)),
 		sb_say(a, "%s in %llu samples", sb_say_seconds(a, hot.step_s),
 			(unsigned long long)hot.sample_count));
 	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);

@@ -379,6 +379,25 @@ double sb_weigh_uncovered_s(const struct sb_model *model)
 	return behind && all_s > 0 ? fmax(0, 1 - covered_s / all_s) * sb_weigh_work_s(model) : INFINITY;
 }
 
+double sb_weigh_moves_s(const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		sum_s += moves_weights(s) && s->in_generation ? sb_stage_worked_s(s) : 0;
+	}
+	return sum_s * sb_weigh_warm_share(model);
+}
+
+double sb_weigh_moves_alone_s(const struct sb_model *model)
+{
+	double used = sb_weigh_utilization(model), moves_s = sb_weigh_moves_s(model);
+
+	return used > 0 ? fmin(moves_s, sb_weigh_work_s(model) * fmax(0, 1 - used)) : moves_s;
+}
+
 bool sb_weigh_traced(const struct sb_model *model)
 {
 	return model->gpu.present && !model->gpu.slow_only;

@@ -48,6 +48,11 @@ double sb_weigh_ahead_ratio(const struct sb_model *model);
  * the most that waits between stages can cost. INFINITY: not known, or the GPU was not behind in a step,
  * where such a wait delays the launches. */
 double sb_weigh_uncovered_s(const struct sb_model *model);
+/* Time of the warm generations in which weights move between the host and the GPU. */
+double sb_weigh_moves_s(const struct sb_model *model);
+/* Of that, what it can save if nothing moves: no more than the time without a kernel, since weights that move on a stream
+ * of their own move while the GPU computes. */
+double sb_weigh_moves_alone_s(const struct sb_model *model);
 /* How many calls of the stage each traced call stands for. A trace holds some steps, and of every other
  * stage of a generation the first call or a few. */
 double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage);

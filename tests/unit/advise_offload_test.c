@@ -7,6 +7,7 @@
 
 #include "synthetic.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { VIDEOS = 3, STEPS = 2, BLOCKS = 8 };
@@ -60,6 +61,27 @@ static void blocks_of_a_model_that_does_not_fit_must_move(void **state)
 {
 	assert_false(is_said(3000000000, 4000, 12, "overswap"));
 	assert_true(is_said(3000000000, 4000, 12, "offload_serial"));
+}
+
+/* Four fifths of the time moves weights, and in three fifths the GPU computes: on a stream of their own they cost what is left. */
+static void weights_that_move_while_the_gpu_computes_cost_what_it_idles(void **state)
+{
+	const struct {
+		double utilization, saves_s;
+		const char *basis;
+	} cases[] = { { 12, 3.2, "measured" }, { 60, 1.6, "bounded" } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct synthetic s;
+		const struct sb_advice *f;
+
+		moving(&s, 500000000, 4000, cases[i].utilization);
+		f = finding(synthetic_model(&s, VIDEOS * STEPS * SECOND), "overswap");
+		assert_non_null(f);
+		assert_true(fabs(f->saves_s - cases[i].saves_s) < 0.01);
+		assert_string_equal(f->basis, cases[i].basis);
+		synthetic_done(&s);
+	}
 }
 
 static void nothing_is_said_where_the_gpu_computes_meanwhile(void **state)
@@ -140,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_that_fits_need_not_move),
 		cmocka_unit_test(blocks_of_a_model_that_does_not_fit_must_move),
+		cmocka_unit_test(weights_that_move_while_the_gpu_computes_cost_what_it_idles),
 		cmocka_unit_test(nothing_is_said_where_the_gpu_computes_meanwhile),
 		cmocka_unit_test(a_move_inside_another_counts_once),
 		cmocka_unit_test(all_moves_of_a_model_are_one_strategy),

@@ -8,7 +8,12 @@
 #include "advise/hot.h"
 #include "synthetic.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
+#define LATER (8000000000ull * SECOND) /* after the sources below were written */
 
 /* Four steps a second with a pause after each, `long_ms` after the second of the third video; half of the GPU's samples
  * say it idles. The main thread waits in the pauses, which are stages where the framework is known. */
@@ -142,6 +147,67 @@ static void a_wait_for_work_that_the_gpu_has_to_do_is_none(void **state)
 	}
 }
 
+/* Four steps a second: the CPU launches 50 ms of the model's 150 and then stands at the scheduler's .to(device) until the GPU is
+ * through with it; the copy itself takes `copies_ms` more on the GPU. */
+static struct sb_model *with_uploads(struct synthetic *s, const char *file, uint64_t copies_ms)
+{
+	uint32_t inner, own, gpu;
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 25000 };
+	uint64_t at = 0;
+
+	synthetic_open_at(s, LATER);
+	inner = sb_builder_name(s->b, "_tensor.Tensor.to", NULL);
+	own = sb_builder_name(s->b, "Scheduler.step", NULL);
+	sb_builder_code_file(s->b, inner, "/x/site-packages/torch/_tensor.py");
+	sb_builder_code_file(s->b, own, file);
+	gpu = synthetic_gpu(s, 0);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, at, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++) {
+			uint64_t left = at + 50 * MS, done = at + 150 * MS, end = done + copies_ms * MS;
+
+			synthetic_begin(s, at, "step", STROBE_ROLE_STEP);
+			synthetic_stage(s, at, left, "transformer", STROBE_ROLE_FORWARD);
+			on_gpu(s, "transformer", at + 500, at, done);
+			synthetic_stage(s, left, end, "scheduler_step", 0);
+			on_gpu(s, "scheduler_step", left + 500, done, end);
+			for (uint64_t t = 10 * MS; left + t < end; t += 25 * MS)
+				sb_builder_stack_sample(s->b, left + t, &sample, (uint32_t[]){ inner, own },
+					(uint32_t[]){ 900, 1 }, 2);
+			synthetic_end(s, end);
+			synthetic_gpu_sample(s, gpu, end, 1000, k % 2 ? 100 : 0, 300);
+			at = end;
+		}
+		synthetic_end(s, at);
+	}
+	return synthetic_model(s, at);
+}
+
+/* diffusers' UniPC fetches two of its sigmas from the host in every step. */
+static void a_copy_costs_what_the_gpu_takes_for_it_and_not_the_wait_for_earlier_work(void **state)
+{
+	const char source[] = "sigma = self.sigmas[self.step_index].to(device)\n";
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+	int fd = mkstemps(file, 3);
+
+	assert_int_equal(write(fd, source, sizeof source - 1), sizeof source - 1);
+	close(fd);
+	m = with_uploads(&s, file, 0);
+	assert_int_equal(m->lines.count, 1); /* it was seen */
+	assert_int_equal(sb_hot_doing(m->lines.all), SB_DOES_COPY);
+	assert_null(finding(m, "repeated_work"));
+	synthetic_done(&s);
+	f = finding(with_uploads(&s, file, 100), "repeated_work");
+	assert_non_null(f);
+	assert_true(fabs(f->saves_s - (VIDEOS - 1) * STEPS * 0.1) < 0.01);
+	assert_int_equal(f->where.line, 1);
+	synthetic_done(&s);
+	unlink(file);
+}
+
 static void a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu(void **state)
 {
 	static const char *const waits[] = { "\"sigma\": float(self.scheduler.sigmas[i]),",
@@ -168,6 +234,7 @@ int main(void)
 		cmocka_unit_test(a_wait_in_every_pause_between_steps_is_a_hidden_sync),
 		cmocka_unit_test(a_wait_in_one_long_pause_is_none),
 		cmocka_unit_test(a_wait_for_work_that_the_gpu_has_to_do_is_none),
+		cmocka_unit_test(a_copy_costs_what_the_gpu_takes_for_it_and_not_the_wait_for_earlier_work),
 		cmocka_unit_test(a_line_that_only_turns_a_value_into_a_number_waits_for_the_gpu),
 	};
 
