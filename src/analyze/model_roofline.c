@@ -22,6 +22,8 @@ SB_FIELD_WHEN(has_flops, sb_stage_work, !isnan(it->flops))
 
 static const char *const bases[] = { "counters", "rate", "trace", "zones", SB_NAMES_END };
 
+static const char *const call_names[] = { SB_CALLS_WARM, SB_CALLS_COLD, SB_NAMES_END };
+
 static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, flops, "flop_count", SB_KNOWN,
 		"floating-point operations of GEMM, attention and convolution, all calls"),
@@ -30,17 +32,29 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, why, "uncounted_why", SB_KNOWN, "why the first of them could not be counted"),
 	SB_FIELD(sb_stage_work, precision, "precision", SB_KNOWN, "precision of most of the weights",
 		.when = has_flops),
-	SB_FIELD(sb_stage_work, time_s, "rate_over_s", SB_KNOWN,
-		"the time the rate is over: the GPU span where all calls have one, else the wall time",
+	SB_FIELD_NAMED(sb_stage_work, calls, "rate_calls", SB_KNOWN, call_names,
+		"which calls the rate is of. warm: not the first in its process, not in a warm-up, not one "
+		"in "
+		"which strobe's own trace began or ended; cold: all, as none is warm"),
+	SB_FIELD(sb_stage_work, call_count, "rate_call_count", SB_ALWAYS, "how many they are",
 		.when = has_flops),
-	SB_FIELD(sb_stage_work, tflops, "achieved_tflop_per_s", SB_KNOWN, "flop_count over that time"),
+	SB_FIELD(sb_stage_work, rate_flops, "rate_flop_count", SB_ALWAYS, "their part of flop_count",
+		.when = has_flops),
+	SB_FIELD(sb_stage_work, time_s, "rate_over_s", SB_KNOWN,
+		"their time: the GPU span where all of them have one, else the wall time", .when = has_flops),
+	SB_FIELD(sb_stage_work, moves_s, "moves_s", SB_SET,
+		"of that time, weights move between host and GPU (zones of an offload)"),
+	SB_FIELD(sb_stage_work, tflops, "achieved_tflop_per_s", SB_KNOWN, "rate_flop_count over rate_over_s"),
 	SB_FIELD(sb_stage_work, peak_tflops, "peak_tflop_per_s", SB_KNOWN,
 		"peak rate of this GPU in that precision, without sparsity"),
 	SB_FIELD(sb_stage_work, mfu_ratio, "mfu_ratio", SB_KNOWN, "achieved over peak"),
-	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "flop_count at the peak rate"),
+	SB_FIELD(sb_stage_work, work_mfu_ratio, "work_mfu_ratio", SB_KNOWN,
+		"the same over rate_over_s without moves_s: of what the GPU computes, not of the stage"),
+	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "rate_flop_count at the peak rate"),
 	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
 		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),
-	SB_FIELD(sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "flop_count over dram_bytes"),
+	SB_FIELD(
+		sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "rate_flop_count over dram_bytes"),
 	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
 	SB_FIELD_NAMED(sb_stage_work, bound_basis, "bound_basis", SB_KNOWN, bases,
 		"counters: the readings inside it; rate: half of the peak rate or more was reached; trace: "
@@ -59,13 +73,18 @@ static const struct sb_field sb_efficiency_fields_rows[] = {
 	SB_FIELD(sb_efficiency, tflops, "tflops_per_s", SB_KNOWN, "achieved rate"),
 	SB_FIELD(sb_efficiency, mfu_percent, "mfu_percent", SB_KNOWN,
 		"achieved rate in percent of this GPU's peak"),
+	SB_FIELD_NAMED(sb_efficiency, calls, "rate_calls", SB_KNOWN, call_names,
+		"which calls rate, percent and floor_s are of, as in gpu_work"),
+	SB_FIELD(sb_efficiency, moves_s, "moves_s", SB_SET, "of their time, weights move"),
+	SB_FIELD(sb_efficiency, work_mfu_percent, "work_mfu_percent", SB_KNOWN,
+		"mfu_percent without that time"),
 	SB_FIELD(sb_efficiency, bytes, "bytes", SB_KNOWN, "moved to and from DRAM"),
 	SB_FIELD(sb_efficiency, bound, "bound_by", SB_KNOWN,
 		"tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of "
 		"these is near its peak"),
 	SB_FIELD(sb_efficiency, bound_why, "bound_why", SB_KNOWN,
 		"why bound_by is absent, and which option tells it"),
-	SB_FIELD(sb_efficiency, floor_s, "floor_s", SB_KNOWN, "flops at the peak rate"),
+	SB_FIELD(sb_efficiency, floor_s, "floor_s", SB_KNOWN, "operations of rate_calls at the peak rate"),
 };
 SB_FIELDS(sb_efficiency_fields, sb_efficiency, "StageEfficiency", "gpu_work of a stage, in short.");
 

@@ -20,16 +20,24 @@ enum sb_gpu_bound {
 	SB_BOUNDS
 };
 
+#define SB_CALLS_WARM "warm" /* see warm_calls.h */
+#define SB_CALLS_COLD "cold" /* all of them: none is warm */
+
 struct sb_stage_work {
 	double flops; /* counted, of all its calls; NAN: none */
 	int64_t uncounted_count; /* model calls that could not be counted */
 	const char *why; /* the first of them; NULL: all were */
 	const char *precision; /* of most of the operations; NULL: not known */
+	const char *calls; /* that the rate is of: SB_CALLS_WARM or SB_CALLS_COLD; NULL: none */
+	int64_t call_count;
+	double rate_flops; /* of those calls */
+	double time_s; /* theirs: GPU span where it is known for all of them, else the covered wall time */
+	double moves_s; /* of that, weights move */
 	double tflops; /* achieved: TFLOP/s over time_s */
-	double time_s; /* GPU span where it is known for all calls, else the covered wall time */
 	double peak_tflops; /* of this GPU and precision; NAN: not in the table */
 	double mfu_ratio; /* tflops / peak */
-	double floor_s; /* flops at the peak rate */
+	double work_mfu_ratio; /* the same without moves_s; NAN: no weights move */
+	double floor_s; /* rate_flops at the peak rate */
 	double bytes; /* moved to and from DRAM, from the counters; NAN: not counted */
 	double intensity; /* FLOP per byte; NAN */
 	struct sb_bound_share {
@@ -48,6 +56,8 @@ struct sb_efficiency_panel { /* the stages' work in short */
 		double flops, tflops, mfu_percent, bytes; /* as in sb_stage_work */
 		const char *bound, *bound_why; /* the largest alone; NULL: not known, and why */
 		double floor_s;
+		const char *calls;
+		double moves_s, work_mfu_percent;
 	} * all; /* of the stages that were counted or bounded, in their order */
 	size_t count;
 };
@@ -63,6 +73,10 @@ struct sb_roofline_panel { /* this GPU's ceilings */
 	bool present; /* some stage was counted or bounded */
 };
 
+/* Calls of a stage, see warm_calls.h. A row of several paths is cold in the first call of one of them alone: what came first
+ * in the others is apart. */
+enum sb_call_kind { SB_CALL_WARM, SB_CALL_FIRST, SB_CALL_COLD, SB_CALL_KINDS };
+
 /* What model calls of a path add up to, with the zones inside it. */
 struct sb_path_flops {
 	struct sb_flop_sums {
@@ -71,6 +85,10 @@ struct sb_path_flops {
 		const char *why, *precision;
 		double precision_flops; /* of the shape that precision is of */
 	} * all; /* by path; NULL: none */
+	struct sb_call_flops {
+		double of[SB_CALL_KINDS];
+		double open; /* of the call that is open, by what has ended inside it */
+	} * calls; /* by path; NULL: none */
 	uint32_t path_count;
 };
 

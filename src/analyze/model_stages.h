@@ -80,7 +80,13 @@ struct sb_stage {
 	int64_t gpu_read_count; /* such values */
 	double gpu_copy_s; /* its own copies between host and GPU; not of the report */
 	double gpu_moves_idle_s; /* the traced GPU idled while weights moved, in its parts too; not of the report */
-	double moves_s; /* of its GPU's time, where that is known: in zones in which weights move; not of the report */
+	struct sb_judged_calls { /* those that its rate and what bounds it are of; not of the report */
+		bool warm; /* see warm_calls.h; false: all of them, none is warm */
+		int64_t count;
+		double time_s; /* GPU span where it is known for all of them, else the covered wall time */
+		double moves_s; /* of it, in zones in which weights move */
+		double flops; /* counted; 0: none */
+	} judged;
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;

@@ -210,10 +210,10 @@ static void zones_tell_where_nothing_else_does(void **state)
 	synthetic_model(&s, 3 * SECOND);
 	decode = sb_model_stage(s.model, "vae_decode");
 	step = sb_model_stage(s.model, "step");
-	assert_near(decode->moves_s, 0.6, 1e-9);
+	assert_near(decode->judged.moves_s, 0.6, 1e-9);
 	assert_string_equal(decode->work.bound, "copies");
 	assert_string_equal(decode->work.bound_basis, "zones");
-	assert_near(step->moves_s, 0.1, 1e-9);
+	assert_near(step->judged.moves_s, 0.1, 1e-9);
 	assert_null(step->work.bound);
 	synthetic_done(&s);
 }
@@ -233,7 +233,7 @@ static void a_move_that_waits_for_earlier_work_is_as_long_as_on_the_gpu(void **s
 	decode_zones(&s, 10 * MS);
 	synthetic_model(&s, 2 * SECOND);
 	decode = sb_model_stage(s.model, "vae_decode");
-	assert_near(decode->moves_s, 0.1, 1e-9);
+	assert_near(decode->judged.moves_s, 0.1, 1e-9);
 	assert_null(decode->work.bound);
 	synthetic_done(&s);
 }

@@ -221,13 +221,18 @@ export type GpuWork = {
   uncounted_count?: number; // model calls that could not be counted
   uncounted_why?: string; // why the first of them could not be counted
   precision?: string; // precision of most of the weights
-  rate_over_s?: number; // the time the rate is over: the GPU span where all calls have one, else the wall time
-  achieved_tflop_per_s?: number; // flop_count over that time
+  rate_calls?: "warm" | "cold"; // which calls the rate is of. warm: not the first in its process, not in a warm-up, not one in which strobe's own trace began or ended; cold: all, as none is warm
+  rate_call_count?: number; // how many they are
+  rate_flop_count?: number; // their part of flop_count
+  rate_over_s?: number; // their time: the GPU span where all of them have one, else the wall time
+  moves_s?: number; // of that time, weights move between host and GPU (zones of an offload)
+  achieved_tflop_per_s?: number; // rate_flop_count over rate_over_s
   peak_tflop_per_s?: number; // peak rate of this GPU in that precision, without sparsity
   mfu_ratio?: number; // achieved over peak
-  floor_s?: number; // flop_count at the peak rate
+  work_mfu_ratio?: number; // the same over rate_over_s without moves_s: of what the GPU computes, not of the stage
+  floor_s?: number; // rate_flop_count at the peak rate
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
-  flop_per_byte_ratio?: number; // flop_count over dram_bytes
+  flop_per_byte_ratio?: number; // rate_flop_count over dram_bytes
   bound?: string; // what held the GPU up most of the time
   bound_basis?: "counters" | "rate" | "trace" | "zones"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels; zones: for half of its time or more weights move
   bound_why?: string; // why bound is absent, and which option tells it
@@ -1063,10 +1068,13 @@ export type StageEfficiency = {
   flops?: number; // floating-point operations, as flop_count
   tflops_per_s?: number; // achieved rate
   mfu_percent?: number; // achieved rate in percent of this GPU's peak
+  rate_calls?: "warm" | "cold"; // which calls rate, percent and floor_s are of, as in gpu_work
+  moves_s?: number; // of their time, weights move
+  work_mfu_percent?: number; // mfu_percent without that time
   bytes?: number; // moved to and from DRAM
   bound_by?: string; // tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of these is near its peak
   bound_why?: string; // why bound_by is absent, and which option tells it
-  floor_s?: number; // flops at the peak rate
+  floor_s?: number; // operations of rate_calls at the peak rate
 };
 
 // What the GPU monitor sampled.

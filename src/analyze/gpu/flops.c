@@ -1,5 +1,6 @@
 /* flops: operations of model calls, given to the zones they were made in. A zone says which shape its model was called
  * with; what a shape takes is recorded once, when the session ends. */
+#include "analyze/warm_calls.h"
 #include "analyze/analysis.h"
 
 #include "base/error.h"
@@ -36,6 +37,10 @@ struct flops {
 	struct sb_vec calls; /* struct called */
 	struct sb_map call_of; /* of a hash of path, process and shape */
 	struct sb_map vae_paths; /* path -> 1: its zones are calls of a VAE, 0: not */
+	struct sb_map shape_at; /* process << 32 | number -> index of shapes */
+	struct sb_warm_calls warm;
+	struct sb_call_flops *by_path;
+	uint32_t path_room;
 	int err;
 };
 
@@ -56,7 +61,8 @@ static void take_event(void *self, const struct sb_event *e)
 		strcmp(f->run->names[e->name].text, SB_EVENT_FLOPS) != 0)
 		return;
 	s = sb_vec_push(&f->shapes, sizeof *s);
-	if (!s) {
+	if (!s || !sb_map_put(&f->shape_at, (uint64_t)e->process << 32 | (uint64_t)number,
+			  (uint32_t)f->shapes.count - 1)) {
 		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 		return;
 	}
@@ -67,12 +73,6 @@ static void take_event(void *self, const struct sb_event *e)
 static bool is_a_vae(enum strobe_role work)
 {
 	return work == STROBE_ROLE_VAE_DECODE || work == STROBE_ROLE_VAE_ENCODE;
-}
-
-static bool names_a_vae(void *self, const struct sb_run_name *name)
-{
-	(void)self;
-	return is_a_vae(sb_role_work(name->text, 0));
 }
 
 static bool is_of_vae(struct flops *f, const struct sb_zone *z)
@@ -87,6 +87,55 @@ static bool is_of_vae(struct flops *f, const struct sb_zone *z)
 	return known;
 }
 
+/* What a shape takes is known before the zones. */
+static const struct shape *shape_of(struct flops *f, uint32_t process, double number)
+{
+	uint32_t index;
+
+	if (!(number >= 1 && number < SHAPES_MOST) ||
+		!sb_map_get(&f->shape_at, (uint64_t)process << 32 | (uint64_t)number, &index))
+		return NULL;
+	return (const struct shape *)f->shapes.items + index;
+}
+
+static bool has_room(struct flops *f, uint32_t path)
+{
+	if (path >= f->path_room) {
+		uint32_t room = path * 2 + 64;
+		struct sb_call_flops *more = realloc(f->by_path, room * sizeof *more);
+
+		if (!more)
+			return false;
+		memset(more + f->path_room, 0, (room - f->path_room) * sizeof *more);
+		f->by_path = more;
+		f->path_room = room;
+	}
+	return true;
+}
+
+/* The call that ends, with what it called, is one of the warm ones or of the others. */
+static bool end_call(struct flops *f, const struct sb_zone *z, double number)
+{
+	const struct shape *shape = z->flags & SB_ZONE_OPEN ? NULL : shape_of(f, z->process, number);
+	enum sb_call_kind kind = SB_CALL_COLD;
+	struct sb_call_flops *p;
+
+	if (z->flags & SB_ZONE_SPAN)
+		return true;
+	if (!has_room(f, z->path))
+		return false;
+	p = &f->by_path[z->path];
+	p->open += shape && shape->flops >= 0 ? shape->flops : 0;
+	if (z->flags & SB_ZONE_RECURSIVE)
+		return true;
+	if (sb_warm_calls_counts(z) && !sb_warm_calls_kind(&f->warm, z, &kind))
+		return false;
+	p->of[kind] += p->open;
+	f->by_path[sb_run_path(f->run, z->path)->parent].open += p->open;
+	p->open = 0;
+	return true;
+}
+
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct flops *f = self;
@@ -96,6 +145,8 @@ static void take_zone(void *self, const struct sb_zone *z)
 	uint64_t key;
 	uint32_t index;
 
+	if (!f->err && !end_call(f, z, number))
+		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 	if (method)
 		number = 0;
 	if (f->err || !(method || (number >= 1 && number < SHAPES_MOST)) || z->flags & SB_ZONE_OPEN)
@@ -126,35 +177,42 @@ static void free_flops(void *self)
 	sb_vec_done(&f->calls);
 	sb_map_done(&f->call_of);
 	sb_map_done(&f->vae_paths);
+	sb_map_done(&f->shape_at);
+	sb_warm_calls_done(&f->warm);
+	free(f->by_path);
 	free(f);
+}
+
+static bool has_counts(const struct sb_run *run)
+{
+	for (uint32_t i = 0; i < run->name_count; i++)
+		if (!strcmp(run->names[i].text, SB_EVENT_FLOPS))
+			return true;
+	return false;
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
-	struct flops *f = calloc(1, sizeof *f);
+	struct flops *f;
+	int err;
 
-	if (!f)
-		return sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	if (!has_counts(run))
+		return 0;
+	f = calloc(1, sizeof *f);
+	err = f ? sb_warm_calls_init(&f->warm, run)
+		: sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	if (err) {
+		free_flops(f);
+		return err;
+	}
 	f->run = run;
 	f->model = model;
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,
-		.roles = 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_VAE_ENCODE,
-		.any_with_attrs = true, /* a model's call says its shape in one */
-		.wants_name = names_a_vae,
+		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,
 		.event = take_event };
 	return 0;
-}
-
-static const struct shape *shape_of(const struct flops *f, const struct called *c)
-{
-	const struct shape *all = f->shapes.items;
-
-	for (size_t i = 0; i < f->shapes.count; i++)
-		if (all[i].process == c->process && all[i].number == c->shape)
-			return &all[i];
-	return NULL;
 }
 
 static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
@@ -181,10 +239,15 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	method_counts = sb_model_alloc(model, (path_count + 1) * sizeof *method_counts);
 	if (!p->all || !method_counts)
 		return 0;
+	p->calls = sb_model_alloc(model, (path_count + 1) * sizeof *p->calls);
+	if (!p->calls)
+		return 0;
+	for (uint32_t i = 0; i < path_count && i < f->path_room; i++)
+		p->calls[i] = f->by_path[i];
 	p->path_count = path_count;
 	for (size_t i = 0; i < f->calls.count; i++) {
 		const struct called *c = (const struct called *)f->calls.items + i;
-		const struct shape *s = shape_of(f, c);
+		const struct shape *s = shape_of(f, c->process, (double)c->shape);
 		bool counted = s && s->flops >= 0;
 		double flops = counted ? s->flops * (double)c->count : 0;
 

@@ -38,33 +38,37 @@ static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
 	r->gb_per_s = p->gb_per_s;
 }
 
-static bool all_calls_timed(const struct sb_stage *s)
-{
-	return s->gpu_span_count > 0 && !sb_stage_gpu_partial(s) && s->gpu_span_s > 0;
-}
-
 /* Of the stage's time, to speak for all of it: readings a second long blur its edges, samples do not. */
 static double least_covered(const struct sb_stage *s)
 {
 	return s->counters.source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
 }
 
+/* Of the calls that are judged: a warm-up says nothing of what the GPU can do. */
 static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 {
+	const struct sb_judged_calls *of = &s->judged;
 	struct sb_stage_work *w = &s->work;
+	double work_s;
 
 	if (isnan(w->flops))
 		return;
-	w->time_s = all_calls_timed(s) ? s->gpu_span_s : s->covered_s;
-	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->flops / w->time_s / 1e12 : NAN;
+	w->calls = of->warm ? SB_CALLS_WARM : SB_CALLS_COLD;
+	w->call_count = of->count;
+	w->rate_flops = of->flops;
+	w->time_s = of->time_s;
+	w->moves_s = fmin(of->moves_s, of->time_s);
+	work_s = w->time_s - w->moves_s;
+	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->rate_flops / w->time_s / 1e12 : NAN;
 	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32"))
 		w->precision = "tf32"; /* no other way is as fast */
 	w->peak_tflops = sb_peak_rate(p, w->precision);
 	w->mfu_ratio = w->tflops / w->peak_tflops;
-	w->floor_s = w->flops / (w->peak_tflops * 1e12);
+	w->work_mfu_ratio = w->moves_s > 0 && work_s > 0 ? w->mfu_ratio * w->time_s / work_s : NAN;
+	w->floor_s = w->rate_flops / (w->peak_tflops * 1e12);
 	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > least_covered(s))
 		w->bytes = s->counters.percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
-	w->intensity = w->bytes > 0 && !w->uncounted_count ? w->flops / w->bytes : NAN;
+	w->intensity = w->bytes > 0 && !w->uncounted_count ? w->rate_flops / w->bytes : NAN;
 }
 
 /* The largest bound in small letters; "tensor and DRAM" is for people. */
@@ -94,7 +98,7 @@ static bool list_efficiency(struct sb_model *model)
 		if (!isnan(w->flops) || w->bound || w->bound_why)
 			to->all[to->count++] = (struct sb_efficiency){ s->name, w->flops, w->tflops,
 				100 * w->mfu_ratio, w->bytes, largest_bound(model, w), w->bound_why,
-				w->floor_s };
+				w->floor_s, w->calls, w->moves_s, 100 * w->work_mfu_ratio };
 	}
 	return to->all;
 }
@@ -112,6 +116,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		fill_rate(peak, s);
 		sb_stage_bound_fill(model, s);
 		model->roofline.present |= !isnan(s->work.flops) || s->work.bound || s->work.bound_why;
+	}
+	for (size_t i = 0; i < model->stages.same_name_count; i++) {
+		struct sb_stage *s = &model->stages.same_name[i].all;
+
+		fill_rate(peak, s);
+		sb_stage_bound_fill(model, s);
 	}
 	model->roofline.gpu = device ? device->name : NULL;
 	model->roofline.gb_per_s = NAN;

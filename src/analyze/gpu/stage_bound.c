@@ -123,10 +123,10 @@ static bool by_trace(const struct sb_model *model, struct sb_stage *s)
 /* Weights moved for most of its time, by the zones that strobe records around their hooks. Of such a zone itself that is no news. */
 static bool by_moves(struct sb_stage *s)
 {
-	double time_s = s->gpu_span_s > 0 && s->gpu_span_count >= s->count ? s->gpu_span_s : s->covered_s;
+	const struct sb_judged_calls *of = &s->judged;
 
-	if (s->role == STROBE_ROLE_OFFLOAD || !(s->moves_s >= MOVES_LEAST * time_s) || !(time_s > 0) ||
-		sb_stage_at_once(s))
+	if (s->role == STROBE_ROLE_OFFLOAD || !(of->moves_s >= MOVES_LEAST * of->time_s) ||
+		!(of->time_s > 0) || sb_stage_at_once(s))
 		return false;
 	return set(&s->work, SB_BOUND_COPIES, "zones");
 }

@@ -284,7 +284,7 @@ static int fill_covered(const struct sb_stage_paths *r, struct sb_stage *row, in
 
 /* What is added up over a row's paths before it is put into seconds. */
 struct totals {
-	int64_t total_ns, self_ns, unfinished_ns, gpu_ns, late_ns, behind_ns, moves_ns;
+	int64_t total_ns, self_ns, unfinished_ns, gpu_ns, late_ns, behind_ns;
 	int64_t first_ns, end_ns, last_end_ns, last_ns;
 	uint64_t zone_count, untimed_count;
 	bool summed;
@@ -315,7 +315,6 @@ static void add_times(struct totals *t, const struct sb_stage_sum *s)
 	t->gpu_ns += s->gpu_span_ns;
 	t->late_ns += s->late_ns;
 	t->behind_ns += s->behind_ns;
-	t->moves_ns += s->moves_ns;
 	t->first_ns = s->first_ns < t->first_ns ? s->first_ns : t->first_ns;
 	t->end_ns = s->end_ns > t->end_ns ? s->end_ns : t->end_ns;
 	if (s->last_end_ns > t->last_end_ns) {
@@ -349,79 +348,7 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 	row->gpu_busy_s = busy_s > 0 ? busy_s : NAN;
 	row->gpu_late_s = (double)(t.late_ns > 0 ? t.late_ns : 0) / 1e9;
 	row->gpu_behind_s = (double)(t.behind_ns > 0 ? t.behind_ns : 0) / 1e9;
-	row->moves_s = (double)t.moves_ns / 1e9;
 	return t;
-}
-
-/* The kernels of all its paths. */
-static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
-{
-	const struct sb_path_kernels *k = &r->model->gpu.path_kernels;
-	size_t class_count = r->model->gpu.class_count, kept = 0;
-	struct sb_kernel_share *shares;
-	bool any = false;
-
-	for (uint32_t p = r->first; p != NONE && !any && k->at; p = r->next[p])
-		any = p < k->path_count && k->at[p] < k->at[p + 1];
-	shares = any ? sb_model_alloc(r->model, (class_count + 1) * sizeof *shares) : NULL;
-	if (!shares)
-		return;
-	memcpy(shares, r->model->gpu.classes, class_count * sizeof *shares);
-	for (size_t i = 0; i < class_count; i++)
-		shares[i].count = 0, shares[i].total_s = 0;
-	for (uint32_t p = r->first; p != NONE; p = r->next[p])
-		for (uint32_t i = p < k->path_count ? k->at[p] : 0; p < k->path_count && i < k->at[p + 1];
-			i++) {
-			shares[k->all[i].share].count += k->all[i].count;
-			shares[k->all[i].share].total_s += k->all[i].total_s;
-		}
-	for (size_t i = 0; i < class_count; i++)
-		if (shares[i].count)
-			shares[kept++] = shares[i];
-	sb_kernel_shares_sort(shares, kept);
-	row->kernels = shares;
-	row->kernel_share_count = kept;
-	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
-}
-
-/* The readings inside all its calls. */
-static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
-{
-	const bool uses_gpu = sb_role_uses_gpu(row->name, row->role);
-	const struct sb_path_counters *from = &r->model->path_counters;
-	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
-	enum sb_counter_source better;
-
-	for (uint32_t p = r->first; uses_gpu && p != NONE; p = r->next[p])
-		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++)
-			if (from->all[i])
-				sb_counter_sums_add(&sums[i], &from->all[i][p]);
-	better = sb_counter_source_better(sums);
-	sb_gpu_counters_from_sums(
-		&sums[better], row->total_s, sb_counter_source_names[better], &row->counters);
-}
-
-/* The operations of all its model calls. */
-static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
-{
-	const struct sb_path_flops *from = &r->model->path_flops;
-	double flops = 0, most = 0;
-
-	for (uint32_t p = r->first; p != NONE && from->all; p = r->next[p]) {
-		const struct sb_flop_sums *s = p < from->path_count ? &from->all[p] : NULL;
-
-		if (!s)
-			continue;
-		flops += s->flops;
-		row->work.uncounted_count += s->uncounted_count;
-		row->work.why = row->work.why ? row->work.why : s->why;
-		if (s->precision && s->precision_flops > most) {
-			most = s->precision_flops;
-			row->work.precision = s->precision;
-		}
-	}
-	if (flops > 0)
-		row->work.flops = flops;
 }
 
 /* Calls of one path are kept as they ended; of the paths, the one that began first. */
@@ -436,6 +363,21 @@ static double first_call_s(const struct sb_stage_paths *r, int64_t first_ns)
 			return (double)sb_durations_next(&s->durations, 0, &large_at) / 1e9;
 	}
 	return 0;
+}
+
+void sb_stage_row_clear(struct sb_stage *row)
+{
+	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s =
+		row->own_outside_s = row->real_s = row->real_ratio = NAN;
+	row->work = (struct sb_stage_work){ .flops = NAN,
+		.tflops = NAN,
+		.time_s = NAN,
+		.work_mfu_ratio = NAN,
+		.peak_tflops = NAN,
+		.mfu_ratio = NAN,
+		.floor_s = NAN,
+		.bytes = NAN,
+		.intensity = NAN };
 }
 
 int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_stage *row)
@@ -456,9 +398,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 	row->state = row->open_count                                      ? SB_STAGE_OPEN
 		     : t.untimed_count && t.untimed_count == t.zone_count ? SB_STAGE_UNTIMED
 									  : SB_STAGE_NORMAL;
-	fill_kernels(r, row);
-	fill_counters(r, row);
-	fill_flops(r, row);
+	sb_stage_row_gpu(r, row);
 	fill_attrs(r, row);
 	if (grouped && fill_members(r, row))
 		return STROBE_ENOMEM;

@@ -13,6 +13,10 @@ struct sb_stage_paths {
 	const uint32_t *next; /* by path */
 };
 
+/* What is not known until it is filled. */
+void sb_stage_row_clear(struct sb_stage *row);
+/* The GPU's part of a row whose times are filled. */
+void sb_stage_row_gpu(const struct sb_stage_paths *paths, struct sb_stage *row);
 /* grouped: names that differ in a number, which the row then lists. */
 int sb_stage_row_fill(const struct sb_stage_paths *paths, bool grouped, struct sb_stage *row);
 /* Calls inside another call of the row: they count as work of the row, but their time is in it already. */

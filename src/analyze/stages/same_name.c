@@ -83,10 +83,10 @@ static int merge(const struct merging *m, uint32_t name, struct sb_same_name *ou
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of one name");
 	paths.first = join_paths(m, name, out);
 	one = &all[out->stages[0]];
+	sb_stage_row_clear(row);
 	row->name = one->name;
 	row->code = one->code;
 	row->parent = -1;
-	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = row->outside_s = row->own_outside_s = NAN;
 	row->per_frame_s = row->per_step_s = row->per_iteration_s = NAN;
 	row->other_thread = true;
 	if (paths.first != NONE)

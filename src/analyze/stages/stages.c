@@ -82,18 +82,6 @@ static int64_t moved_ns(struct sb_stage_sums *s, const struct sb_zone *z)
 	return s->spans->list_count ? ns - sb_behind_in(&s->behind, z) : ns;
 }
 
-/* A call inside another one of its path is part of that one. */
-static void take_moves(struct sb_stage_sums *s, const struct sb_zone *z, struct sb_stage_sum *sum)
-{
-	int64_t ns = z->role == STROBE_ROLE_OFFLOAD ? moved_ns(s, z) : sum->open_moves_ns;
-
-	if (z->flags & (SB_ZONE_SPAN | SB_ZONE_RECURSIVE))
-		return;
-	sum->open_moves_ns = 0;
-	sum->moves_ns += ns;
-	s->all[sb_run_path(s->run, z->path)->parent].open_moves_ns += ns;
-}
-
 /* What no zone took (its detail was folded) goes to the largest of that name. */
 static void gpu_spans_rest(struct sb_stage_sums *s)
 {
@@ -302,7 +290,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		take_gpu_span(s, z, sum);
 		see_behind(s, z, sum);
 	}
-	take_moves(s, z, sum);
+	s->no_memory |= !sb_call_sums_take(
+		&s->calls, s->run, z, z->role == STROBE_ROLE_OFFLOAD ? moved_ns(s, z) : 0);
 	if (sb_stage_skips_touch(&s->skips, z))
 		sb_stage_skips_place(&s->skips, z);
 }
@@ -414,6 +403,7 @@ static void done(void *self)
 	sb_stage_skips_done(&s->skips);
 	sb_behind_done(&s->behind);
 	sb_stage_shares_done(&s->shares);
+	sb_call_sums_done(&s->calls);
 	free(s->all);
 	free(s);
 }
@@ -421,9 +411,13 @@ static void done(void *self)
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct sb_stage_sums *s = calloc(1, sizeof *s);
+	int err = s ? sb_warm_calls_init(&s->calls.warm, run)
+		    : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
 
-	if (!s)
-		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
+	if (err) {
+		done(s);
+		return err;
+	}
 	s->run = run;
 	s->range = (struct sb_coverage_range){ run->from_ns, run->to_ns };
 	s->imported = sb_summed_possible(run);

@@ -5,6 +5,7 @@
 
 #include "run/gpu_spans.h"
 #include "analyze/stages/behind.h"
+#include "analyze/stages/call_sums.h"
 #include "analyze/stages/shares.h"
 #include "stats/coverage.h"
 #include "stats/durations.h"
@@ -39,8 +40,6 @@ struct sb_stage_sum {
 	int64_t gpu_span_ns;
 	uint64_t gpu_span_count;
 	int64_t late_ns, behind_ns; /* see behind.h; behind_ns: its parts' too */
-	int64_t moves_ns; /* weights moved in it and its parts: the GPU's time, where that is known */
-	int64_t open_moves_ns; /* the same of the call that is open, by what has ended inside it */
 	struct sb_durations durations; /* whole, outermost calls with detail */
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts, log-linear ns; NULL: none */
 	struct sb_stage_sum_attr *attrs;
@@ -66,6 +65,7 @@ struct sb_stage_sums {
 	const struct sb_gpu_spans *spans; /* the run's */
 	struct sb_behind behind;
 	struct sb_stage_shares shares;
+	struct sb_call_sums calls;
 	struct sb_coverage_range range; /* the run */
 	struct sb_union top; /* the top-level zones of all tracks */
 	bool top_folded; /* some of them have no detail any more */

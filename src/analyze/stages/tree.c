@@ -392,20 +392,11 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	const struct sb_stage_paths paths = { t->sums, t->model, n->first_path, t->next_path };
 	const struct sb_run_name *name = &t->run->names[n->name];
 
+	sb_stage_row_clear(row);
 	row->name = sb_model_text(t->model, n->pattern ? n->pattern : name->text);
 	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
-	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s =
-		row->own_outside_s = row->real_s = row->real_ratio = NAN;
-	row->work = (struct sb_stage_work){ .flops = NAN,
-		.tflops = NAN,
-		.time_s = NAN,
-		.peak_tflops = NAN,
-		.mfu_ratio = NAN,
-		.floor_s = NAN,
-		.bytes = NAN,
-		.intensity = NAN };
 	if (n->skip == NONE) {
 		int err = sb_stage_row_fill(&paths, n->pattern != NULL, row);
 

@@ -228,10 +228,22 @@ function counterColumns(): Column<Row>[] {
 function workColumns(): Column<Row>[] {
   const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
   return [
-    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
+    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
     { key: 'precision', head: 'precision', text: true, value: (w) => w.work?.precision },
     { key: 'floor_s', head: 'floor', help: 'the same operations at the peak rate', value: (w) => w.work?.floor_s, cell: (w, show) => known(w.work?.floor_s, show) },
+    { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => w.work?.rate_over_s, cell: (w, show) => known(w.work?.rate_over_s, show) },
+    { key: 'calls', head: 'calls', help: 'which calls these numbers are of: warm ones, all but the first; cold: there are no others', text: true, value: (w) => callsText(w.work) },
+  ];
+}
+
+// "9 warm", "1 cold"
+const callsText = (w: GpuWork | undefined) => (w?.rate_calls && w.achieved_tflop_per_s !== undefined ? `${w.rate_call_count} ${w.rate_calls}` : '');
+
+function movesColumns(): Column<Row>[] {
+  return [
+    { key: 'moves_s', head: 'weights move', help: 'in so much of that time', value: (w) => w.work?.moves_s, cell: (w, show) => (w.work?.moves_s ? show(w.work.moves_s) : '') },
+    { key: 'work_mfu', head: 'MFU without', help: 'MFU over the rest of the time', value: (w) => w.work?.work_mfu_ratio, cell: (w) => (w.work?.work_mfu_ratio === undefined ? '' : percent(w.work.work_mfu_ratio)) },
   ];
 }
 
@@ -244,6 +256,7 @@ function Rates({ report }: { report: Report }) {
     { key: 'name', head: 'stage', text: true, cell: (w) => <StageName s={w} /> },
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
     ...(rows.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
+    ...(rows.some((w) => w.work?.moves_s) ? movesColumns() : []),
     ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time', text: true, value: (w: Row) => boundText(w.work) }] : []),
     ...(rows.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
   ];

@@ -1,0 +1,28 @@
+/* Which calls of a stage are warm: not its first one in its process (the driver loads kernels, libraries tune), not in a zone
+ * of warm-up, and not one in which strobe began or ended a trace or set one up, nor the first that a trace saw. */
+#ifndef SB_ANALYZE_WARM_CALLS_H
+#define SB_ANALYZE_WARM_CALLS_H
+
+#include "analyze/model_roofline.h"
+#include "run/events.h"
+#include "base/vec.h"
+
+struct sb_warm_calls {
+	struct sb_vec traces; /* of struct sb_gpu_trace, without those kept of a watch */
+	struct sb_vec
+		own; /* when strobe was at work for itself, in order, none at the same time as another */
+	struct sb_path_seen {
+		uint32_t process; /* of its last call, and 1 */
+		uint32_t trace; /* the last that saw one, and 1 */
+	} * seen; /* by path */
+	uint32_t path_room;
+};
+
+int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run);
+void sb_warm_calls_done(struct sb_warm_calls *w); /* w may be zeroed */
+/* True of what is a call of its own, and neither inside another one of its path nor cut. */
+bool sb_warm_calls_counts(const struct sb_zone *z);
+/* Of a zone that counts, as it ends; to be asked of every such zone. False: no memory. */
+bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum sb_call_kind *out_kind);
+
+#endif

@@ -1,0 +1,239 @@
+/* Rates of a stage are those of its warm calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "report/panels/panel.h"
+#include "synthetic.h"
+
+#define FLOPS 98.9e12 /* of a call: a tenth of a second of an H200 in bf16 */
+
+static void count_shape(struct synthetic *s)
+{
+	const struct strobe_attr shape[] = { INT("shape", 1), TEXT("precision", "bf16"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = FLOPS } } };
+
+	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, shape, 3);
+}
+
+static void open_h200(struct synthetic *s)
+{
+	struct strobe_attr name = TEXT("gpu0.name", "NVIDIA H200");
+
+	synthetic_open(s);
+	sb_builder_meta(s->b, SB_META_SYSTEM, &name);
+	synthetic_gpu_sample(s, synthetic_gpu(s, 0), 0, 1000, 50, 300);
+	count_shape(s);
+}
+
+/* A call of the model, in a step of its own. */
+static void step(struct synthetic *s, uint64_t begin_ns, uint64_t took_ns)
+{
+	synthetic_begin(s, begin_ns, "step", STROBE_ROLE_STEP);
+	synthetic_begin(s, begin_ns, "Net", STROBE_ROLE_FORWARD);
+	synthetic_attr(s, "flops_shape", 1);
+	synthetic_end(s, begin_ns + took_ns);
+	synthetic_end(s, begin_ns + took_ns);
+}
+
+static const struct sb_stage_work *work_of(const struct synthetic *s, const char *name)
+{
+	return &sb_model_stage(s->model, name)->work;
+}
+
+static void text_holds(const struct synthetic *s, const char *what)
+{
+	struct sb_text_options options = { .columns = 200 };
+	struct sb_buf text = { 0 };
+
+	for (const struct sb_panel *const *panel = sb_panels; *panel; panel++)
+		if (!strcmp((*panel)->name, "hardware"))
+			(*panel)->text(s->model, &options, &text);
+	if (!strstr(sb_buf_text(&text), what))
+		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
+/* The first step takes a second (kernels are loaded, libraries tune), four others a quarter: 40 % of the peak. */
+static void the_first_call_is_in_no_rate(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	synthetic_begin(&s, 0, "denoise", STROBE_ROLE_DENOISE);
+	step(&s, 0, SECOND);
+	for (uint64_t i = 0; i < 4; i++)
+		step(&s, SECOND + i * 250 * MS, 250 * MS);
+	synthetic_end(&s, 2 * SECOND);
+	synthetic_model(&s, 2 * SECOND);
+	w = work_of(&s, "step");
+	assert_near(w->flops, 5 * FLOPS, 1);
+	assert_near(w->rate_flops, 4 * FLOPS, 1);
+	assert_string_equal(w->calls, "warm");
+	assert_int_equal(w->call_count, 4);
+	assert_near(w->time_s, 1, 1e-9);
+	assert_near(w->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	assert_near(w->floor_s, 4 * FLOPS / 989.5e12, 1e-9);
+	text_holds(&s, "step: 494.5 TFLOP; 4 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 400 "
+		       "ms of 1.00 s");
+	synthetic_done(&s);
+}
+
+/* Nothing is known of a warm one: what there is, is said with its name. */
+static void a_stage_called_once_has_a_cold_rate(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	synthetic_begin(&s, 0, "denoise", STROBE_ROLE_DENOISE);
+	step(&s, 0, SECOND);
+	step(&s, SECOND, 250 * MS);
+	synthetic_end(&s, 1250 * MS);
+	synthetic_model(&s, 2 * SECOND);
+	w = work_of(&s, "denoise");
+	assert_string_equal(w->calls, "cold");
+	assert_int_equal(w->call_count, 1);
+	assert_near(w->mfu_ratio, 2 * FLOPS / 1.25 / 989.5e12, 1e-9);
+	text_holds(&s, "denoise: 197.8 TFLOP; 1 call, cold: 158.2 TFLOP/s");
+	synthetic_done(&s);
+}
+
+/* Where all calls take the same, leaving one out changes nothing. */
+static void equal_calls_have_the_rate_they_had(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 5; i++)
+		step(&s, i * 250 * MS, 250 * MS);
+	synthetic_model(&s, 2 * SECOND);
+	assert_near(work_of(&s, "step")->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	assert_near(work_of(&s, "Net")->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	synthetic_done(&s);
+}
+
+/* strobe's own trace begins in the second step and ends in the fifth. */
+static void calls_in_which_a_trace_begins_or_ends_are_in_no_rate(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	synthetic_gpu_trace(&s, 255 * MS, 1260 * MS);
+	step(&s, 0, 250 * MS);
+	step(&s, 250 * MS, 500 * MS); /* CUPTI starts */
+	step(&s, 750 * MS, 250 * MS);
+	step(&s, 1000 * MS, 250 * MS);
+	step(&s, 1250 * MS, 400 * MS); /* its records are collected */
+	step(&s, 1650 * MS, 250 * MS);
+	synthetic_model(&s, 2 * SECOND);
+	w = work_of(&s, "step");
+	assert_int_equal(w->call_count, 3);
+	assert_near(w->time_s, 0.75, 1e-9);
+	assert_near(w->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	synthetic_done(&s);
+}
+
+/* Stages that a program numbers are one row: only the first of them is cold. */
+static void of_numbered_stages_the_first_is_cold(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	char name[24];
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 4; i++) {
+		snprintf(name, sizeof name, "chunk_%d", (int)i);
+		synthetic_begin(&s, i * SECOND, name, 0);
+		step(&s, i * SECOND, i ? 250 * MS : SECOND);
+		synthetic_end(&s, i * SECOND + (i ? 250 * MS : SECOND));
+	}
+	synthetic_model(&s, 4 * SECOND);
+	w = work_of(&s, "chunk_*");
+	assert_string_equal(w->calls, "warm");
+	assert_int_equal(w->call_count, 3);
+	assert_near(w->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	synthetic_done(&s);
+}
+
+/* A quarter of a step in which 150 ms of weights move: 40 % of the peak as a stage, 100 % of it at work. */
+static void time_in_which_weights_move_is_told_apart(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t at = i * 250 * MS;
+
+		synthetic_begin(&s, at, "step", STROBE_ROLE_STEP);
+		synthetic_stage(&s, at, at + 150 * MS, "offload:Net", STROBE_ROLE_OFFLOAD);
+		synthetic_begin(&s, at + 150 * MS, "Net", STROBE_ROLE_FORWARD);
+		synthetic_attr(&s, "flops_shape", 1);
+		synthetic_end(&s, at + 250 * MS);
+		synthetic_end(&s, at + 250 * MS);
+	}
+	synthetic_model(&s, 2 * SECOND);
+	w = work_of(&s, "step");
+	assert_near(w->time_s, 0.5, 1e-9);
+	assert_near(w->moves_s, 0.3, 1e-9);
+	assert_near(w->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
+	assert_near(w->work_mfu_ratio, 10 * FLOPS / 989.5e12, 1e-9);
+	text_holds(&s, "40.0 % of the bf16 rate, floor 200 ms of 500 ms; weights move in 300 ms of it, 99.9 "
+		       "% without");
+	assert_true(isnan(work_of(&s, "Net")->work_mfu_ratio));
+	synthetic_done(&s);
+}
+
+/* A stage inside two others has a row for both together, with a rate like theirs; what has no operations has none. */
+static void stages_of_one_name_together_have_a_rate(void **state)
+{
+	const struct sb_same_name *same;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(&s, i * SECOND, i ? "high noise" : "low noise", 0);
+		step(&s, i * SECOND, 500 * MS);
+		step(&s, i * SECOND + 500 * MS, 250 * MS);
+		synthetic_stage(&s, i * SECOND + 750 * MS, i * SECOND + 800 * MS, "scheduler", 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	synthetic_model(&s, 2 * SECOND);
+	assert_int_equal(s.model->stages.same_name_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		same = &s.model->stages.same_name[i];
+		if (!strcmp(same->all.name, "scheduler"))
+			assert_true(isnan(same->all.work.flops) && isnan(same->all.work.tflops));
+		else
+			assert_near(same->all.work.tflops * 1e12, 3 * FLOPS, 1e6); /* 250, 500 and 250 ms */
+	}
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_call_is_in_no_rate),
+		cmocka_unit_test(a_stage_called_once_has_a_cold_rate),
+		cmocka_unit_test(equal_calls_have_the_rate_they_had),
+		cmocka_unit_test(calls_in_which_a_trace_begins_or_ends_are_in_no_rate),
+		cmocka_unit_test(of_numbered_stages_the_first_is_cold),
+		cmocka_unit_test(time_in_which_weights_move_is_told_apart),
+		cmocka_unit_test(stages_of_one_name_together_have_a_rate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
