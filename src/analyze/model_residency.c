@@ -32,6 +32,9 @@ static const struct sb_field sb_residency_fields_rows[] = {
 		"has none"),
 	SB_FIELD_LIST(sb_residency_panel, all, count, "moments", SB_ALWAYS, row,
 		"begin, peak and end of each stage"),
+	SB_FIELD_ARRAY(sb_residency_panel, unplaced, unplaced_count, "unplaced", SB_KNOWN,
+		"models that an older strobe saw moving between the host and a GPU, without where to: their "
+		"weights have no part of their own"),
 };
 SB_FIELDS(sb_residency_fields, sb_residency_panel, "Residency",
 	"What memory held at the begin, the peak and the end of each stage.", .present = is_there);

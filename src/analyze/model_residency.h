@@ -21,6 +21,8 @@ struct sb_residency_panel {
 		double pinned_bytes, page_cache_bytes; /* of the host, not among the parts; NAN: not known */
 	} * all; /* by stage in order, by device, by moment */
 	size_t count;
+	const char **unplaced; /* weights that were moved, and it is not known where to */
+	size_t unplaced_count;
 };
 
 struct sb_resident_at { /* a part of memory at one moment */

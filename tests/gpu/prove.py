@@ -24,6 +24,7 @@ SKIPPED = 77  # the exit status where nothing was checked
 CHECKS = {
     "prove_cost": ["zone_overhead", "trace_overhead"],
     "prove_memory": ["memory_overhead", "memory_by_stage"],
+    "prove_offloaded": ["memory_offloaded"],
     "prove_truth": ["between_zones", "async_work", "sleep_and_tiny_kernel", "streams", "no_driver_calls", "fork_worker",
                     "compile_and_graphs"],
     "prove_trace": ["counts_equal_profiler", "totals_equal_profiler", "offload", "after_profiler", "during_profiler",
@@ -32,7 +33,7 @@ CHECKS = {
     "prove_hardware": ["bounds", "bound_by_copies", "mfu", "families", "pm_sampling", "pm_overhead"],
     "prove_build": ["zone_cost", "section_cost", "python_tests", "native_tests"],
 }
-NEEDS_GPU = ("prove_cost", "prove_memory", "prove_truth", "prove_trace", "prove_real", "prove_hardware")
+NEEDS_GPU = ("prove_cost", "prove_memory", "prove_offloaded", "prove_truth", "prove_trace", "prove_real", "prove_hardware")
 MODULE = {name: module for module, names in CHECKS.items() for name in names}
 
 

@@ -64,12 +64,12 @@ class Ratios:
 
 
 @contextmanager
-def recorded(name, **kw):
+def recorded(name, config=(), **kw):
     """A session in a fresh folder; yields an object whose .recording appears afterwards."""
     import strobe
     folder = tempfile.mkdtemp(prefix="strobe-prove-")
     out = type("Result", (), {})()
-    strobe.start(name, output_dir=folder, config={"generate_final_report": False}, **kw)
+    strobe.start(name, output_dir=folder, config={"generate_final_report": False, **dict(config)}, **kw)
     yield out
     strobe.stop()
     out.folder = glob.glob(os.path.join(folder, "*"))[0]

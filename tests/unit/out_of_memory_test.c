@@ -196,6 +196,35 @@ static void a_kill_has_the_last_reading_of_the_process(void **state)
 	synthetic_done(&s);
 }
 
+/* What was offloaded when the kernel killed the program is a part of what it held. */
+static void a_kill_names_the_weights_on_the_host(void **state)
+{
+	static const char *const columns[] = { "rss_mb", "anon_mb", "file_mb" };
+	struct strobe_attr there[] = { TEXT("at", "move"), TEXT("component", "weights of transformer"),
+		INT("bytes", 20 * GIB), INT("device", -1) };
+	struct strobe_attr gone[] = { TEXT("at", "move"), TEXT("component", "weights of vae"),
+		INT("bytes", 0), INT("before_bytes", 5 * GIB), INT("device", -1) };
+	const struct sb_out_of_memory_panel *p;
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, columns, 3);
+	sb_builder_event(s.b, SECOND, SB_EVENT_RESIDENT, 0, there, 4);
+	sb_builder_event(s.b, SECOND + 1, SB_EVENT_RESIDENT, 0, gone, 5);
+	synthetic_begin(&s, 2 * SECOND, "export", 0); /* never ended */
+	sb_builder_sample(s.b, schema, 3 * SECOND, (double[]){ 30 * 1024, 28 * 1024, 2 * 1024 }, 3);
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
+	p = &synthetic_model(&s, 4 * SECOND)->out_of_memory;
+	assert_int_equal(p->resident_count, 3);
+	assert_string_equal(p->residents[0].component, "weights of transformer");
+	assert_near(p->residents[0].bytes, 20.0 * GIB, 1);
+	assert_string_equal(p->residents[1].component, "the processes' own memory");
+	assert_near(p->residents[1].bytes, 8.0 * GIB, 1);
+	assert_string_equal(p->residents[2].component, "mapped files");
+	synthetic_done(&s);
+}
+
 /* It took less than the time between two samples; the kernel says what the most was. */
 static void what_a_killed_program_took_at_last_is_a_part(void **state)
 {
@@ -261,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
 		cmocka_unit_test(a_kill_has_the_last_reading_of_the_process),
 		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),
+		cmocka_unit_test(a_kill_names_the_weights_on_the_host),
 		cmocka_unit_test(a_stage_that_had_just_begun_is_the_one),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
 	};

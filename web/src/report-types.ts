@@ -938,6 +938,7 @@ export type WouldFit = {
 export type Residency = {
   generation_index: number; // from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program has none
   moments: ResidencyMoment[]; // begin, peak and end of each stage
+  unplaced?: string[]; // models that an older strobe saw moving between the host and a GPU, without where to: their weights have no part of their own
 };
 
 // What memory held at one moment of a stage.

@@ -1,5 +1,5 @@
 /* out_of_memory: the last time that memory ran out, what held it and what would have helped. */
-#include "analyze/analysis.h"
+#include "analyze/memory/weights.h"
 #include "run/open_stages.h"
 #include "base/error.h"
 #include "base/memory_units.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESIDENTS_MOST 64u
+#define RESIDENTS_MOST (64u + SB_WEIGHTS_MOST)
 
 struct collected {
 	struct sb_run *run;
@@ -19,6 +19,7 @@ struct collected {
 	int64_t t_ns;
 	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
 	size_t resident_count;
+	struct sb_weights weights;
 	struct host_reading { /* the last one of the program's process */
 		int64_t t_ns;
 		uint32_t process;
@@ -113,8 +114,10 @@ static void see_event(void *self, const struct sb_event *e)
 			see_host(c, e);
 	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0)
 		see_failure(c, e);
-	else if (strcmp(name, SB_EVENT_RESIDENT) == 0)
+	else if (strcmp(name, SB_EVENT_RESIDENT) == 0) {
 		see_resident(c, e);
+		sb_weights_see(&c->weights, c->model, e);
+	}
 }
 
 static void see_zone(void *self, const struct sb_zone *z)
@@ -188,6 +191,33 @@ static void add_late(struct collected *c, double most_bytes)
 		};
 }
 
+/* Weights that lay on the host at the end have names of their own: they are parts of what was read. */
+static void name_weights(struct collected *c)
+{
+	struct sb_weights_held held;
+	size_t count = c->resident_count, kept = 0;
+	double read = 0, left;
+
+	sb_weights_prepare(&c->weights, c->model);
+	sb_weights_at(&c->weights, -1, INFINITY, false, &held);
+	for (size_t i = 0; i < count; i++)
+		read += c->residents[i].bytes;
+	if (held.sum > read)
+		return;
+	left = held.sum;
+	for (size_t i = 0; i < count; i++) {
+		double taken = fmin(left, c->residents[i].bytes);
+
+		left -= taken;
+		c->residents[kept] = c->residents[i];
+		c->residents[kept].bytes -= taken;
+		kept += c->residents[kept].bytes > 0;
+	}
+	c->resident_count = kept;
+	for (size_t i = 0; i < held.count; i++)
+		c->residents[c->resident_count++] = held.parts[i];
+}
+
 /* The last readings, and the stage that was open when everything ended. */
 static void see_kill(struct collected *c)
 {
@@ -215,6 +245,7 @@ static void see_kill(struct collected *c)
 		add_host(c, "shared memory", "shared_mb");
 		add_host(c, "mapped files", "file_mb");
 	}
+	name_weights(c);
 	add_late(c, p->allocated_bytes);
 	for (size_t i = 0; i < c->stages.all.count; i++) {
 		const struct sb_open_stage *s = &((struct sb_open_stage *)c->stages.all.items)[i];
@@ -272,7 +303,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	see_kill(c);
 	if (!p->present)
 		return 0;
-	if (c->stages.failed)
+	if (c->stages.failed || c->weights.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	sb_open_stages_at(&c->stages, &c->t_ns, 1, &stage);
 	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
@@ -293,6 +324,7 @@ static void done(void *self)
 	if (!c)
 		return;
 	sb_open_stages_done(&c->stages);
+	sb_weights_done(&c->weights);
 	free(c);
 }
 

@@ -11,7 +11,6 @@
 
 #define MOMENTS_MOST 240u
 #define LAYERS_MOST 12u /* the last of them: all smaller ones */
-#define WEIGHTS_MOST 64u
 #define ALIKE_MB 4.0
 #define ALIKE_RATIO 0.02
 #define OTHERS "other processes and the driver"
@@ -118,49 +117,20 @@ static void put(
 	row->most = fmax(row->most, row->mb[at]);
 }
 
-/* The list that was the last one then; before the first one, the first. */
-static int64_t set_at(const struct sb_residency_collected *c, double t_s)
+static void put_weights(struct drawing *d, size_t at, const struct sb_weights_held *held)
 {
-	const struct sb_weights *all = c->weights.items;
-	int64_t set = c->weights.count ? all[0].set : -1;
-	double last_s = -INFINITY;
-
-	for (size_t i = 0; i < c->weights.count; i++) {
-		double at_s = (double)all[i].t_ns / 1e9;
-
-		if (at_s <= t_s && at_s >= last_s) {
-			last_s = at_s;
-			set = all[i].set;
-		}
-	}
-	return set;
-}
-
-/* Weights, where they can have been there: not before they were loaded. Returns their sum. */
-static double put_weights(struct drawing *d, size_t at, double within)
-{
-	const struct sb_weights *all = d->c->weights.items;
-	int64_t set = set_at(d->c, d->t_s[at]);
-	double sum = 0;
-
-	for (size_t i = 0; i < d->c->weights.count; i++)
-		sum += all[i].set == set && all[i].device == d->device ? all[i].bytes : 0;
-	if (!(sum <= within))
-		return 0;
-	for (size_t i = 0; i < d->c->weights.count; i++)
-		if (all[i].set == set && all[i].device == d->device)
-			put(d, at, all[i].component, all[i].dtype, 2, all[i].bytes);
-	return sum;
+	for (size_t i = 0; i < held->count; i++)
+		put(d, at, held->parts[i].component, held->parts[i].dtype, 2, held->parts[i].bytes);
 }
 
 static double put_caches(struct drawing *d, size_t at, double within)
 {
-	const struct sb_weights *cache;
+	const struct sb_cache *cache;
 	double sum = 0;
 
 	for (size_t k = 0; (cache = sb_residency_cache_at(d->c, d->device, d->t_s[at], &k));)
 		if (sum + cache->bytes <= within) {
-			put(d, at, cache->component, cache->dtype, 2, cache->bytes);
+			put(d, at, cache->component, NULL, 2, cache->bytes);
 			sum += cache->bytes;
 		}
 	return sum;
@@ -170,7 +140,8 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		struct sb_device_values v = sb_residency_device_at(d->c, s, d->t_s[i]);
-		double weights;
+		struct sb_weights_held held;
+		double weights = 0;
 
 		d->at[i] = v;
 		put(d, i, OTHERS, NULL, 0, v.used - v.process);
@@ -178,11 +149,17 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 			put(d, i, "memory of this run", NULL, 3, v.process);
 			continue;
 		}
-		weights = put_weights(d, i, v.allocated);
+		sb_weights_at(
+			&d->c->weights, d->device, sb_residency_device_time(&v, d->t_s[i]), false, &held);
+		if (held.sum <= v.allocated) { /* else they are not loaded yet */
+			put_weights(d, i, &held);
+			weights = held.sum;
+		}
 		weights += put_caches(d, i, v.allocated - weights);
 		put(d, i, "CUDA context and libraries", NULL, 1, v.context);
-		put(d, i, sb_residency_tensors(d->c->weights.count && !d->c->weights_move), NULL, 3,
-			v.allocated - weights);
+		put(d, i,
+			sb_residency_tensors(sb_weights_any(&d->c->weights) && !d->c->weights.unplaced_count),
+			NULL, 3, v.allocated - weights);
 		put(d, i, "allocator slack", NULL, 4, v.reserved - v.allocated);
 	}
 }
@@ -190,16 +167,19 @@ static void draw_device(struct drawing *d, const struct sb_series *s)
 static void draw_host(struct drawing *d, const struct sb_series *s)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		double anon = sb_residency_value_at(s, "anon_mb", d->t_s[i]);
-		double weights = put_weights(d, i, anon);
+		struct sb_host_values v = sb_residency_host_at(d->c, s, d->t_s[i], NAN);
+		struct sb_weights_held held;
 
-		weights += put_caches(d, i, anon - weights);
-		put(d, i, "mapped files", NULL, 0, sb_residency_value_at(s, "file_mb", d->t_s[i]));
-		put(d, i, "shared memory", NULL, 1, sb_residency_value_at(s, "shared_mb", d->t_s[i]));
-		if (isnan(anon))
-			put(d, i, "resident memory", NULL, 3, sb_residency_value_at(s, "rss_mb", d->t_s[i]));
+		sb_weights_at(&d->c->weights, -1, v.t_s, false, &held);
+		if (sb_residency_host_name(&v, held.sum))
+			put_weights(d, i, &held);
+		v.anonymous -= put_caches(d, i, v.anonymous);
+		put(d, i, "mapped files", NULL, 0, v.mapped);
+		put(d, i, "shared memory", NULL, 1, v.shared);
+		if (isnan(v.anonymous))
+			put(d, i, "resident memory", NULL, 3, v.total);
 		else
-			put(d, i, "other anonymous memory", NULL, 3, anon - weights);
+			put(d, i, "other anonymous memory", NULL, 3, v.anonymous);
 	}
 }
 
@@ -409,7 +389,7 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 	m->memory_pictures.all = sb_model_alloc(
 		m, (2 * (m->series_count + 1) + by_line.count) * sizeof *m->memory_pictures.all);
 	if (d)
-		*d = (struct drawing){ .c = c, .row_most = WEIGHTS_MOST + 8 };
+		*d = (struct drawing){ .c = c, .row_most = SB_WEIGHTS_MOST + 8 };
 	if (d)
 		d->rows = calloc(d->row_most, sizeof *d->rows);
 	drawn = d && d->rows && m->memory_pictures.all;

@@ -18,7 +18,7 @@
 	(SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_LOAD | \
 		1u << STROBE_ROLE_OFFLOAD)
 #define NAMED (1u << STROBE_ROLE_FORWARD | 1u << STROBE_ROLE_COMPILE | 1u << STROBE_ROLE_WARMUP)
-#define WEIGHTS_MOST 256u
+#define CACHES_MOST 4096u
 #define STAGES_MOST 16u
 #define PARTS_MOST 40u
 #define DEVICES_MOST 8
@@ -35,33 +35,27 @@ struct stage {
 
 /* ---- collecting ---- */
 
-static int64_t int_attr(const struct sb_event *e, const char *key, int64_t otherwise)
+static const struct sb_run_attr *attr(const struct sb_event *e, const char *key, enum strobe_type type)
 {
 	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
 
-	return a && a->type == STROBE_TYPE_INT ? a->i : otherwise;
+	return a && a->type == type ? a : NULL;
 }
 
-static const char *text_attr(struct sb_residency_collected *c, const struct sb_event *e, const char *key)
+static void see_cache(struct sb_residency_collected *c, const struct sb_event *e)
 {
-	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
+	const struct sb_run_attr *at = attr(e, "at", STROBE_TYPE_STRING),
+				 *component = attr(e, "component", STROBE_TYPE_STRING),
+				 *bytes = attr(e, "bytes", STROBE_TYPE_INT),
+				 *device = attr(e, "device", STROBE_TYPE_INT);
+	struct sb_cache *cache;
 
-	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
-}
-
-static void see_weights(struct sb_residency_collected *c, const struct sb_event *e)
-{
-	const char *at = text_attr(c, e, "at"), *component = text_attr(c, e, "component");
-	bool is_cache = at && !strcmp(at, "cache");
-	struct sb_vec *into = is_cache ? &c->caches : &c->weights;
-	struct sb_weights *w;
-
-	if (!at || (!is_cache && strcmp(at, "generation")) || !component || into->count == 16 * WEIGHTS_MOST)
+	if (!at || strcmp(at->s, "cache") != 0 || !component || c->caches.count == CACHES_MOST)
 		return;
-	w = sb_vec_push(into, sizeof *w);
-	if (w)
-		*w = (struct sb_weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1),
-			component, text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0), INT64_MAX };
+	cache = sb_vec_push(&c->caches, sizeof *cache);
+	if (cache)
+		*cache = (struct sb_cache){ e->t_ns, device ? device->i : -1,
+			sb_model_text(c->model, component->s), bytes ? (double)bytes->i : 0, INT64_MAX };
 	else
 		c->failed = true;
 }
@@ -74,8 +68,10 @@ static void see_event(void *self, const struct sb_event *e)
 		sb_residency_host_see(c, e);
 	else if (e->kind == SB_EVENT_SNAPSHOT)
 		sb_residency_device_see(c, e);
-	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT))
-		see_weights(c, e);
+	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT)) {
+		sb_weights_see(&c->weights, c->model, e);
+		see_cache(c, e);
+	}
 }
 
 static void see_zone(void *self, const struct sb_zone *z)
@@ -158,7 +154,7 @@ static bool whole_run(const struct sb_residency_collected *c, struct span *out_s
 {
 	const struct sb_open_stage *all = c->stages.all.items, *longest = NULL;
 
-	for (size_t i = 0; (c->weights.count || c->readings.count) && i < c->stages.all.count; i++)
+	for (size_t i = 0; (sb_weights_any(&c->weights) || c->readings.count) && i < c->stages.all.count; i++)
 		if (!all[i].depth &&
 			(!longest || all[i].end_ns - all[i].begin_ns > longest->end_ns - longest->begin_ns))
 			longest = &all[i];
@@ -250,27 +246,15 @@ static void add_part(struct sb_residency *r, const char *component, const char *
 		r->parts[r->part_count++] = (struct sb_resident){ component, dtype, bytes };
 }
 
-/* Weights on a device, of the list that was made nearest to the moment. Returns their sum. */
-static double add_weights(const struct sb_residency_collected *c, struct sb_residency *r)
+/* Weights where the moment's device is. Returns their sum. */
+static double add_weights(const struct sb_residency_collected *c, double t_s, struct sb_residency *r)
 {
-	const struct sb_weights *all = c->weights.items;
-	double sum = 0, nearest = INFINITY;
-	int64_t set = -1;
+	struct sb_weights_held held;
 
-	for (size_t i = 0; i < c->weights.count; i++) {
-		double off = fabs((double)all[i].t_ns / 1e9 - r->t_s);
-
-		if (off < nearest) {
-			nearest = off;
-			set = all[i].set;
-		}
-	}
-	for (size_t i = 0; i < c->weights.count; i++)
-		if (all[i].set == set && all[i].device == r->device) {
-			add_part(r, all[i].component, all[i].dtype, all[i].bytes);
-			sum += all[i].bytes;
-		}
-	return sum;
+	sb_weights_at(&c->weights, r->device, t_s, true, &held);
+	for (size_t i = 0; i < held.count; i++)
+		add_part(r, held.parts[i].component, held.parts[i].dtype, held.parts[i].bytes);
+	return held.sum;
 }
 
 const char *sb_residency_tensors(bool listed)
@@ -280,12 +264,12 @@ const char *sb_residency_tensors(bool listed)
 
 static double add_caches(const struct sb_residency_collected *c, struct sb_residency *r, double within)
 {
-	const struct sb_weights *cache;
+	const struct sb_cache *cache;
 	double sum = 0;
 
 	for (size_t at = 0; (cache = sb_residency_cache_at(c, r->device, r->t_s, &at));)
 		if (sum + cache->bytes <= within) { /* of another moment: the allocator knows better */
-			add_part(r, cache->component, cache->dtype, cache->bytes);
+			add_part(r, cache->component, NULL, cache->bytes);
 			sum += cache->bytes;
 		}
 	return sum;
@@ -298,9 +282,11 @@ static void fill_host(const struct sb_residency_collected *c, struct sb_residenc
 	double weights;
 
 	r->total_bytes = v.total;
-	weights = add_weights(c, r);
-	weights += add_caches(c, r, v.anonymous - weights);
-	add_part(r, "other anonymous memory", NULL, v.anonymous - weights);
+	weights = add_weights(c, v.t_s, r);
+	if (!sb_residency_host_name(&v, weights))
+		r->part_count = 0; /* they were listed at another time */
+	v.anonymous -= add_caches(c, r, v.anonymous);
+	add_part(r, "other anonymous memory", NULL, v.anonymous);
 	add_part(r, "mapped files", NULL, v.mapped);
 	add_part(r, "shared memory", NULL, v.shared);
 	r->pinned_bytes = sb_residency_value_at(s, "pinned_mb", r->t_s);
@@ -313,19 +299,20 @@ static void fill_device(
 	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r)
 {
 	struct sb_device_values v = sb_residency_device_at(c, s, r->t_s);
-	double weights = v.process > 0 ? add_weights(c, r) : 0;
+	double weights = v.process > 0 ? add_weights(c, sb_residency_device_time(&v, r->t_s), r) : 0;
 	bool listed;
 
 	r->total_bytes = v.used;
 	if (v.reading) {
-		listed = c->weights.count &&
+		listed = sb_weights_any(&c->weights) &&
 			 weights <= v.allocated; /* else they were listed at another time */
 		if (!listed) {
 			r->part_count = 0;
 			weights = 0;
 		}
 		weights += add_caches(c, r, v.allocated - weights);
-		add_part(r, sb_residency_tensors(listed && !c->weights_move), NULL, v.allocated - weights);
+		add_part(r, sb_residency_tensors(listed && !c->weights.unplaced_count), NULL,
+			v.allocated - weights);
 		add_part(r, "allocator slack", NULL, v.reserved - v.allocated);
 		add_part(r, "CUDA context and libraries", NULL, v.context);
 	} else {
@@ -441,11 +428,11 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	size_t count;
 
 	(void)run;
-	sb_residency_moved_prepare(c);
+	sb_weights_prepare(&c->weights, model);
 	sb_residency_host_sort(c);
 	sb_residency_device_prepare(c);
 	sb_residency_caches_prepare(c);
-	if (c->failed || c->stages.failed || c->named.failed)
+	if (c->failed || c->weights.failed || c->stages.failed || c->named.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	g = chosen_generation(c);
 	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model) ||
@@ -462,6 +449,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (size_t i = 0; g && i < model->generations.count; i++)
 		if (fabs(model->generations.all[i].begin_s - (double)g->begin_ns / 1e9) < 1e-6)
 			model->residency.generation = (int64_t)i + 1;
+	model->residency.unplaced = c->weights.unplaced;
+	model->residency.unplaced_count = c->weights.unplaced_count;
 	return fill(c, stages, count) && list_residents(model)
 		       ? 0
 		       : sb_fail(STROBE_ENOMEM, "no memory for what was resident");
@@ -473,7 +462,7 @@ static void done(void *self)
 
 	if (!c)
 		return;
-	sb_vec_done(&c->weights);
+	sb_weights_done(&c->weights);
 	sb_vec_done(&c->caches);
 	sb_vec_done(&c->readings);
 	sb_residency_device_done(c);

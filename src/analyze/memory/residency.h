@@ -2,15 +2,15 @@
 #ifndef SB_ANALYZE_MEMORY_RESIDENCY_H
 #define SB_ANALYZE_MEMORY_RESIDENCY_H
 
-#include "analyze/analysis.h"
+#include "analyze/memory/weights.h"
 #include "run/open_stages.h"
 
-struct sb_weights { /* of a module, as the program's process listed them */
-	int64_t t_ns, set;
+struct sb_cache { /* as the program's process said it */
+	int64_t t_ns;
 	int64_t device; /* -1: on the host */
-	const char *component, *dtype;
+	const char *component;
 	double bytes;
-	int64_t until_ns; /* of a cache: when the next one of its component took its place */
+	int64_t until_ns; /* when the next one of its component took its place */
 };
 
 #define SB_NO_STAGE UINT32_MAX
@@ -36,9 +36,8 @@ struct sb_host_reading { /* of the program's process */
 struct sb_residency_collected {
 	struct sb_run *run;
 	struct sb_model *model;
-	struct sb_vec weights; /* struct sb_weights */
-	bool weights_move; /* some were taken out of it: they move between host and device */
-	struct sb_vec caches; /* the same, of caches: each holds until the next one of its component */
+	struct sb_weights weights;
+	struct sb_vec caches; /* struct sb_cache: each holds until the next one of its component */
 	struct sb_vec readings; /* struct sb_device_reading, once prepared by device, then by time */
 	struct sb_vec devices; /* of residency_device.c */
 	struct sb_vec host_readings; /* struct sb_host_reading */
@@ -53,8 +52,6 @@ struct sb_residency_collected {
 
 /* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
 double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
-/* Takes the weights that move in the generations out of the list. */
-void sb_residency_moved_prepare(struct sb_residency_collected *c);
 /* The name of what is allocated beside the weights. listed: these have names of their own. */
 const char *sb_residency_tensors(bool listed);
 /* The picture of a device (-1: of the host, from its series) by stage; *out_any: there is one. False: no memory. */
@@ -93,7 +90,7 @@ const struct sb_open_stage *sb_residency_raised(const struct sb_residency_collec
 void sb_residency_caches_prepare(struct sb_residency_collected *c);
 /* The next cache of a device that held something at a moment, from *at on; *at moves past it. NULL: no more. What was said
  * last before the moment holds until then: a later one of the same cache takes its place. */
-const struct sb_weights *sb_residency_cache_at(
+const struct sb_cache *sb_residency_cache_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at);
 
 /* ---- residency_device.c ---- */
@@ -109,6 +106,8 @@ struct sb_device_values {
 	double used, process, context; /* NAN: not known */
 	bool raised; /* the moment is the reading's raised_ns */
 };
+/* The time of which the values are: of the allocator's reading where there is one. */
+double sb_residency_device_time(const struct sb_device_values *v, double t_s);
 /* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree.
  * Whatever shows a moment shows this. s: its series, one of a used GPU. */
 struct sb_device_values sb_residency_device_at(
@@ -131,7 +130,11 @@ void sb_residency_host_see(struct sb_residency_collected *c, const struct sb_eve
 void sb_residency_host_sort(struct sb_residency_collected *c); /* by time: before the calls below */
 struct sb_host_values {
 	double total, anonymous, mapped, shared; /* NAN: not known */
+	double t_s; /* when it was so */
 };
+/* Takes what has names of its own out of the anonymous memory, and what is beyond it out of mapped files and shared memory: weights
+ * that are read from their file, and those that are pinned. False: more has names than there is. */
+bool sb_residency_host_name(struct sb_host_values *v, double named);
 /* What the host's memory held at a moment: from the nearer of a reading and a sample of the series.
  * most: the resident size, if it is known more exactly; else NAN. */
 struct sb_host_values sb_residency_host_at(

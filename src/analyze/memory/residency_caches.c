@@ -8,7 +8,7 @@
 
 static int by_time(const void *a, const void *b)
 {
-	const struct sb_weights *x = a, *y = b;
+	const struct sb_cache *x = a, *y = b;
 
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
@@ -16,8 +16,8 @@ static int by_time(const void *a, const void *b)
 /* Those of one cache beside each other, as they came. */
 static int by_cache(const void *a, const void *b)
 {
-	const struct sb_weights *x = *(const struct sb_weights *const *)a,
-				*y = *(const struct sb_weights *const *)b;
+	const struct sb_cache *x = *(const struct sb_cache *const *)a,
+			      *y = *(const struct sb_cache *const *)b;
 	int order = strcmp(x->component, y->component);
 
 	if (x->device != y->device)
@@ -27,7 +27,7 @@ static int by_cache(const void *a, const void *b)
 
 void sb_residency_caches_prepare(struct sb_residency_collected *c)
 {
-	struct sb_weights *all = c->caches.items, **sorted = malloc((c->caches.count + 1) * sizeof *sorted);
+	struct sb_cache *all = c->caches.items, **sorted = malloc((c->caches.count + 1) * sizeof *sorted);
 
 	c->failed |= !sorted;
 	if (!sorted)
@@ -38,7 +38,7 @@ void sb_residency_caches_prepare(struct sb_residency_collected *c)
 	if (c->caches.count)
 		qsort(sorted, c->caches.count, sizeof *sorted, by_cache);
 	for (size_t i = 0; i < c->caches.count; i++) {
-		const struct sb_weights *next = i + 1 < c->caches.count ? sorted[i + 1] : NULL;
+		const struct sb_cache *next = i + 1 < c->caches.count ? sorted[i + 1] : NULL;
 		bool same = next && next->device == sorted[i]->device &&
 			    !strcmp(next->component, sorted[i]->component);
 
@@ -47,10 +47,10 @@ void sb_residency_caches_prepare(struct sb_residency_collected *c)
 	free(sorted);
 }
 
-const struct sb_weights *sb_residency_cache_at(
+const struct sb_cache *sb_residency_cache_at(
 	const struct sb_residency_collected *c, int64_t device, double t_s, size_t *at)
 {
-	const struct sb_weights *all = c->caches.items;
+	const struct sb_cache *all = c->caches.items;
 	int64_t t_ns = (int64_t)(t_s * 1e9);
 
 	for (; *at < c->caches.count && all[*at].t_ns <= t_ns; (*at)++)

@@ -338,6 +338,11 @@ static const struct sb_device_reading *raised_at(const struct sb_device_reading 
 	return after && after->raised_ns == (int64_t)llround(t_s * 1e9) ? after : NULL;
 }
 
+double sb_residency_device_time(const struct sb_device_values *v, double t_s)
+{
+	return v->reading && !v->raised ? seconds_of(v->reading) : t_s;
+}
+
 struct sb_device_values sb_residency_device_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s)
 {

@@ -59,7 +59,7 @@ struct sb_host_values sb_residency_host_at(
 	const struct sb_host_reading *near = reading_at(c, t_s);
 	struct sb_host_values v = { sb_residency_value_at(s, "rss_mb", t_s),
 		sb_residency_value_at(s, "anon_mb", t_s), sb_residency_value_at(s, "file_mb", t_s),
-		sb_residency_value_at(s, "shared_mb", t_s) };
+		sb_residency_value_at(s, "shared_mb", t_s), t_s };
 
 	if (near && (off_s(near, t_s) < off_sample(s, t_s) || !isnan(most))) {
 		v.shared = fmin(
@@ -67,8 +67,30 @@ struct sb_host_values sb_residency_host_at(
 		v.mapped = near->mapped - v.shared;
 		v.total = isnan(most) ? near->anonymous + near->mapped : most;
 		v.anonymous = fmax(0, v.total - near->mapped);
+		v.t_s = (double)near->t_ns / 1e9;
 	}
 	return v;
+}
+
+static void take(double *from, double *bytes)
+{
+	double taken = *from > 0 ? fmin(*from, *bytes) : 0;
+
+	*from -= taken;
+	*bytes -= taken;
+}
+
+bool sb_residency_host_name(struct sb_host_values *v, double named)
+{
+	struct sb_host_values left = *v;
+
+	take(&left.anonymous, &named);
+	take(&left.mapped, &named);
+	take(&left.shared, &named);
+	if (named >= 1)
+		return false;
+	*v = left;
+	return true;
 }
 
 static int by_time(const void *a, const void *b)

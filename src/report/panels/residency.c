@@ -39,6 +39,16 @@ static void put_row(const struct sb_residency *r, struct sb_buf *out)
 		put_part(out, "no name", NULL, r->rest_bytes);
 }
 
+static void put_unplaced(const struct sb_residency_panel *p, struct sb_buf *out)
+{
+	sb_buf_puts(out, "  no row: ");
+	for (size_t i = 0; i < p->unplaced_count; i++) {
+		sb_buf_puts(out, i ? ", " : "");
+		sb_text_name(out, p->unplaced[i], 44);
+	}
+	sb_buf_puts(out, ", which moved between host and GPU: this recording does not say where to\n");
+}
+
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_residency_panel *p = &model->residency;
@@ -54,6 +64,8 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		any = true;
 		put_row(&p->all[i], out);
 	}
+	if (any && p->unplaced_count)
+		put_unplaced(p, out);
 }
 
 const struct sb_panel sb_panel_residency = { "residency", text };

@@ -91,6 +91,7 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
 
 export function heldBody(r: Report): ComponentChildren {
   const moments = r.residency?.moments ?? [];
+  const unplaced = r.residency?.unplaced;
   const pictures = r.memory_over_time ?? [];
   const segments = r.memory_segments ?? [];
   if (!r.out_of_memory && !pictures.length && !segments.length && !moments.some((m) => m.at === 'peak')) return null;
@@ -100,6 +101,7 @@ export function heldBody(r: Report): ComponentChildren {
       {pictures.length > 0 && <Layers pictures={pictures} />}
       {segments.length > 0 && <Segments segments={segments} />}
       {peaks(moments)}
+      {unplaced && <p class="quiet">No row: {unplaced.join(', ')}, which moved; where to is not recorded.</p>}
     </>
   );
 }
