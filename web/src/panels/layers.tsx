@@ -16,8 +16,8 @@ const placeOf = (p: MemoryPicture): string => (p.device_index === undefined ? 'H
 const titleOf = (p: MemoryPicture): string => placeOf(p) + (p.by_line || p.by_stage ? ` by ${kindOf(p)}` : '');
 
 const HELP: Record<string, string> = {
-  exact: 'the stage in which each block was allocated, from the history of the allocator',
-  stage: 'memory that rose in a stage and is still there; from readings of the sum: what is given back counts as what came last',
+  exact: 'the stage that allocated each block, from the history',
+  stage: 'what rose in a stage and is still there; what is given back counts as what came last',
   'line of the program': "from the allocator's history: which line asked for it",
 };
 
