@@ -168,7 +168,7 @@ static void let_command_ask_for_display(struct run *r)
 {
 	if (r->settings.monitor && r->settings.enabled &&
 		r->origin.source[sb_setting_find("real_time_display") - sb_setting_table] == SB_FROM_DEFAULT)
-		run_display_begin(&r->display, r->absolute);
+		run_display_begin(&r->display, r->absolute, &r->folder_id);
 }
 
 static void look_at_processes(void *python)
@@ -217,7 +217,7 @@ static int start_command(struct run *r, const struct args *args)
 			return code;
 	}
 	if (r->settings.stage_count)
-		run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
+		run_stages_begin(r->absolute, &r->folder_id, r->stages_seen, sizeof r->stages_seen);
 	let_command_ask_for_display(r);
 	environment = run_attach_environment(&attach);
 
@@ -289,7 +289,7 @@ static void say_missing_stages(const struct run *r)
 {
 	bool any = run_gather_say_refused(&r->gather);
 
-	any |= run_outer_say_inner(r->absolute) || anything_recorded(r->absolute);
+	any |= run_outer_say_inner(r->absolute, &r->folder_id) || anything_recorded(r->absolute);
 	if (any && r->python.unreached && !has_recorded(r, r->python.pid ? r->python.pid : r->child.pid))
 		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
 	if (any)
@@ -341,7 +341,7 @@ static void record_end(struct run *r, char *outcome, size_t size)
 			sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
 	}
 	say_missing_stages(r);
-	run_stages_say_missing(r->stages_seen, &r->settings);
+	run_stages_say_missing(r->absolute, &r->folder_id, &r->settings);
 	run_gather_end(&r->gather);
 }
 
@@ -395,7 +395,7 @@ static int record(struct run *r, const struct args *args)
 		run_labels_end(&r->labels, NULL, NULL, 0);
 		run_display_end(&r->display);
 		sb_session_close();
-		unlink(r->stages_seen);
+		run_stages_forget(r->absolute, &r->folder_id);
 		sb_rundir_discard(r->folder, &r->folder_id);
 		run_child_release(&r->child);
 		return r->child.refused ? run_in_place(args) : code;

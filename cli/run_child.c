@@ -3,6 +3,7 @@
  * group, reaches it by itself; what is sent to strobe alone is passed on. */
 #include "run_child.h"
 
+#include "base/infile.h"
 #include "command.h"
 #include "inherited.h"
 #include "output.h"
@@ -35,12 +36,15 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 static bool names_missing_interpreter(const char *command, char *out, size_t size)
 {
 	char line[256];
-	FILE *file = strchr(command, '/') ? fopen(command, "re") : NULL;
-	bool script = file && fgets(line, sizeof line, file) && !strncmp(line, "#!", 2);
+	ssize_t n = 0;
+	int fd;
 
-	if (file)
-		fclose(file);
-	if (!script)
+	if (strchr(command, '/') && !sb_infile_open(command, SB_INFILE_NAMED, &fd)) {
+		n = read(fd, line, sizeof line - 1);
+		close(fd);
+	}
+	line[n > 0 ? n : 0] = 0;
+	if (strncmp(line, "#!", 2))
 		return false;
 	snprintf(out, size, "%s", line + 2 + strspn(line + 2, " \t"));
 	out[strcspn(out, " \t\r\n")] = 0;

@@ -1,6 +1,7 @@
 /* Reads .git by hand: git itself may be missing, slow, or refuse a tree of another owner. */
 #include "run_commit.h"
 
+#include "base/infile.h"
 #include "format/run_keys.h"
 #include "format/wire.h"
 #include "record/put.h"
@@ -14,14 +15,28 @@
 #define HEX_MOST 64 /* SHA-256 */
 #define HEX_LEAST 40
 
-static bool first_line(const char *folder, const char *name, char *out_line, size_t size)
+/* The owner of a folder above may have put a pipe or a device there. */
+static FILE *open_file(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
 	FILE *file;
-	bool found;
+	int fd;
 
 	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-		!(file = fopen(path, "re")))
+		sb_infile_open(path, SB_INFILE_NAMED, &fd))
+		return NULL;
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	return file;
+}
+
+static bool first_line(const char *folder, const char *name, char *out_line, size_t size)
+{
+	FILE *file = open_file(folder, name);
+	bool found;
+
+	if (!file)
 		return false;
 	found = fgets(out_line, (int)size, file) != NULL;
 	fclose(file);
@@ -46,21 +61,19 @@ static bool take(const char *text, size_t length, char *out_commit, size_t size)
 /* "HEX refs/heads/main", a line each */
 static bool packed_ref(const char *git, const char *ref, char *out_commit, size_t size)
 {
-	char path[PATH_MAX], line[PATH_MAX];
-	FILE *file;
+	FILE *file = open_file(git, "packed-refs");
+	char line[PATH_MAX];
 	bool found = false;
 
-	if (snprintf(path, sizeof path, "%s/packed-refs", git) >= (int)sizeof path ||
-		!(file = fopen(path, "re")))
-		return false;
-	while (!found && fgets(line, sizeof line, file)) {
+	while (file && !found && fgets(line, sizeof line, file)) {
 		char *space = strchr(line, ' ');
 
 		line[strcspn(line, "\r\n")] = '\0';
 		found = space && !strcmp(space + 1, ref) &&
 			take(line, (size_t)(space - line), out_commit, size);
 	}
-	fclose(file);
+	if (file)
+		fclose(file);
 	return found;
 }
 

@@ -13,6 +13,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#define FILE_NAME "display_asked.txt"
+
 enum { LOOK_MS = 1000, LINES_BYTES = 4096 };
 
 static void close_all(struct run_display *d)
@@ -26,20 +28,25 @@ static void close_all(struct run_display *d)
 	}
 }
 
-void run_display_begin(struct run_display *d, const char *run_dir)
+void run_display_begin(struct run_display *d, const char *run_dir, const struct sb_folder *id)
 {
-	*d = (struct run_display){ .file = -1, .changes = -1, .end = { -1, -1 } };
-	snprintf(d->path, sizeof d->path, "%s/display_asked.txt", run_dir);
-	d->file = open(d->path, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char opened[40];
+
+	*d = (struct run_display){
+		.folder = run_dir, .folder_id = id, .file = -1, .changes = -1, .end = { -1, -1 }
+	};
+	snprintf(d->path, sizeof d->path, "%s/" FILE_NAME, run_dir);
+	d->file = sb_folder_create_in(run_dir, id, FILE_NAME, 0600);
 	if (d->file < 0 || pipe2(d->end, O_CLOEXEC)) {
 		if (d->file >= 0)
-			unlink(d->path);
+			sb_folder_remove_in(run_dir, id, FILE_NAME);
 		close_all(d);
 		d->path[0] = 0;
 		return;
 	}
 	d->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (d->changes >= 0 && inotify_add_watch(d->changes, d->path, IN_MODIFY) < 0) {
+	snprintf(opened, sizeof opened, "/proc/self/fd/%d", d->file);
+	if (d->changes >= 0 && inotify_add_watch(d->changes, opened, IN_MODIFY) < 0) {
 		close(d->changes);
 		d->changes = -1;
 	}
@@ -109,6 +116,6 @@ void run_display_end(struct run_display *d)
 		sb_thread_stop(&d->thread, 10000000000ull);
 	}
 	close_all(d);
-	unlink(d->path);
+	sb_folder_remove_in(d->folder, d->folder_id, FILE_NAME);
 	d->path[0] = 0;
 }

@@ -8,6 +8,7 @@
 #include "monitor/monitor.h"
 #include "record/put.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,38 +32,42 @@ void run_outer_notice(char *out_folder, size_t size)
 
 void run_outer_tell(const char *outer, const char *folder, const char *absolute, bool quiet)
 {
-	char path[PATH_MAX + 32];
-	FILE *file;
+	int outer_fd, fd;
 
 	if (!*outer)
 		return;
 	if (!quiet)
 		fprintf(stderr, "strobe: inside the run '%s': what this command records goes to '%s'\n",
 			sb_filename_of(outer), folder);
-	snprintf(path, sizeof path, "%s/" INNER_RUNS, outer);
-	file = fopen(path, "ae");
-	if (!file)
+	outer_fd = sb_folder_open(AT_FDCWD, outer, SB_FOLDER_OWN);
+	if (outer_fd < 0)
 		return;
-	fprintf(file, "%s\n", absolute);
-	fclose(file);
+	fd = openat(outer_fd, INNER_RUNS, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		0600);
+	close(outer_fd);
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s\n", absolute);
+	close(fd);
 }
 
-bool run_outer_say_inner(const char *run_dir)
+bool run_outer_say_inner(const char *run_dir, const struct sb_folder *id)
 {
-	char path[PATH_MAX + 32], folder[PATH_MAX], first[PATH_MAX] = "", why[96];
+	char folder[PATH_MAX], first[PATH_MAX] = "", why[96];
+	int fd = sb_folder_read_in(run_dir, id, INNER_RUNS);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned count = 0;
-	FILE *file;
 
-	snprintf(path, sizeof path, "%s/" INNER_RUNS, run_dir);
-	file = fopen(path, "re");
 	while (file && fgets(folder, sizeof folder, file))
 		if (!count++)
 			snprintf(first, sizeof first, "%.*s", (int)strcspn(folder, "\n"), folder);
 	if (file)
 		fclose(file);
+	else if (fd >= 0)
+		close(fd);
 	if (!count)
 		return false;
-	unlink(path);
+	sb_folder_remove_in(run_dir, id, INNER_RUNS);
 	snprintf(why, sizeof why, "%u 'strobe run' inside the command recorded into %s", count,
 		count == 1 ? "a run of its own" : "runs of their own");
 	sb_keep_missing("stages of inner runs", why, first);

@@ -2,6 +2,7 @@
 #include "run_python.h"
 #include "run_child.h"
 
+#include "base/infile.h"
 #include "base/filename.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
@@ -69,11 +70,13 @@ static size_t split(char *text, char **words, size_t limit)
 static char **first_line_words(const char *command, char *line, size_t size, char **words)
 {
 	char file[PATH_MAX];
-	int fd = run_child_find(command, file, sizeof file) ? -1 : open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
+	ssize_t n = 0;
+	int fd;
 
-	if (fd >= 0)
+	if (!run_child_find(command, file, sizeof file) && !sb_infile_open(file, SB_INFILE_NAMED, &fd)) {
+		n = read(fd, line, size - 1);
 		close(fd);
+	}
 	line[n > 0 ? n : 0] = 0;
 	if (strncmp(line, "#!", 2))
 		return NULL;

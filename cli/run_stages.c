@@ -5,12 +5,13 @@
 #include "command.h"
 #include "record/put.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define FILE_NAME "stages_seen.txt"
 
 struct asked {
 	char target[sizeof((struct sb_setting_stage *)0)->target];
@@ -18,14 +19,18 @@ struct asked {
 	bool found, certain; /* certain: the module was loaded, so the answer is final */
 };
 
-void run_stages_begin(const char *run_dir, char *out, size_t size)
+void run_stages_begin(const char *run_dir, const struct sb_folder *id, char *out, size_t size)
 {
-	int fd;
+	int fd = sb_folder_create_in(run_dir, id, FILE_NAME, 0600);
 
-	snprintf(out, size, "%s/stages_seen.txt", run_dir);
-	fd = open(out, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	snprintf(out, size, "%s/" FILE_NAME, run_dir);
 	if (fd >= 0)
 		close(fd);
+}
+
+void run_stages_forget(const char *run_dir, const struct sb_folder *id)
+{
+	sb_folder_remove_in(run_dir, id, FILE_NAME);
 }
 
 /* As stages.py writes it: "+target", "-target<tab>why", "?target<tab>why". */
@@ -47,31 +52,37 @@ static void take(struct asked *asked, uint32_t count, char *line)
 	}
 }
 
-static void read_seen(const char *file, struct asked *asked, uint32_t count)
+static void read_seen(const char *run_dir, const struct sb_folder *id, struct asked *asked, uint32_t count)
 {
-	FILE *stream = fopen(file, "re");
+	int fd = sb_folder_read_in(run_dir, id, FILE_NAME);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[512];
 
 	while (stream && fgets(line, sizeof line, stream))
 		take(asked, count, line);
 	if (stream)
 		fclose(stream);
-	unlink(file);
+	else if (fd >= 0)
+		close(fd);
+	run_stages_forget(run_dir, id);
 }
 
-void run_stages_say_missing(const char *file, const struct sb_settings *settings)
+void run_stages_say_missing(
+	const char *run_dir, const struct sb_folder *id, const struct sb_settings *settings)
 {
 	uint32_t count = settings->stage_count;
 	struct asked *asked = calloc(count + 1, sizeof *asked);
 	char what[sizeof asked->target + 8];
 
-	if (!asked)
+	if (!asked || !count) {
+		free(asked);
 		return;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		snprintf(asked[i].target, sizeof asked[i].target, "%s", settings->stages[i].target);
 		snprintf(asked[i].why, sizeof asked[i].why, "no Python program with the start-up hook ran");
 	}
-	read_seen(file, asked, count);
+	read_seen(run_dir, id, asked, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (asked[i].found)
 			continue;

@@ -95,3 +95,33 @@ int sb_folder_read(int folder, const char *name)
 	errno = EINVAL;
 	return -1;
 }
+
+int sb_folder_create_in(const char *path, const struct sb_folder *known, const char *name, unsigned mode)
+{
+	int folder = sb_folder_reopen(path, known);
+	int fd = folder < 0 ? -1 : sb_folder_create(folder, name, mode);
+
+	if (folder >= 0)
+		close(folder);
+	return fd;
+}
+
+int sb_folder_read_in(const char *path, const struct sb_folder *known, const char *name)
+{
+	int folder = sb_folder_reopen(path, known);
+	int fd = folder < 0 ? -1 : sb_folder_read(folder, name);
+
+	if (folder >= 0)
+		close(folder);
+	return fd;
+}
+
+void sb_folder_remove_in(const char *path, const struct sb_folder *known, const char *name)
+{
+	int folder = sb_folder_reopen(path, known);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, name, 0);
+	close(folder);
+}

@@ -29,4 +29,9 @@ int sb_folder_create(int folder, const char *name, unsigned mode);
 /* Opens a regular file for reading; never waits and never follows a link. */
 int sb_folder_read(int folder, const char *name);
 
+/* The same in the folder of a path, and to remove a file there, only if it is still the folder in `known`. */
+int sb_folder_create_in(const char *path, const struct sb_folder *known, const char *name, unsigned mode);
+int sb_folder_read_in(const char *path, const struct sb_folder *known, const char *name);
+void sb_folder_remove_in(const char *path, const struct sb_folder *known, const char *name);
+
 #endif

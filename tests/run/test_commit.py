@@ -1,4 +1,6 @@
 """The commit of the folder that a command is started in, read from git's files alone."""
+import os
+
 import pytest
 
 from conftest import Recorded
@@ -48,4 +50,14 @@ def test_a_detached_head_is_a_commit(strobe):
 @pytest.mark.parametrize("files", [{}, {".git/HEAD": REF}, {".git/HEAD": "ref: \n"}, {".git": "gitdir: nowhere\n"}, {".git/HEAD": "rubbish\n"}, {".git": ""}])
 def test_without_a_commit_there_is_none(strobe, files):
     write(strobe.folder, files)
+    assert commit_of(strobe) is None
+
+
+@pytest.mark.parametrize("name", [".git", ".git/HEAD", ".git/packed-refs"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
+def test_a_pipe_or_a_device_in_a_folder_above_holds_nothing_up(strobe, name, make):
+    """Anyone may have made it, in /tmp for one."""
+    write(strobe.folder, {} if name == ".git" else {".git/HEAD": REF})
+    (strobe.folder / name).unlink(missing_ok=True)
+    make(strobe.folder / name)
     assert commit_of(strobe) is None

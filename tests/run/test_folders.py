@@ -300,6 +300,25 @@ def test_a_program_that_changes_its_folder_has_its_report_and_its_children(strob
     assert '"kid"' in (run / "profiling_report.json").read_text()
 
 
+# ---- a folder that is replaced while the command runs ----------------------------------
+
+
+def test_files_of_a_folder_that_took_the_runs_place_are_left_alone(strobe):
+    """A user who may write to the folder above can move the run and put a link there."""
+    victim = strobe.folder / "victim"
+    victim.mkdir()
+    names = ["display_asked.txt", "stages_seen.txt", "inner_runs.txt", "unrecorded.txt", "run.strobe", "profiling_report.json",
+             "profiling_report.html", "timing_summary.txt", "memory_log.json"]
+    for name in names:
+        (victim / name).write_text("mine")
+    script = strobe.script(f"mv $STROBE_RUN_DIR {strobe.folder}/moved && ln -s {victim} $STROBE_RUN_DIR && {TOOL} run -q -o inner -- true\n",
+                           "swap.sh")
+    done = strobe.run("-q", "-o", "o", "--stage", "mod:f=x", "--", "sh", script)
+    assert done.returncode == 0 and "was moved or replaced" in done.stderr
+    assert sorted(p.name for p in victim.iterdir()) == sorted(names)
+    assert all((victim / name).read_text() == "mine" for name in names)
+
+
 # ---- a folder of runs -------------------------------------------------------------------
 
 

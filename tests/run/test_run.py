@@ -335,16 +335,19 @@ def test_a_run_inside_a_run_has_its_own_and_both_say_so(strobe):
 
 @pytest.mark.parametrize("content, message", [
     ("#!/no/such/interpreter -x\n", "cannot run './it': its first line names '/no/such/interpreter', which does not exist"),
+    ("pipe", "cannot run './it': Permission denied"),
     (None, "cannot run './it': it is a folder")])
 def test_what_cannot_run_is_said_and_leaves_nothing(strobe, content, message):
     strobe.run("-q", "--", "true")
     before = os.readlink(strobe.folder / "strobe-runs" / "last")
-    if content:
+    if content == "pipe":
+        os.mkfifo(strobe.folder / "it", 0o755)
+    elif content:
         os.chmod(strobe.script(content, "it"), 0o755)
     else:
         (strobe.folder / "it").mkdir()
     done = strobe.run("--stage", "mod:f=x", "--", "./it")
-    assert done.returncode == (127 if content else 126)
+    assert done.returncode == (127 if "first line" in message else 126)
     assert done.stderr == "strobe run: %s\n" % message
     assert len(strobe.runs()) == 1
     assert os.readlink(strobe.folder / "strobe-runs" / "last") == before

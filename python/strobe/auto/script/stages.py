@@ -140,7 +140,7 @@ def _tell_run(kind, target, why):
     if target not in _of_the_run:
         return
     try:
-        seen = os.open(os.environ["STROBE_STAGES_SEEN"], os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        seen = os.open(os.environ["STROBE_STAGES_SEEN"], os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (KeyError, OSError):  # the run has ended
         return
     try:
