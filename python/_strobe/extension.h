@@ -21,6 +21,10 @@ PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *
 #define NAMES_KEPT 20000 /* sections remembered by name; past that they are made again */
 #define ATTRS_MAX 32
 
+/* What every section touches lies together: between two sections of a model that launches, the caches are full of it. */
+#define HOT_DATA __attribute__((section("strobe_hot")))
+#define HOT_CODE __attribute__((hot))
+
 struct section;
 
 struct name_slot {
@@ -33,6 +37,16 @@ struct key_slot {
 };
 
 struct state {
+	/* First what a section with GPU time needs. */
+	PyObject *raw_stream; /* torch: device -> address of its current stream; NULL: no CUDA */
+	PyCFunction raw_stream_c; /* what is behind it, where it can be called as it is */
+	PyObject *raw_stream_self;
+	PyObject *get_device; /* torch: () -> current device; NULL: there is only one */
+	PyObject *device_zero; /* the number 0: also the address of the default stream */
+	PyObject *
+		gpu_alone; /* names of keywords that are gpu alone, as a call had them last; NULL: none had */
+	PyCFunction get_device_c;
+	bool gpu_off; /* no GPU time, not even where it is asked for */
 	PyTypeObject *section_type;
 	PyTypeObject *loop_type;
 	PyTypeObject *span_type;
@@ -43,14 +57,21 @@ struct state {
 	PyObject *plain; /* Python: any value -> int, float, str or None */
 	PyObject *track_of; /* Python: () -> track of the running task */
 	PyObject *word_gpu, *word_code; /* interned: keywords of section() */
-	bool gpu_off; /* no GPU time, not even where it is asked for */
-	PyObject *raw_stream; /* torch: device -> address of its current stream; NULL: no CUDA */
-	PyObject *get_device; /* torch: () -> current device; NULL: there is only one */
-	PyCFunction raw_stream_c, get_device_c; /* what is behind them, where it can be called as it is */
-	PyObject *device_zero;
 };
 
-struct state *state_of(PyObject *module);
+/* The module that was asked about last: nearly always there is one. With the GIL. */
+struct last_module {
+	PyObject *module;
+	struct state *state;
+};
+extern struct last_module last_module;
+struct state *state_look(PyObject *module);
+
+static inline struct state *state_of(PyObject *module)
+{
+	return __builtin_expect(module == last_module.module, 1) ? last_module.state : state_look(module);
+}
+
 int add_type(PyObject *module, const char *name, PyTypeObject *type);
 
 /* ---- names.c: Python strings to name ids ---- */
@@ -110,7 +131,8 @@ static inline void track_follow(struct state *st)
 /* ---- stream.c: the stream that torch launches on ---- */
 /* asked: 1 by gpu=True, 0 refused, -1 where it is cheap and torch says the stream. */
 bool stream_wants(const struct state *st, int asked, uint32_t name);
-void stream_zone_begin(struct state *st, uint32_t name); /* a GPU zone on it */
+/* A GPU zone on it. arrived_ticks: when the program's code was left for it. */
+void stream_zone_begin(struct state *st, uint32_t name, uint64_t arrived_ticks);
 PyObject *stream_install(PyObject *module, PyObject *args);
 
 /* ---- bound.c: methods bound once ---- */
@@ -120,6 +142,7 @@ int bound_add(struct state *st, PyTypeObject *type, const char *name, PyMethodDe
 
 /* ---- section.c ---- */
 int section_init(PyObject *module, struct state *st);
+/* ---- sections.c ---- */
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- raised.c: the exception that ends a zone ---- */

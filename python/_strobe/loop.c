@@ -26,7 +26,7 @@ struct loop {
 	struct loop *next_open;
 };
 
-struct loop *loops_open; /* of all threads, the newest first; with the GIL */
+HOT_DATA struct loop *loops_open; /* of all threads, the newest first; with the GIL */
 
 static unsigned long this_thread(void)
 {
@@ -113,7 +113,7 @@ static void begin(struct loop *l, PyObject *item)
 	track_follow(l->state);
 	l->gpu_timed = stream_wants(l->state, l->gpu, l->id);
 	if (l->gpu_timed)
-		stream_zone_begin(l->state, l->id);
+		stream_zone_begin(l->state, l->id, strobe_gpu_zone_arrive());
 	else
 		strobe_zone_begin_id(l->id);
 	put_turn(l, item);

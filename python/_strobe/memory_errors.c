@@ -10,7 +10,7 @@ enum { WAITING_MOST = 4 };
 
 static PyObject *waiting[WAITING_MOST]; /* with the GIL */
 static uint32_t waiting_count;
-bool memory_errors_wait;
+HOT_DATA bool memory_errors_wait;
 
 void memory_errors_tell(void)
 {

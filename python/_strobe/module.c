@@ -1,9 +1,15 @@
 /* strobe._strobe: assembles the extension. State is per interpreter. */
 #include "extension.h"
 
-struct state *state_of(PyObject *module)
+HOT_DATA struct last_module last_module;
+
+struct state *state_look(PyObject *module)
 {
-	return PyModule_GetState(module);
+	struct state *st = PyModule_GetState(module);
+
+	if (st)
+		last_module = (struct last_module){ module, st };
+	return st;
 }
 
 /* PyModule_AddObjectRef() came after 3.9. */
@@ -118,6 +124,7 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(st->raw_stream);
 	Py_CLEAR(st->get_device);
 	Py_CLEAR(st->device_zero);
+	Py_CLEAR(st->gpu_alone);
 	Py_CLEAR(st->word_gpu);
 	Py_CLEAR(st->word_code);
 	Py_CLEAR(st->section_type);
@@ -130,6 +137,8 @@ static int module_clear(PyObject *module)
 static void module_free(void *module)
 {
 	module_clear(module);
+	if (last_module.module == module)
+		last_module = (struct last_module){ NULL, NULL };
 }
 
 static PyModuleDef_Slot module_slots[] = {

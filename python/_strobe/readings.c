@@ -27,18 +27,21 @@ static struct {
 	PyObject *function; /* Python: (resident bytes, open files); NULL: none */
 	uint64_t first_ns, next_ns, next_edge_ns;
 } readings;
-bool readings_edge_due;
+HOT_DATA bool readings_edge_due;
 
-/* Readings of the allocator where outer sections end. */
-static struct {
+/* Readings of the allocator where outer sections end. Most ends look at the CPU's counter alone: the system's
+ * clock is a call. */
+static HOT_DATA struct {
 	PyObject *function; /* Python: (); NULL: none */
-	uint64_t seen_ns, cost_ns; /* the last end; what one reading takes */
+	uint64_t saved_ticks; /* before that nothing can be spent */
+	uint64_t first_ns, first_ticks; /* one moment on both clocks */
+	uint64_t seen_ns, cost_ns; /* when it was looked at last; what one reading takes */
 	int64_t saved_ns; /* what may be spent */
-	struct {
-		uint32_t name;
-		uint64_t next_ns;
-	} names[ENDS_NAMES]; /* by the name's number */
 } ends;
+static struct {
+	uint32_t name;
+	uint64_t next_ticks; /* not before */
+} read_names[ENDS_NAMES]; /* by the name's number */
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -214,31 +217,48 @@ PyObject *readings_host(PyObject *module, PyObject *unused)
 
 /* ---- where sections end ---- */
 
-/* A section that ends often, such as a block of a model, is read no more often than the sampler reads. */
-static bool name_is_due(uint32_t name, uint64_t now_ns)
+/* The counter that many nanoseconds from now. */
+static uint64_t ticks_after(uint64_t ns, uint64_t now_ns, uint64_t now_ticks)
 {
-	uint32_t slot = name % ENDS_NAMES;
+	double passed_ns = (double)(now_ns - ends.first_ns);
 
-	if (ends.names[slot].name == name && now_ns < ends.names[slot].next_ns)
-		return false;
-	ends.names[slot].name = name;
-	ends.names[slot].next_ns = now_ns + (uint64_t)PERIOD_MS * MS;
-	return true;
+	return now_ticks +
+	       (passed_ns > 0 ? (uint64_t)((double)ns * ((double)(now_ticks - ends.first_ticks) / passed_ns))
+			      : 0);
 }
 
 /* A thousandth of the time may go into it; what was not used is saved for a few ends in a row. */
-bool readings_due(uint32_t depth, uint32_t name)
+static __attribute__((noinline)) bool look(uint32_t name, uint64_t now_ticks)
 {
 	int64_t most_ns = (int64_t)ends.cost_ns * ENDS_SAVED;
-	uint64_t now_ns;
+	uint64_t now_ns = sampler_now_ns();
 
-	if (!ends.function || depth >= ENDS_DEPTH)
-		return false;
-	now_ns = sampler_now_ns();
 	ends.saved_ns += (int64_t)(now_ns - ends.seen_ns) / ENDS_SHARE;
 	ends.saved_ns = ends.saved_ns < most_ns ? ends.saved_ns : most_ns;
 	ends.seen_ns = now_ns;
-	return ends.saved_ns >= (int64_t)ends.cost_ns && name_is_due(name, now_ns);
+	if (ends.saved_ns < (int64_t)ends.cost_ns) {
+		ends.saved_ticks = ticks_after(
+			(ends.cost_ns - (uint64_t)ends.saved_ns) * ENDS_SHARE, now_ns, now_ticks);
+		return false;
+	}
+	read_names[name % ENDS_NAMES].name = name;
+	read_names[name % ENDS_NAMES].next_ticks = ticks_after((uint64_t)PERIOD_MS * MS, now_ns, now_ticks);
+	return true;
+}
+
+/* A section that ends often, such as a block of a model, is read no more often than the sampler reads. */
+HOT_CODE bool readings_due(uint32_t depth, uint32_t name)
+{
+	uint32_t slot = name % ENDS_NAMES;
+	uint64_t now_ticks;
+
+	if (!ends.function || depth >= ENDS_DEPTH)
+		return false;
+	now_ticks = sampler_now_ticks();
+	if (now_ticks < ends.saved_ticks ||
+		(read_names[slot].name == name && now_ticks < read_names[slot].next_ticks))
+		return false;
+	return look(name, now_ticks);
 }
 
 void readings_section_ended(void)
@@ -261,10 +281,12 @@ PyObject *readings_at_ends(PyObject *module, PyObject *function)
 
 	(void)module;
 	ends.function = function == Py_None ? NULL : function;
-	ends.seen_ns = sampler_now_ns();
+	ends.first_ns = ends.seen_ns = sampler_now_ns();
+	ends.first_ticks = sampler_now_ticks();
+	ends.saved_ticks = 0;
 	ends.cost_ns = 0;
 	ends.saved_ns = 0;
-	memset(ends.names, 0, sizeof ends.names);
+	memset(read_names, 0, sizeof read_names);
 	Py_XINCREF(ends.function);
 	Py_XDECREF(before);
 	Py_RETURN_NONE;

@@ -8,6 +8,8 @@
 
 /* ---- sampler_clock.c ---- */
 uint64_t sampler_now_ns(void); /* ns of CLOCK_MONOTONIC, or what a test has set */
+uint64_t sampler_now_ticks(
+	void); /* the CPU's counter, cheaper to read; the same where a test sets the clock */
 void sampler_set_now(uint64_t now_ns); /* for tests; 0: the clock's again */
 
 /* ---- stacks.c; with the GIL unless noted otherwise ---- */

@@ -11,51 +11,61 @@ static PyCFunction behind(PyObject *function, int flags)
 	return PyCFunction_GetFunction(function);
 }
 
-static PyObject *device_now(struct state *st)
+/* A new reference. */
+static __attribute__((noinline)) PyObject *device_now(struct state *st)
 {
-	if (!st->get_device) {
-		Py_INCREF(st->device_zero);
-		return st->device_zero;
-	}
 	if (st->get_device_c)
 		return st->get_device_c(PyCFunction_GetSelf(st->get_device), NULL);
 	return PyObject_CallFunctionObjArgs(st->get_device, NULL);
 }
 
-/* Without torch: the default stream. */
-static void *stream_now(struct state *st)
+/* Takes the reference. */
+static __attribute__((noinline)) void *address_of(PyObject *stream)
 {
-	PyObject *device, *stream = NULL;
-	void *address = NULL;
+	void *address = stream ? PyLong_AsVoidPtr(stream) : NULL;
 
-	if (!st->raw_stream)
-		return NULL;
-	device = device_now(st);
-	if (device && st->raw_stream_c)
-		stream = st->raw_stream_c(PyCFunction_GetSelf(st->raw_stream), device);
-	else if (device)
-		stream = PyObject_CallFunctionObjArgs(st->raw_stream, device, NULL);
-	Py_XDECREF(device);
-	if (stream)
-		address = PyLong_AsVoidPtr(stream);
 	Py_XDECREF(stream);
-	if (__builtin_expect(!stream || !address, 0))
+	if (!address)
 		PyErr_Clear();
 	return address;
 }
 
-bool stream_wants(const struct state *st, int asked, uint32_t name)
+static inline PyObject *raw_stream(struct state *st, PyObject *device)
+{
+	if (__builtin_expect(st->raw_stream_c != NULL, 1))
+		return st->raw_stream_c(st->raw_stream_self, device);
+	return PyObject_CallFunctionObjArgs(st->raw_stream, device, NULL);
+}
+
+/* Without torch: the default stream. */
+static inline void *stream_now(struct state *st)
+{
+	PyObject *device = st->device_zero, *stream = NULL;
+
+	if (__builtin_expect(!st->raw_stream, 0))
+		return NULL;
+	if (__builtin_expect(st->get_device != NULL, 0))
+		device = device_now(st);
+	if (device)
+		stream = raw_stream(st, device);
+	if (__builtin_expect(st->get_device != NULL, 0))
+		Py_XDECREF(device);
+	if (__builtin_expect(stream == st->device_zero, 1)) { /* the default stream, without any ceremony */
+		Py_DECREF(stream);
+		return NULL;
+	}
+	return address_of(stream);
+}
+
+HOT_CODE bool stream_wants(const struct state *st, int asked, uint32_t name)
 {
 	if (asked == 1)
 		return !st->gpu_off;
 	return st->raw_stream && asked != 0 && strobe_gpu_zone_worth(name);
 }
 
-void stream_zone_begin(struct state *st, uint32_t name)
+HOT_CODE void stream_zone_begin(struct state *st, uint32_t name, uint64_t arrived_ticks)
 {
-	uint64_t arrived_ticks = strobe_gpu_zone_arrive() - here.own_ticks;
-
-	here.own_ticks = 0;
 	strobe_gpu_zone_begin_arrived(name, stream_now(st), arrived_ticks);
 }
 
@@ -73,6 +83,7 @@ PyObject *stream_install(PyObject *module, PyObject *args)
 	st->raw_stream = st->gpu_off ? NULL : raw_stream;
 	st->get_device = get_device == Py_None ? NULL : get_device;
 	st->raw_stream_c = behind(st->raw_stream, METH_O);
+	st->raw_stream_self = st->raw_stream_c ? PyCFunction_GetSelf(st->raw_stream) : NULL;
 	st->get_device_c = behind(st->get_device, METH_NOARGS);
 	Py_XINCREF(st->raw_stream);
 	Py_XINCREF(st->get_device);

@@ -5,8 +5,8 @@
 #include "extension.h"
 
 __thread struct here here;
-struct last_seen last_seen;
-long context_offset = -1;
+HOT_DATA struct last_seen last_seen;
+HOT_DATA long context_offset = -1;
 
 /* The thread's context is kept alive while it is remembered: otherwise a new one
  * at the same address would pass for it. The thread's own dict holds it, so that

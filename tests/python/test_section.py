@@ -212,6 +212,20 @@ def test_sections_that_differ_only_in_gpu_are_made_once_each(record):
     assert record().counts() == {("timed",): 1, ("timed",) * 2: 1, ("timed",) * 3: 1}
 
 
+def test_a_call_with_one_keyword_is_not_taken_for_another_one(record):
+    """The names of a call's keywords are remembered by where they lie, when they are gpu alone."""
+    def made(**keywords):
+        return strobe.section("told apart", **keywords)
+
+    for _ in range(2):
+        yes, code, no = made(gpu=True), made(code="4c"), made(gpu=False)
+        assert yes is made(gpu=True) and no is made(gpu=False) and yes is not no
+        assert code not in (yes, no, made())
+    with yes, code, no, made(frames=3):
+        pass
+    assert [zone.code for zone in record().named("told apart")] == [None, "4c", None, None]
+
+
 def test_a_keyword_that_is_not_interned_is_understood(record):
     with strobe.section("timed", **{"".join(["g", "pu"]): True, "".join(["co", "de"]): "4c"}):
         pass
