@@ -71,6 +71,39 @@ static const char *said_of_a_pipeline_beside_an_idle_gpu(double own_mb)
 	return issue;
 }
 
+/* Reading takes most of the time: no reason why the GPU was not used at all. */
+static void what_the_cpu_waits_for_does_not_explain_a_gpu_that_was_not_used(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = synthetic_gpu(&s, 0);
+	for (uint64_t t = 0; t <= 20; t++) {
+		double values[9] = { 500, 24000, 0, 40, 80, 345, 0, 0, 0 };
+
+		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
+	}
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_begin(&s, i * 5 * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, i * 5 * SECOND, (i * 5 + 3) * SECOND, "read_input", STROBE_ROLE_DATA);
+		synthetic_end(&s, (i * 5 + 4) * SECOND);
+	}
+	m = synthetic_model(&s, 20 * SECOND);
+	f = finding(m, "gpu_utilization");
+	assert_non_null(f);
+	assert_string_equal(f->issue, "the GPU was not used");
+	assert_string_equal(f->cause, "the models run on the CPU");
+	f = finding(m, "data_loading");
+	assert_non_null(f);
+	for (size_t i = 0; i < f->explain_count; i++)
+		assert_string_not_equal(f->explains[i], "gpu_utilization");
+	assert_null(strstr(f->evidence, "GPU was not used"));
+	synthetic_done(&s);
+}
+
 static void a_pipeline_that_was_left_on_the_cpu_is_told_so(void **state)
 {
 	assert_string_equal(said_of_a_pipeline_beside_an_idle_gpu(0), "low");
@@ -297,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
 		cmocka_unit_test(a_pipeline_that_was_left_on_the_cpu_is_told_so),
+		cmocka_unit_test(what_the_cpu_waits_for_does_not_explain_a_gpu_that_was_not_used),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
 		cmocka_unit_test(a_gpu_of_another_kind_is_no_idle_capacity),
