@@ -4,7 +4,7 @@
 
 #include "advise/rule.h"
 
-/* What the program does between the calls while its GPU idles. */
+/* What the program does between the calls while its GPU idles, or while the CPU that computes the model does not. */
 void sb_model_calls_advise(struct sb_advisor *a);
 
 #endif

@@ -62,6 +62,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(attention)               \
 	X(gpu_memory)              \
 	X(gpu_utilization)         \
+	X(gpu_unused)              \
 	X(temperature)             \
 	X(throttling)              \
 	X(gpu_shared)              \

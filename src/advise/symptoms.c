@@ -149,13 +149,6 @@ static bool accounts_for(
 	       strcmp(symptom->id, "stage_dominates") != 0;
 }
 
-/* Its rule has named the cause, and there is no time to account for: a GPU that was not used at all did not wait for
- * something. */
-static bool has_its_own_cause(const struct sb_advice *symptom)
-{
-	return sb_rule_is_symptom(symptom->id) && symptom->cause && !(symptom->rank_s > 0);
-}
-
 static double explained_s(const struct sb_advisor *a, const struct sb_advice *symptom)
 {
 	const struct sb_advice *all = a->found.items;
@@ -423,7 +416,7 @@ void sb_symptoms_explain(struct sb_advisor *a)
 	fold_waits_for_the_gil(a);
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
-		double covered_s = can_be_explained(f.id) && !has_its_own_cause(&f) ? explained_s(a, &f) : 0;
+		double covered_s = can_be_explained(f.id) ? explained_s(a, &f) : 0;
 		double all_s = sb_rule_is_symptom(f.id) && f.whole_s > 0 ? f.whole_s : f.rank_s;
 		bool repeated = is_repeated(&f, gaps);
 

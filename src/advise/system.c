@@ -77,18 +77,19 @@ static bool runs_on_the_cpu(const struct sb_model *model)
 	return true;
 }
 
-static void find_unused(struct sb_advisor *a, double percent)
+/* Low: a program may mean to run on the CPU. What it costs is most of its time, which ranks it before others that are low. */
+void sb_rule_gpu_unused(struct sb_advisor *a)
 {
-	struct sb_advice *f = sb_advisor_find(a, percent, NAN, "the GPU was not used",
-		sb_say(a, "%.1f %% utilisation, and no stage has GPU time", percent));
+	double percent = a->model->summary.gpu_utilization_mean_percent;
+	struct sb_advice *f;
 
-	sb_finding_cause(f, "the models run on the CPU", SB_GAIN_BOUNDED, SB_LIKELY);
-	if (!f)
+	if (!a->model->summary.judged_sampled || !runs_on_the_cpu(a->model))
 		return;
-	f->priority = sb_priority_name(SB_PRIORITY_LOW);
-	f->suggestion =
-		"Put the pipeline on it: pipe.to(\"cuda\"), or pipe.enable_model_cpu_offload() where it does "
-		"not fit.";
+	f = sb_advisor_find(a, percent, NAN, "the GPU was not used",
+		sb_say(a, "%.1f %% utilisation, and no stage has GPU time", percent));
+	sb_finding_cause(f, "the models run on the CPU", SB_GAIN_BOUNDED, SB_LIKELY);
+	if (f)
+		f->rank_s = sb_weigh_work_s(a->model);
 }
 
 void sb_rule_gpu_utilization(struct sb_advisor *a)
@@ -100,10 +101,8 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));)
 		used |= sb_sampled_use(s);
-	if (a->model->summary.judged_sampled && runs_on_the_cpu(a->model)) {
-		find_unused(a, percent);
+	if (a->model->summary.judged_sampled && runs_on_the_cpu(a->model))
 		return;
-	}
 	if (!used || !a->model->summary.judged_sampled || !(percent < a->limit) ||
 		!isnan(sb_weigh_step_busy(a->model)))
 		return; /* what was traced says it better */

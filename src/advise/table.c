@@ -155,6 +155,11 @@ static const struct sb_rule rules[] = {
 		  "launch cost, "
 		  "read-ahead against input." },
 		sb_rule_gpu_utilization },
+	{ { "gpu_unused", "cause", LOW, HOURS, false, NULL, NULL, 0, "GPU utilisation samples, generations",
+		  "generations beside a GPU that did nothing, and on which the program has no memory",
+		  "Put the pipeline on it: pipe.to(\"cuda\"), or pipe.enable_model_cpu_offload() where it "
+		  "does not fit." },
+		sb_rule_gpu_unused },
 	{ { "temperature", "gpu", HIGH, HOURS, false, "temperature_c", "c", 85, "temperature samples",
 		  "a GPU gets hotter than this",
 		  "Check airflow and the power limit; a hot GPU lowers its clocks." },

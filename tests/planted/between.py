@@ -29,6 +29,23 @@ def frames_are_filtered_in_python(fixed):
             sharpen(frame, 3)
 
 
+def clip_of(number):
+    """What a video encoder takes: pixels between -1 and 1, one after the other."""
+    frame = bytes((i * number) & 255 for i in range(256))
+    return [(frame[i & 255] / 255 - 0.5) / 0.5 for i in range(120_000)]  # planted: clips_are_made_between_the_calls
+
+
+@planted("python_between_steps", marks="clips_are_made_between_the_calls")
+def clips_are_made_between_the_calls(fixed):
+    """A plain loop around an encoder: no pipeline, no generation."""
+    clip = None
+    for number in range(30):
+        if clip is None or not fixed:
+            clip = clip_of(number)
+        with strobe.section("VJEPA2Model"):
+            compute(0.02)
+
+
 @planted("between_generations")
 def prompts_are_read_again(fixed):
     """The whole list for each prompt of it."""

@@ -362,6 +362,16 @@ while os.getppid() != 1 and time.monotonic() < end:
 """
 
 
+@planted("gpu_unused", needs="cuda")
+def model_left_on_the_cpu(fixed):
+    """Someone forgot to move it: the same pipeline without .to("cuda")."""
+    size = Size(False)
+    size.dim, size.tokens, size.blocks, size.steps, size.videos = 512, 1024, 4, 8, 6
+    if fixed:
+        size.device, size.dtype = "cuda", torch.bfloat16
+    Pipeline(size).run()
+
+
 # ---- healthy ----
 
 @planted(healthy=True, needs="cuda")

@@ -194,6 +194,29 @@ def words_are_banned_one_by_one(fixed):
                        logits_processor=LogitsProcessorList([Ban()]))
 
 
+@planted("python_between_steps", needs="diffusers")
+def clips_are_made_with_numpy(fixed):
+    """A V-JEPA2 in a plain loop, without a pipeline: its frames are scaled in numpy between its calls."""
+    import numpy as np
+    from transformers import VJEPA2Config, VJEPA2Model
+    torch.set_num_threads(1)
+    model = VJEPA2Model(VJEPA2Config(patch_size=8, crop_size=64, frames_per_clip=8, hidden_size=96, num_attention_heads=2,
+                                     num_hidden_layers=4, pred_hidden_size=96, pred_num_attention_heads=2,
+                                     pred_num_hidden_layers=2)).eval()
+    frames = np.random.default_rng(0).integers(0, 255, (8, 512, 512, 3), dtype=np.uint8)
+
+    def clip():
+        scaled = (frames.astype(np.float64) / 255 - 0.5) / 0.25  # planted
+        return torch.from_numpy(scaled.reshape(8, 64, 8, 64, 8, 3).mean(axis=(2, 4)).astype(np.float32)).permute(0, 3, 1, 2)[None]  # planted
+
+    made = None
+    with torch.no_grad():
+        for _ in range(24):
+            if made is None or not fixed:
+                made = clip()
+            model(made)
+
+
 @planted("python_in_forward", needs="diffusers")
 def hook_hashes_outputs(fixed):
     """An object as a forward hook, to find out whether two runs compute the same."""

@@ -17,7 +17,7 @@ for family in ("callbacks", "trackers"):
 NAMED = ("tokenizer_made_for_every_request", "debug_log_formats_tensors", "progress_bar_with_a_tensor", "workers_started_for_every_request",
          "anomaly_detection_left_on", "answers_without_a_cache", "wan_preview_every_step", "wan_in_float64",
          "wan_hook_lists_values", "wan_prompt_encoded_in_one_video", "scheduler_filters_with_numpy", "words_are_banned_one_by_one",
-         "hook_hashes_outputs")
+         "clips_are_made_with_numpy", "hook_hashes_outputs")
 
 
 def said_of(run, name, *more):

@@ -7,6 +7,9 @@
 
 #include "synthetic.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 enum { TID = 1000, CALLS = 10 };
 
 /* Ten calls of 50 ms after 2 s of imports, one every 200 ms; between them a line of the program runs for `made_ms`. */
@@ -72,12 +75,84 @@ static void a_little_between_the_calls_is_no_finding(void **state)
 	synthetic_done(&s);
 }
 
+/* The same without a GPU: on a CPU that computes the model for 50 ms of every 200, beside line 34 of a file, in a library's
+ * function where one is given. */
+static const struct sb_advice *said_on_a_cpu(
+	struct synthetic *s, const char *called, const char *file, const char *inner, const char *inner_file)
+{
+	uint32_t names[2], lines[] = { 34, 34 }, depth = 0;
+
+	synthetic_open_at(s, 8000000000ull * SECOND); /* after any file was written */
+	if (inner) {
+		names[depth] = sb_builder_name(s->b, inner, NULL);
+		sb_builder_code_file(s->b, names[depth++], inner_file);
+	}
+	names[depth] = sb_builder_name(s->b, "encode.main", NULL);
+	sb_builder_code_file(s->b, names[depth++], file);
+	synthetic_stage(s, 0, 2 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t at = 2 * SECOND + i * 200 * MS;
+
+		synthetic_stage(s, at, at + 50 * MS, called, 0);
+		for (uint64_t k = 1; k <= 3 && i + 1 < CALLS; k++)
+			sb_builder_stack_sample(s->b, at + 50 * MS + k * 50 * MS - MS,
+				&(struct sb_builder_sample){ .tid = TID, .weight_us = 50000 }, names, lines,
+				depth);
+	}
+	return finding(synthetic_model(s, 4 * SECOND), "python_between_steps");
+}
+
+static void what_prepares_the_input_of_a_model_on_the_cpu_has_its_line(void **state)
+{
+	static const char own[] = "/srv/encode.py", numpy[] = "/x/site-packages/numpy/lib/arraypad.py";
+	struct synthetic s;
+	const struct sb_advice *f = said_on_a_cpu(&s, "VJEPA2Model", own, "arraypad.pad", numpy);
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 34);
+	assert_true(f->saves_s > 1.2 && f->saves_s < 1.5);
+	assert_non_null(strstr(f->issue, "between the calls of 'VJEPA2Model'"));
+	assert_string_equal(f->explains[0], "unattributed");
+	assert_null(finding(s.model, "unattributed"));
+	synthetic_done(&s);
+	assert_null(said_on_a_cpu(&s, "load:pipeline", own, "arraypad.pad", numpy)); /* no model's call */
+	synthetic_done(&s);
+	assert_null(said_on_a_cpu(&s, "VJEPA2Model", own, "functional.softmax",
+		"/x/site-packages/torch/nn/functional.py")); /* the model may compute there */
+	synthetic_done(&s);
+}
+
+/* Line 34 sleeps. */
+static void a_program_that_polls_is_told_softly(void **state)
+{
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	int fd = mkstemps(file, 3);
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int i = 0; i < 34; i++)
+		assert_int_equal(write(fd, "time.sleep(0.1)\n", 16), 16);
+	close(fd);
+	f = said_on_a_cpu(&s, "VJEPA2Model", file, NULL, NULL);
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "time.sleep(0.1)"));
+	assert_string_equal(f->priority, "low");
+	assert_string_equal(f->confidence, "possible");
+	synthetic_done(&s);
+	unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_prepares_the_input_has_its_line),
 		cmocka_unit_test(a_gpu_that_has_enough_to_do_waits_for_nothing),
 		cmocka_unit_test(a_little_between_the_calls_is_no_finding),
+		cmocka_unit_test(what_prepares_the_input_of_a_model_on_the_cpu_has_its_line),
+		cmocka_unit_test(a_program_that_polls_is_told_softly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
