@@ -55,8 +55,8 @@ static const struct command_option own_options[] = {
 		false, false },
 	{ "gpu-trace", 0, "SPEC",
 		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps), seconds:5, or "
-		"slow:1.5 (keeps only steps and generations 1.5 times slower than their peers, the first "
-		"three; slow:1.5,10: the first ten)",
+		"slow:1.5 (keeps only steps and generations 1.5 times slower than their peers, the worst "
+		"three; slow:1.5,10: the worst ten)",
 		true, false },
 	{ "gpu-counters", 0, "SPEC",
 		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC: as in --gpu-trace; "

@@ -55,16 +55,18 @@ static bool say_others(struct sb_advisor *a, struct sb_advice *f)
 	return true;
 }
 
-/* The caught moment of that very step; NULL: it was not caught, or the catch tells nothing. */
+/* The caught moment of that very step, or of a row that it is in; NULL: it was not caught, or the catch tells nothing. */
 static const struct sb_slow_moment *moment_of(const struct sb_model *model, const struct sb_slow_step *slow)
 {
 	const struct sb_slow_moments_panel *caught = &model->slow_moments;
 
 	for (size_t i = 0; i < caught->count; i++) {
 		const struct sb_slow_moment *m = &caught->all[i];
+		bool row = m->row.count > 1;
+		double from_s = row ? m->row.t_s : m->t_s, took_s = row ? m->row.duration_s : m->duration_s;
 
-		if (!strcmp(m->what, "step") && m->words && m->t_s < slow->t_s + slow->duration_s &&
-			slow->t_s < m->t_s + m->duration_s)
+		if (!strcmp(m->what, "step") && m->words && from_s < slow->t_s + slow->duration_s &&
+			slow->t_s < from_s + took_s)
 			return m;
 	}
 	return NULL;

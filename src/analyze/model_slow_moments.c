@@ -27,6 +27,21 @@ static const struct sb_field moment_counter_rows[] = {
 static SB_FIELDS(moment_counter, sb_slow_counter, "SlowMomentCounter",
 	"What the GPU's counters said meanwhile (--gpu-counters=slow).");
 
+SB_FIELD_WHEN(is_row, sb_slow_row, it->count > 1)
+
+static const struct sb_field moment_row_rows[] = {
+	SB_FIELD(sb_slow_row, count, "count", SB_ALWAYS, "how many there were in a row"),
+	SB_FIELD(sb_slow_row, first_step, "first_step_index", SB_KNOWN, "the pipeline's own number"),
+	SB_FIELD(sb_slow_row, last_step, "last_step_index", SB_KNOWN, "of the last one"),
+	SB_FIELD(sb_slow_row, t_s, "t_s", SB_ALWAYS, "when the first one began", .range = SB_SIGNED),
+	SB_FIELD(sb_slow_row, duration_s, "duration_s", SB_ALWAYS, "up to the end of the last one"),
+	SB_FIELD(sb_slow_row, slowest_ratio, "slowest_ratio", SB_KNOWN,
+		"the slowest over the median of its peers, by the measure it was judged by"),
+	SB_FIELD(sb_slow_row, words, "words", SB_ALWAYS, "the same in words"),
+};
+static SB_FIELDS(moment_row, sb_slow_row, "SlowRow",
+	"Steps or generations that were slow one after the other.", .present = is_row);
+
 static const struct sb_field sb_slow_moment_fields_rows[] = {
 	SB_FIELD(sb_slow_moment, what, "what", SB_ALWAYS,
 		"\"step\", \"generation\", \"out_of_memory\", \"asked\""),
@@ -51,6 +66,8 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 		"sampled counters of both, where there are samples"),
 	SB_FIELD_LIST(sb_slow_moment, parts, part_count, "parts", SB_KNOWN, moment_part,
 		"what took longer: kernels, stages, functions, each largest first"),
+	SB_FIELD_STRUCT(sb_slow_moment, row, "row", SB_KNOWN, moment_row,
+		"where several were slow one after the other: these; all else is of the slowest one"),
 	SB_FIELD(sb_slow_moment, words, "words", SB_KNOWN, "where the time went, in a sentence"),
 };
 SB_FIELDS(sb_slow_moment_fields, sb_slow_moment, "SlowMoment",
@@ -71,6 +88,10 @@ static const struct sb_field sb_slow_watch_fields_rows[] = {
 		"those of them that had peers"),
 	SB_FIELD(sb_slow_watch, slow_count, "slow_count", SB_ALWAYS,
 		"how many were caught for being slow: those of slow_moments"),
+	SB_FIELD(sb_slow_watch, displaced, "displaced_count", SB_ALWAYS,
+		"slow moments that were kept and gave way to slower ones"),
+	SB_FIELD(sb_slow_watch, unkept, "unkept_count", SB_KNOWN,
+		"slow moments that were not kept beside those, which were slower or as slow"),
 	SB_FIELD(sb_slow_watch, words, "words", SB_ALWAYS, "the same in a sentence"),
 };
 SB_FIELDS(sb_slow_watch_fields, sb_slow_watch, "SlowWatch",

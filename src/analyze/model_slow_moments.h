@@ -35,6 +35,13 @@ struct sb_slow_moments_panel {
 			double total_s, normal_s, more_s;
 		} * parts; /* what took longer: kernels, then stages, then functions, each largest first */
 		size_t part_count;
+		struct sb_slow_row { /* of the slow ones in a row; the slowest of them is what all else is about */
+			int64_t count; /* less than 2: there is no row */
+			int64_t first_step, last_step; /* the pipeline's own numbers; -1: none */
+			double t_s, duration_s; /* from the begin of the first to the end of the last */
+			double slowest_ratio; /* over its peers, by the measure it was judged by */
+			const char *words; /* "steps 3-5 (3 in a row; slowest 2.1 x)" */
+		} row;
 		const char *words; /* where the time went, in a sentence */
 	} * all;
 	size_t count;
@@ -43,7 +50,9 @@ struct sb_slow_moments_panel {
 		double ratio; /* over its peers: slow */
 		int64_t steps, steps_judged; /* -1: the watch did not end, as in a program that was killed */
 		int64_t generations, generations_judged;
-		int64_t slow_count; /* caught for being slow */
+		int64_t slow_count; /* caught for being slow, and kept */
+		int64_t displaced; /* kept, and given up for slower ones */
+		int64_t unkept; /* not kept beside slower ones; -1: not known */
 		const char *words; /* in a sentence */
 	} watch;
 };

@@ -39,6 +39,14 @@
 /* string, of each slow moment that was caught: what (step, generation, out_of_memory, asked), judged by (clock, gpu, pause, -),
  * five numbers in ticks (begin, end, begin and end of a normal one or 0, median of its peers or 0), why it was asked for */
 #define SB_RUN_SLOW_MOMENT "slow_moment"
+/* string, of a slow moment that became more than its first step, the last one said counts: what and begin as slow_moment has them, how
+ * many of them there are in a row, the end of the last; of the slowest of them: judged by, begin, end, median of its peers, how much
+ * longer than these it took */
+#define SB_RUN_SLOW_ROW "slow_row"
+/* string: what and begin of a slow moment that gave way to a slower one, which is said next */
+#define SB_RUN_SLOW_DISPLACED "slow_displaced"
+/* int, where a watch ends: slow moments that were not kept beside slower ones */
+#define SB_RUN_SLOW_UNKEPT "slow_unkept"
 /* float, where a watch for slow moments begins: the ratio over its peers that is slow */
 #define SB_RUN_SLOW_WATCH "slow_watch"
 /* string, where it ends: steps that ended, those of them that had peers to be judged by, the same of generations */

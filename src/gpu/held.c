@@ -15,7 +15,7 @@ static struct sb_held *records;
 static uint64_t total; /* put so far */
 static uint64_t newest;
 static struct {
-	uint64_t ticks, overwritten;
+	uint64_t ticks, overwritten, total_before;
 } marks[MARKS]; /* the last ones, in order */
 static uint32_t mark_count;
 
@@ -137,7 +137,16 @@ void sb_held_mark(uint64_t ticks)
 	if (mark_count == MARKS)
 		memmove(marks, marks + 1, --mark_count * sizeof *marks);
 	marks[mark_count].ticks = ticks;
+	marks[mark_count].total_before = total;
 	marks[mark_count++].overwritten = 0;
+}
+
+uint64_t sb_held_since(uint64_t ticks)
+{
+	for (uint32_t i = mark_count; i-- > 0;)
+		if (marks[i].ticks <= ticks)
+			return total - marks[i].total_before;
+	return UINT64_MAX;
 }
 
 uint64_t sb_held_overwritten(uint64_t ticks)

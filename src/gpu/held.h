@@ -32,7 +32,9 @@ uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_k
 
 /* From now on counts records launched at `ticks` or later that are overwritten. */
 void sb_held_mark(uint64_t ticks);
-/* How many there were since that mark; where the mark is too old, since the oldest one after it. */
+/* How many of them there were since that mark; where the mark is too old, since the oldest one after it. */
 uint64_t sb_held_overwritten(uint64_t ticks);
+/* How many records came since the last mark that is not after `ticks`; UINT64_MAX: it is too old. */
+uint64_t sb_held_since(uint64_t ticks);
 
 #endif

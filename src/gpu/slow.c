@@ -1,12 +1,12 @@
-/* Which moments are slow, and what is kept of each: itself, the one before it, and a normal one. */
+/* Which steps, pauses after them and generations are slow. What is kept of them is slow_record.c's business. */
 #include "gpu/slow.h"
 
 #include "format/run_keys.h"
-#include "gpu/counters.h"
 #include "gpu/held.h"
-#include "gpu/kept_moments.h"
 #include "gpu/peers.h"
+#include "gpu/same_step.h"
 #include "gpu/setup.h"
+#include "gpu/slow_record.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -19,7 +19,6 @@
 #define PATIENCE_S 2u /* for GPU records of a step */
 #define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
 #define IN_PAUSE 0xc2b2ae3d27d4eb4fu /* and those of the pauses after steps others than of the steps */
-#define HOW "see docs/gpu.md, 'The slow moment'"
 
 struct recent {
 	struct sb_watch_news it;
@@ -31,12 +30,10 @@ struct recent {
 
 static struct sb_trace_spec spec;
 static struct sb_peers peers;
+static struct sb_same_steps same_steps;
 static struct recent recent[RECENT]; /* steps, pauses after them and generations that ended */
 static uint64_t recent_total;
 static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
-static struct sb_kept_moments kept; /* launches whose records are written, also those that come late */
-static uint32_t kept_count;
-static uint64_t kernels, unwritten;
 static struct {
 	uint64_t seen, judged;
 } steps, generations;
@@ -45,9 +42,10 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 {
 	spec = *wanted;
 	memset(&peers, 0, sizeof peers);
+	memset(&same_steps, 0, sizeof same_steps);
 	memset(&running, 0, sizeof running);
-	recent_total = kernels = unwritten = 0;
-	kept.count = kept_count = 0;
+	recent_total = 0;
+	sb_slow_record_start(spec.moments);
 	memset(&steps, 0, sizeof steps);
 	memset(&generations, 0, sizeof generations);
 	if (!sb_held_init() || !sb_watch_start())
@@ -56,41 +54,7 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 	return true;
 }
 
-bool sb_slow_enough(void)
-{
-	return kept_count >= spec.moments;
-}
-
-uint64_t sb_slow_kernels(void)
-{
-	return kernels;
-}
-
-uint64_t sb_slow_unwritten(void)
-{
-	return unwritten;
-}
-
 /* ---- what is kept -------------------------------------------------------- */
-
-static void write_kept(void)
-{
-	for (uint32_t i = 0; i < kept.count; i++)
-		unwritten += sb_held_write(kept.all[i].begin_ticks, kept.all[i].end_ticks, &kernels);
-}
-
-/* The GPU may be behind: records of these launches are written for a second more. */
-static void keep_moment(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
-{
-	sb_gpu_counters_keep(begin_ticks, end_ticks);
-	if (!tracing)
-		return;
-	sb_kept_moments_add(
-		&kept, (struct sb_kept_moment){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() });
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)begin_ticks);
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)end_ticks);
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_KEPT, 1);
-}
 
 static const struct recent *recent_at(uint64_t back)
 {
@@ -129,50 +93,40 @@ static uint64_t begin_before(const struct sb_watch_news *n)
 	return n->begin_ticks;
 }
 
-static void say_overwritten(uint64_t from_ticks)
-{
-	uint64_t count = sb_held_overwritten(from_ticks);
-	char why[120];
-
-	if (!count)
-		return;
-	snprintf(why, sizeof why,
-		"%" PRIu64 " records had made room before it was known to be slow (%u are held)", count,
-		SB_HELD_RECORDS);
-	sb_keep_missing("some kernels of a slow moment", why, HOW);
-	sb_lost(SB_LOST_GPU_HELD, count);
-}
-
-/* The record of it: what, judged by, begin, end, normal begin, normal end, peers' median, why. */
-static void keep(
-	const struct sb_watch_news *n, const char *what, const char *by, uint64_t median, bool tracing)
+static void keep(const struct sb_watch_news *n, const struct sb_slow_one *one, bool tracing)
 {
 	const struct recent *normal = normal_before(n);
-	uint64_t from = begin_before(n), normal_begin = normal ? normal->it.begin_ticks : 0;
-	uint64_t normal_end = normal ? normal->it.end_ticks : 0;
-	char text[256];
+	const struct sb_slow_beside beside = { .from_ticks = begin_before(n),
+		.normal_begin_ticks = normal ? normal->it.begin_ticks : 0,
+		.normal_end_ticks = normal ? normal->it.end_ticks : 0,
+		.why = n->why };
 
-	if (sb_slow_enough())
-		return;
-	kept_count++;
-	snprintf(text, sizeof text, "%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
-		what, by, n->begin_ticks, n->end_ticks, normal_begin, normal_end, median, n->why);
-	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_MOMENT, text);
-	if (normal && normal_end < from)
-		keep_moment(normal_begin, normal_end, tracing);
-	keep_moment(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks,
-		tracing);
-	if (!tracing)
-		return;
-	say_overwritten(from);
-	write_kept();
+	sb_slow_record_take(one, &beside, tracing);
 }
 
 /* ---- what is slow -------------------------------------------------------- */
 
-static const char *word_of(enum strobe_role role)
+/* over: how much longer than its peers, by the measure it was judged by. */
+static struct sb_slow_one one_of(
+	const struct sb_watch_news *n, const char *by, uint64_t median, uint64_t over)
 {
-	return role == STROBE_ROLE_STEP ? "step" : "generation";
+	return (struct sb_slow_one){ .what = n->role == STROBE_ROLE_STEP ? "step" : "generation",
+		.by = by,
+		.tid = n->tid,
+		.index = n->index,
+		.generation_ticks = n->generation_ticks,
+		.begin_ticks = n->begin_ticks,
+		.end_ticks = n->end_ticks,
+		.median_ticks = median,
+		.over_ticks = over };
+}
+
+static void keep_judged(
+	const struct sb_watch_news *n, const char *by, uint64_t median, uint64_t over, bool tracing)
+{
+	struct sb_slow_one one = one_of(n, by, median, over);
+
+	keep(n, &one, tracing);
 }
 
 static void count_judged(enum strobe_role role)
@@ -183,35 +137,64 @@ static void count_judged(enum strobe_role role)
 		generations.judged++;
 }
 
+/* What a step of most earlier generations took at the same place; 0: not known. measure: of the key's. */
+static uint64_t usual_here(const struct sb_watch_news *n, uint64_t measure, uint64_t ticks)
+{
+	return n->role == STROBE_ROLE_STEP && n->generation_ticks
+		       ? sb_same_step_add(&same_steps, n->key ^ measure, n->index, ticks)
+		       : 0;
+}
+
+/* Slower than its peers, and than the same step of earlier generations: one that moves a model in every generation is not
+ * slow, nor are those in which the clocks come up. */
+static bool is_slow(uint64_t ticks, uint64_t median, uint64_t usual)
+{
+	return sb_peers_slow(ticks, median, spec.slow_ratio, sb_clock_hz()) &&
+	       (double)ticks > (double)usual * spec.slow_ratio;
+}
+
+/* A generation is slow for its slow steps, where these explain half of it: they are the moment. */
+static void keep_generation(const struct recent *r, bool tracing)
+{
+	uint64_t over = r->it.end_ticks - r->it.begin_ticks - r->median;
+
+	if (sb_slow_record_cost_ticks(r->it.tid, r->it.begin_ticks) < over / 2)
+		keep_judged(&r->it, "clock", r->median, over, tracing);
+}
+
 /* Without GPU records the clock decides. With them a step may only have waited for the GPU to do what was launched
- * before it: it is judged when they have come. */
+ * before it: it is judged when they have come, and its generation after it. */
 static void take_end(const struct sb_watch_news *n, bool tracing)
 {
 	uint64_t took = n->end_ticks - n->begin_ticks,
 		 median = n->first ? 0 : sb_peers_add(&peers, n->key, took);
-	bool slow = sb_peers_slow(took, median, spec.slow_ratio, sb_clock_hz());
-	bool later = tracing && !n->first && n->role == STROBE_ROLE_STEP;
+	bool slow = is_slow(took, median, n->first ? 0 : usual_here(n, 0, took));
+	bool step = n->role == STROBE_ROLE_STEP, later = tracing && !n->first && (step || slow);
+	struct recent r = { *n, median, 0, slow, !later, slow && later };
 
-	if (n->role == STROBE_ROLE_STEP && running.tid == n->tid)
+	if (step && running.tid == n->tid)
 		running.end_ticks = n->end_ticks;
-	if (n->role == STROBE_ROLE_STEP)
+	if (step)
 		steps.seen++;
 	else
 		generations.seen++;
-	if (!later && median)
+	if ((!later || !step) && median)
 		count_judged(n->role);
-	if (slow && !later)
-		keep(n, word_of(n->role), "clock", median, tracing);
-	recent[recent_total++ % RECENT] = (struct recent){ *n, median, 0, slow, !later, slow && later };
+	if (slow && !later && step)
+		keep_judged(n, "clock", median, took - median, tracing);
+	else if (slow && !later)
+		keep_generation(&r, tracing);
+	recent[recent_total++ % RECENT] = r;
 }
 
-/* Longer than all pauses but one, by so much that the step with it is slow: what a program does after every tenth
- * step is no news. usual UINT64_MAX: not known. */
-static bool is_rare(uint64_t pause, uint64_t usual, uint64_t step_median)
+/* Longer than all pauses but one, and than that after the same step of earlier generations, by so much that the step with it is
+ * slow: what a program does after every tenth step is no news. usual UINT64_MAX: not known. */
+static bool is_rare(uint64_t pause, uint64_t usual, uint64_t here, uint64_t step_median)
 {
 	double more = usual < pause ? (double)(pause - usual) : 0;
 
 	return step_median && (double)pause > (double)usual * spec.slow_ratio &&
+	       (double)pause > (double)here * spec.slow_ratio &&
 	       more > (double)step_median * (spec.slow_ratio - 1) && more > (double)sb_clock_hz() / 1000;
 }
 
@@ -228,30 +211,43 @@ static uint64_t step_median(const struct sb_watch_news *n)
 	return 0;
 }
 
+/* By the clock. */
+static uint64_t over_of_pause(const struct recent *r)
+{
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
+
+	return took > r->median ? took - r->median : 0;
+}
+
 static void take_pause(const struct sb_watch_news *n, bool tracing)
 {
 	uint64_t key = n->key ^ IN_PAUSE, pause = n->end_ticks - n->pause_ticks, of_step = step_median(n);
 	struct recent r = { .it = *n, .usual = sb_peers_second(&peers, key), .judged = !tracing };
+	uint64_t here = usual_here(n, IN_PAUSE, pause);
 	bool slow;
 
 	r.median = of_step + sb_peers_add(&peers, key, pause);
-	slow = !n->first && is_rare(pause, r.usual, of_step);
+	slow = !n->first && is_rare(pause, r.usual, here, of_step);
 	r.slow = slow;
 	r.suspect = slow && tracing;
 	if (slow && !tracing)
-		keep(n, "step", "pause", r.median, false);
+		keep_judged(n, "pause", r.median, over_of_pause(&r), false);
 	recent[recent_total++ % RECENT] = r;
 }
 
 /* At an error, or because the user asked: the step that runs, else the last one. */
 static void take_asked(struct sb_watch_news n, bool tracing)
 {
-	bool memory = !strcmp(n.why, "out of memory");
+	struct sb_slow_one one;
 
 	n.role = STROBE_ROLE_STEP;
 	n.tid = running.tid;
-	n.begin_ticks = running.begin_ticks ? running.begin_ticks : 0;
-	keep(&n, memory ? "out_of_memory" : "asked", "-", 0, tracing);
+	n.begin_ticks = running.begin_ticks;
+	one = one_of(&n, "-", 0, 0);
+	one.what = !strcmp(n.why, "out of memory") ? "out_of_memory" : "asked";
+	one.asked = true;
+	keep(&n, &one, tracing);
+	sb_slow_record_look(tracing, true); /* the program may end here */
 }
 
 static void take_news(bool tracing)
@@ -285,16 +281,19 @@ static bool is_its_own(const struct recent *r)
 /* A program that does not wait for its GPU is not slow where its kernels are: their own time is judged, too. */
 static void judge(struct recent *r)
 {
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
 	uint64_t work = sb_held_work_ticks(r->it.begin_ticks, r->it.end_ticks);
 	uint64_t median = work ? sb_peers_add(&peers, r->it.key ^ ON_GPU, work) : 0;
+	uint64_t usual = work ? usual_here(&r->it, ON_GPU, work) : 0;
 	bool by_clock = r->suspect && is_its_own(r);
 
-	r->judged = true;
 	if (r->median || median)
 		count_judged(r->it.role);
-	r->slow = by_clock || sb_peers_slow(work, median, spec.slow_ratio, sb_clock_hz());
-	if (r->slow)
-		keep(&r->it, "step", by_clock ? "clock" : "gpu", by_clock ? r->median : median, true);
+	r->slow = by_clock || is_slow(work, median, usual);
+	if (by_clock)
+		keep_judged(&r->it, "clock", r->median, took - r->median, true);
+	else if (r->slow)
+		keep_judged(&r->it, "gpu", median, work - median, true);
 }
 
 /* What the program launched in a pause may run long after it, and a pause may only wait for the steps before. */
@@ -302,13 +301,24 @@ static void judge_pause(struct recent *r)
 {
 	uint64_t from = r->it.pause_ticks, to = r->it.end_ticks, key = r->it.key ^ IN_PAUSE ^ ON_GPU;
 	uint64_t work = sb_held_work_ticks(from, to), usual = sb_peers_second(&peers, key);
+	uint64_t here = usual_here(&r->it, IN_PAUSE ^ ON_GPU, work);
 	bool own = r->suspect && to - from - sb_held_backlog_ticks(from, to) >= (to - from - r->usual) / 2;
 
 	sb_peers_add(&peers, key, work);
-	r->judged = true;
-	r->slow = own || (!r->it.first && is_rare(work, usual, r->median));
+	r->slow = own || (!r->it.first && is_rare(work, usual, here, r->median));
 	if (r->slow)
-		keep(&r->it, "step", "pause", r->median, true);
+		keep_judged(&r->it, "pause", r->median, own ? over_of_pause(r) : work - usual, true);
+}
+
+static void judge_one(struct recent *r)
+{
+	r->judged = true;
+	if (r->it.kind == SB_WATCH_PAUSED)
+		judge_pause(r);
+	else if (r->it.role == STROBE_ROLE_GENERATION)
+		keep_generation(r, true);
+	else
+		judge(r);
 }
 
 /* Those of which the records have come: what a step after it launched is back, or nothing comes at all. */
@@ -322,18 +332,16 @@ static void judge_recent(bool last)
 		bool come = latest >= r->it.end_ticks && sb_held_newest() > latest;
 
 		if (!r->judged && (last || come || now > r->it.end_ticks + PATIENCE_S * sb_clock_hz()))
-			r->it.kind == SB_WATCH_PAUSED ? judge_pause(r) : judge(r);
+			judge_one(r);
 	}
 }
 
 void sb_slow_look(bool tracing)
 {
 	take_news(tracing);
-	if (!tracing)
-		return;
-	judge_recent(false);
-	write_kept();
-	sb_kept_moments_forget(&kept, sb_clock_ticks());
+	if (tracing)
+		judge_recent(false);
+	sb_slow_record_look(tracing, false);
 }
 
 /* A run in which nothing was slow has to say so: else it looks like one that was not watched. */
@@ -350,10 +358,9 @@ void sb_slow_stop(bool tracing)
 {
 	sb_watch_stop();
 	take_news(tracing);
-	if (tracing) {
+	if (tracing)
 		judge_recent(true);
-		write_kept();
-	}
+	sb_slow_record_stop(tracing);
 	say_judged();
 	sb_held_done();
 }

@@ -11,6 +11,7 @@
 #include "gpu/pool.h"
 #include "gpu/setup.h"
 #include "gpu/slow.h"
+#include "gpu/slow_record.h"
 #include "gpu/trace_counts.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
@@ -197,7 +198,7 @@ static void finish(void)
 		sb_gpu_counters_watch_over();
 	}
 	c = sb_activity_counts();
-	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_kernels() : c.kernels);
+	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_record_kernels() : c.kernels);
 	put_away();
 }
 
@@ -205,7 +206,7 @@ static void finish(void)
 static void watch_untraced(void)
 {
 	sb_slow_look(false);
-	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_enough())
+	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_record_full())
 		return;
 	sb_slow_stop(false);
 	sb_gpu_counters_watch_over();
@@ -219,11 +220,11 @@ static uint64_t collect(void)
 	if (!for_slow())
 		return unwritten;
 	sb_slow_look(true);
-	if (sb_slow_enough()) {
+	if (sb_slow_record_full()) {
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
 	}
-	return sb_slow_unwritten();
+	return sb_slow_record_unwritten();
 }
 
 static void drain(void)

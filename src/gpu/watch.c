@@ -17,7 +17,8 @@
 struct open_zone {
 	bool open;
 	bool first;
-	uint32_t nested; /* of the same role inside it: part of it */
+	uint16_t nested; /* of the same role inside it: part of it */
+	uint32_t index; /* among those of its generation, or of its thread */
 	uint64_t begin_ticks, key;
 	union {
 		uint64_t size; /* of a generation: its steps have peers in those of this size alone */
@@ -29,6 +30,7 @@ struct open_zone {
 struct open_zones {
 	struct open_zone step, generation;
 	uint32_t tid, step_count; /* steps of the generation, or of the thread */
+	uint32_t generation_count; /* of the thread */
 	uint32_t watch; /* which watch these belong to */
 };
 static _Thread_local struct open_zones here;
@@ -56,6 +58,11 @@ static uint64_t step_key(const struct open_zones *h)
 	return mixed(h->generation.open ? h->generation.size : 0, SB_NAME_ROLE, STROBE_ROLE_STEP);
 }
 
+static uint64_t generation_ticks(const struct open_zones *h)
+{
+	return h->generation.open ? h->generation.begin_ticks : 0;
+}
+
 /* A step begins in the same generation, and nothing that has a role ran since the last one. */
 static void end_pause(struct open_zones *h)
 {
@@ -63,9 +70,11 @@ static void end_pause(struct open_zones *h)
 		.role = STROBE_ROLE_STEP,
 		.tid = h->tid,
 		.first = h->step.first,
+		.index = h->step.index,
 		.begin_ticks = h->step.begin_ticks,
 		.end_ticks = sb_clock_ticks(),
 		.pause_ticks = h->step.end_ticks,
+		.generation_ticks = generation_ticks(h),
 		.key = h->step.key };
 
 	sb_ring_push(&news, &n);
@@ -84,7 +93,8 @@ static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role ro
 	if (role == STROBE_ROLE_STEP && z->end_ticks)
 		end_pause(h);
 	*z = (struct open_zone){ .open = true,
-		.first = role == STROBE_ROLE_STEP && !h->step_count++,
+		.first = role == STROBE_ROLE_STEP && !h->step_count,
+		.index = role == STROBE_ROLE_STEP ? h->step_count++ : h->generation_count++,
 		.begin_ticks = sb_clock_ticks(),
 		.key = role == STROBE_ROLE_STEP ? step_key(h) : mixed(0, SB_NAME_ROLE, role) };
 	n.begin_ticks = z->begin_ticks;
@@ -139,6 +149,8 @@ static void end(enum strobe_role role)
 	if (role == STROBE_ROLE_GENERATION)
 		h->step = (struct open_zone){ 0 };
 	n.first = z->first;
+	n.index = z->index;
+	n.generation_ticks = role == STROBE_ROLE_STEP ? generation_ticks(h) : 0;
 	n.begin_ticks = z->begin_ticks;
 	n.end_ticks = sb_clock_ticks();
 	if (role == STROBE_ROLE_STEP && h->generation.open)
@@ -153,7 +165,9 @@ static void step_over(uint64_t duration_ns, int64_t block_size)
 	struct sb_watch_news n = { .kind = SB_WATCH_ENDED, .role = STROBE_ROLE_STEP, .tid = h->tid };
 	uint64_t took = (uint64_t)((double)duration_ns * (double)sb_clock_hz() / 1e9);
 
-	n.first = !h->step_count++;
+	n.first = !h->step_count;
+	n.index = h->step_count++;
+	n.generation_ticks = generation_ticks(h);
 	n.end_ticks = sb_clock_ticks();
 	n.begin_ticks = took < n.end_ticks ? n.end_ticks - took : 0;
 	n.key = mixed(step_key(h), SB_NAME_BLOCK_SIZE, block_size);

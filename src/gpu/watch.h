@@ -15,8 +15,10 @@ struct sb_watch_news {
 	enum strobe_role role; /* a step or a generation */
 	uint32_t tid;
 	bool first; /* of its generation: a warm-up */
+	uint32_t index; /* a step's in its generation, else on its thread; a generation's on its thread */
 	uint64_t begin_ticks, end_ticks; /* of a pause: from the begin of the step before it */
 	uint64_t pause_ticks; /* where a pause between two steps began */
+	uint64_t generation_ticks; /* of a step: when its generation began; 0: it has none */
 	uint64_t key; /* peers have the same: role, size, whether a cache served it */
 	char why[48]; /* of what was asked for */
 };

@@ -23,8 +23,8 @@ struct sb_trace_spec {
 };
 
 /* "" or "all"; "steps:3" (after one step of warm-up), "steps:3@10" (after ten);
- * "seconds:5"; "slow:1.5" (keeps the three first moments 1.5 times slower than their
- * peers), "slow:1.5,10" (the ten first). */
+ * "seconds:5"; "slow:1.5" (keeps three moments 1.5 times slower than their peers),
+ * "slow:1.5,10" (ten). */
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec);
 
 #endif

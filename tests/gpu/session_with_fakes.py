@@ -235,15 +235,49 @@ def a_watch_that_could_judge_nothing_says_why():
 
 
 @case
-def the_watch_ends_with_the_last_one_that_was_asked_for():
+def the_worst_moments_are_kept_not_the_first_ones():
     p = Program()
     assert p.strobe.strobe_gpu_trace_start(SLOW + b",2") == 0
-    for i in range(30):
-        p.step(b"step_%d" % i, LONG if i % 8 == 7 else 1000)
-        if i == 22:
-            p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the watch's end")
+    takes = {7: LONG, 15: 2 * LONG, 23: LONG, 31: 9 * LONG}
+    for i in range(40):
+        p.step(b"step_%d" % i, takes.get(i, 1000))
+    p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 2, "a look")
+    assert p.cupti.calls(b"cuptiUnsubscribe") == 0  # worse ones may come
+    rec = p.stop()
+    report = report_of(p.folder + "/last")
+    assert [m["parts"][0]["name"] for m in report["slow_moments"]] == ["kernel_of_step_15", "kernel_of_step_31"], report["slow_moments"]
+    watch = report["slow_watch"]
+    assert (watch["slow_count"], watch["displaced_count"], watch["unkept_count"]) == (2, 1, 1), watch
+    assert watch["words"].endswith("2 slow ones were kept, 1 gave way to a slower one, 1 that was less slow was not kept"), watch
+    assert "kernel_of_step_23" not in names_of(rec, "kernel"), names_of(rec, "kernel")
+
+
+@case
+def steps_slow_in_a_row_are_one_moment():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(SLOW) == 0
+    takes = {8: LONG, 9: 2 * LONG, 10: LONG, 11: 9 * LONG}
+    for i in range(14):
+        p.step(b"step_%d" % i, takes.get(i, 1000))
+    rec = p.stop()
+    (moment,) = report_of(p.folder + "/last")["slow_moments"]
+    assert moment["parts"][0]["name"] == "kernel_of_step_11" and abs(moment["gpu_work_s"] - 270) < 0.1, moment
+    row = moment["row"]
+    assert row["count"] == 4 and row["t_s"] < moment["t_s"] and row["words"].startswith("4 steps in a row (slowest "), row
+    assert names_of(rec, "kernel") == ["kernel_of_step_%d" % i for i in (11, 7, 8)], names_of(rec, "kernel")
+    text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
+    assert "Slow moments that were caught\n  slow: 4 steps in a row (slowest " in text, text
+
+
+@case
+def the_watch_ends_when_nothing_more_can_be_kept():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(SLOW + b",1") == 0
+    p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 0, "its first look")
+    p.step(b"now")
+    p.strobe.strobe_gpu_trace_keep(b"a customer called")
+    p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the watch's end")
     p.stop()
-    assert len(report_of(p.folder + "/last")["slow_moments"]) == 2
 
 
 @case

@@ -167,6 +167,162 @@ static void a_slow_stage_is_named_with_the_line_it_was_at(void **state)
 	synthetic_done(&s);
 }
 
+static void say(struct synthetic *s, const char *key, const char *text)
+{
+	const struct strobe_attr attr = TEXT(key, text);
+
+	sb_builder_meta(s->b, SB_META_RUN, &attr);
+}
+
+/* Begins at t_ns, as does the first of a row; the slowest lasts from `from` to `to`. */
+static void row_at(
+	struct synthetic *s, uint64_t t_ns, uint32_t count, uint64_t end_ns, uint64_t from, uint64_t to)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "step %llu %u %llu clock %llu %llu %llu %llu",
+		(unsigned long long)sb_builder_ticks_at(s->b, t_ns), count,
+		(unsigned long long)sb_builder_ticks_at(s->b, end_ns),
+		(unsigned long long)sb_builder_ticks_at(s->b, from),
+		(unsigned long long)sb_builder_ticks_at(s->b, to),
+		(unsigned long long)(sb_builder_ticks_at(s->b, 100 * MS) - sb_builder_ticks_at(s->b, 0)),
+		(unsigned long long)(sb_builder_ticks_at(s->b, to) -
+				     sb_builder_ticks_at(s->b, from + 100 * MS)));
+	say(s, SB_RUN_SLOW_ROW, text);
+}
+
+static void displaced_at(struct synthetic *s, uint64_t t_ns)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "step %llu", (unsigned long long)sb_builder_ticks_at(s->b, t_ns));
+	say(s, SB_RUN_SLOW_DISPLACED, text);
+}
+
+/* Of each the first is said first, the row later and more than once; all of the report is of its slowest step. */
+static void steps_slow_in_a_row_are_one_moment(void **state)
+{
+	const struct sb_slow_moment *moment;
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_step(&s, 8 * SECOND, 8 * SECOND + 90 * MS, 1, 0);
+	synthetic_step(&s, 10 * SECOND, 12 * SECOND, 2, 0);
+	synthetic_step(&s, 12 * SECOND, 15 * SECOND, 3, 0);
+	synthetic_step(&s, 15 * SECOND, 15 * SECOND + 400 * MS, 4, 0);
+	synthetic_step(&s, 15 * SECOND + 400 * MS, 15 * SECOND + 490 * MS, 5, 0);
+	caught(&s);
+	row_at(&s, 10 * SECOND, 2, 15 * SECOND, 12 * SECOND, 15 * SECOND);
+	row_at(&s, 10 * SECOND, 3, 15 * SECOND + 400 * MS, 12 * SECOND, 15 * SECOND);
+	moment = &synthetic_model(&s, 20 * SECOND)->slow_moments.all[0];
+	assert_int_equal(s.model->slow_moments.count, 1);
+	assert_int_equal(moment->step, 3);
+	assert_true(fabs(moment->duration_s - 3) < 1e-6);
+	assert_string_equal(moment->judged_by, "clock");
+	assert_int_equal(moment->row.count, 3);
+	assert_int_equal(moment->row.first_step, 2);
+	assert_int_equal(moment->row.last_step, 4);
+	assert_true(fabs(moment->row.duration_s - 5.4) < 1e-6);
+	assert_string_equal(moment->row.words, "steps 2-4 (3 in a row; slowest 30.0 x)");
+	assert_int_equal(sb_report_text(s.model, NULL, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out),
+		"  slow: steps 2-4 (3 in a row; slowest 30.0 x), the slowest, step_index 3: at "));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* Its steps have numbers; it has none. */
+static void a_slow_generation_is_no_step(void **state)
+{
+	char text[160];
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_begin(&s, 10 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_step(&s, 10 * SECOND + 10 * MS, 10 * SECOND + 100 * MS, 7, 0);
+	synthetic_end(&s, 12 * SECOND);
+	snprintf(text, sizeof text, "generation clock %llu %llu 0 0 1",
+		(unsigned long long)sb_builder_ticks_at(s.b, 10 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 12 * SECOND));
+	say(&s, SB_RUN_SLOW_MOMENT, text);
+	assert_int_equal(synthetic_model(&s, 20 * SECOND)->slow_moments.count, 1);
+	assert_int_equal(s.model->slow_moments.all[0].step, -1);
+	synthetic_done(&s);
+}
+
+static void a_row_without_numbers_says_how_many(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	caught(&s);
+	row_at(&s, 10 * SECOND, 3, 14 * SECOND, 10 * SECOND, 12 * SECOND);
+	assert_string_equal(synthetic_model(&s, 20 * SECOND)->slow_moments.all[0].row.words,
+		"3 steps in a row (slowest 20.0 x)");
+	synthetic_done(&s);
+}
+
+/* The pause after a step makes it longer, and is no row. */
+static void one_that_grew_is_no_row(void **state)
+{
+	const struct sb_slow_moment *moment;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	caught(&s);
+	row_at(&s, 10 * SECOND, 1, 15 * SECOND, 10 * SECOND, 15 * SECOND);
+	moment = &synthetic_model(&s, 20 * SECOND)->slow_moments.all[0];
+	assert_null(moment->row.words);
+	assert_true(fabs(moment->duration_s - 5) < 1e-6);
+	synthetic_done(&s);
+}
+
+static void what_gave_way_is_not_listed(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	caught_at(&s, 10 * SECOND);
+	caught_at(&s, 14 * SECOND);
+	displaced_at(&s, 10 * SECOND);
+	displaced_at(&s, 11 * SECOND); /* none that is known */
+	caught_at(&s, 17 * SECOND);
+	assert_int_equal(synthetic_model(&s, 20 * SECOND)->slow_moments.count, 2);
+	assert_true(fabs(s.model->slow_moments.all[0].t_s - 14) < 1e-6);
+	assert_true(fabs(s.model->slow_moments.all[1].t_s - 17) < 1e-6);
+	synthetic_done(&s);
+}
+
+static void lines_that_strobe_did_not_write_are_passed_over(void **state)
+{
+	static const char *const rows[] = { "", "step", "step 1 2 3", "step 0 3 9 clock 1 2 3",
+		"step 18446744073709551615 3 18446744073709551615 clock 18446744073709551615 "
+		"18446744073709551615 1 1" };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		say(&s, SB_RUN_SLOW_ROW, rows[i]);
+		say(&s, SB_RUN_SLOW_DISPLACED, rows[i]);
+	}
+	say(&s, SB_RUN_SLOW_MOMENT, "step clock 9223372036854775807 18446744073709551615 0 0 0");
+	say(&s, SB_RUN_SLOW_MOMENT, "step clock 20 10 0 0 0");
+	caught(&s);
+	row_at(&s, 10 * SECOND, 3, 12 * SECOND, 9 * SECOND, 11 * SECOND); /* the slowest before the first */
+	row_at(&s, 10 * SECOND, 3, 11 * SECOND, 10 * SECOND, 12 * SECOND); /* or after the last */
+	assert_int_equal(synthetic_model(&s, 20 * SECOND)->slow_moments.count, 1);
+	assert_int_equal(s.model->slow_moments.all[0].row.count, 0);
+	assert_true(fabs(s.model->slow_moments.all[0].duration_s - 2) < 1e-6);
+	synthetic_done(&s);
+}
+
 /* What was caught has its cause: the report does not say beside it that none was found. */
 static void a_caught_cause_needs_no_trace(void **state)
 {
@@ -204,6 +360,12 @@ int main(void)
 		cmocka_unit_test(a_wait_of_the_thread_that_steps_is_named_with_its_caller),
 		cmocka_unit_test(a_step_of_another_thread_is_explained_by_that_thread),
 		cmocka_unit_test(a_slow_stage_is_named_with_the_line_it_was_at),
+		cmocka_unit_test(steps_slow_in_a_row_are_one_moment),
+		cmocka_unit_test(a_slow_generation_is_no_step),
+		cmocka_unit_test(a_row_without_numbers_says_how_many),
+		cmocka_unit_test(one_that_grew_is_no_row),
+		cmocka_unit_test(what_gave_way_is_not_listed),
+		cmocka_unit_test(lines_that_strobe_did_not_write_are_passed_over),
 		cmocka_unit_test(a_caught_cause_needs_no_trace),
 	};
 

@@ -115,6 +115,30 @@ static void a_pause_that_waits_for_earlier_steps_is_not_slow(void **state)
 	assert_int_equal(moment_count, 0);
 }
 
+/* One in forty, but in every video: a preview at half time. */
+static void a_pause_at_the_same_step_of_every_video_is_no_news(void **state)
+{
+	(void)state;
+	for (int tracing = 0; tracing < 2; tracing++) {
+		start(100);
+		moment_count = 0;
+		for (int i = 0; i < 6 * 40; i++) {
+			if (i % 40 == 0)
+				sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_GENERATION);
+			step(10, 1, tracing ? 5 : 0);
+			if (i % 40 == 20 && tracing)
+				kernel(200, 100);
+			pass(i % 40 == 20 ? 100 : 0);
+			if (i % 40 == 39)
+				sb_watcher_end(STROBE_ROLE_GENERATION);
+			sb_slow_look(tracing);
+		}
+		sb_slow_stop(tracing);
+		assert_int_equal(moment_count, 2); /* those of the first two videos: two are no habit yet */
+	}
+	start(3);
+}
+
 static void the_longest_but_one_is_told_of_eight_or_more(void **state)
 {
 	static struct sb_peers p;
@@ -140,6 +164,7 @@ int main(void)
 		TEST(a_pause_that_comes_again_and_again_is_not_slow),
 		TEST(a_stage_with_a_role_between_steps_is_no_pause),
 		TEST(a_pause_that_waits_for_earlier_steps_is_not_slow),
+		TEST(a_pause_at_the_same_step_of_every_video_is_no_news),
 		TEST(the_longest_but_one_is_told_of_eight_or_more),
 	};
 

@@ -8,16 +8,26 @@
 #include "gpu/peers.h"
 #include "gpu/setup.h"
 #include "gpu/slow.h"
+#include "gpu/slow_record.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
 #include "record/watcher.h"
 
+#include <inttypes.h>
+
 static uint64_t clock_ticks = 1000000;
 static char moments[2048]; /* each and a ';' */
+static char displaced[256]; /* the same */
+static struct {
+	char what[16], by[8];
+	uint64_t moment, last_end, begin, end, median, over;
+	unsigned count;
+} row; /* the last one that was said */
 static double watched; /* what it said of itself at its begin and its end */
 static char judged[96];
-static int moment_count, span_count, setup_count;
+static int moment_count, row_count, span_count, setup_count;
 static int64_t span_begin, span_end; /* of the last one */
+static int64_t unkept;
 
 static uint64_t clock_now(void)
 {
@@ -36,12 +46,23 @@ static void pass(uint64_t milliseconds)
 
 void __wrap_sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value)
 {
-	size_t n = strlen(moments);
+	size_t n = strlen(moments), m = strlen(displaced);
 
 	assert_int_equal(scope, SB_META_RUN);
 	setup_count += !strcmp(key, SB_RUN_GPU_SETUP);
 	if (!strcmp(key, SB_RUN_SLOW_JUDGED))
 		snprintf(judged, sizeof judged, "%s", value);
+	if (!strcmp(key, SB_RUN_SLOW_DISPLACED))
+		snprintf(displaced + m, sizeof displaced - m, "%s;", value);
+	if (!strcmp(key, SB_RUN_SLOW_ROW)) {
+		assert_int_equal(sscanf(value,
+					 "%15s %" SCNu64 " %u %" SCNu64 " %7s %" SCNu64 " %" SCNu64
+					 " %" SCNu64 " %" SCNu64,
+					 row.what, &row.moment, &row.count, &row.last_end, row.by, &row.begin,
+					 &row.end, &row.median, &row.over),
+			9);
+		row_count++;
+	}
 	if (strcmp(key, SB_RUN_SLOW_MOMENT))
 		return;
 	snprintf(moments + n, sizeof moments - n, "%s;", value);
@@ -59,6 +80,8 @@ void __wrap_sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t 
 {
 	(void)scope;
 	span_count += !strcmp(key, SB_RUN_GPU_TRACE_KEPT);
+	if (!strcmp(key, SB_RUN_SLOW_UNKEPT))
+		unkept = value;
 	if (!strcmp(key, SB_RUN_GPU_TRACE_BEGIN))
 		span_begin = value;
 	else if (!strcmp(key, SB_RUN_GPU_TRACE_END))
@@ -79,8 +102,9 @@ static int setup(void **state)
 	sb_clock_kind = SB_CLOCK_MONOTONIC;
 	sb_clock_source = clock_now;
 	clock_ticks += 10 * sb_clock_hz();
-	moments[0] = 0;
-	moment_count = span_count = setup_count = 0;
+	moments[0] = displaced[0] = 0;
+	moment_count = row_count = span_count = setup_count = 0;
+	unkept = -1;
 	written_reset();
 	start(3);
 	return 0;

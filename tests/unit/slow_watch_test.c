@@ -44,6 +44,54 @@ static void a_watch_says_how_many_it_judged(void **state)
 	synthetic_done(&s);
 }
 
+static void kept(struct synthetic *s, const char *key, uint64_t second)
+{
+	char text[96];
+	const struct strobe_attr attr = TEXT(key, text);
+	uint64_t begin = sb_builder_ticks_at(s->b, second * SECOND);
+	bool gone = !strcmp(key, SB_RUN_SLOW_DISPLACED);
+
+	snprintf(text, sizeof text, gone ? "step %llu" : "step clock %llu %llu 0 0 1",
+		(unsigned long long)begin, (unsigned long long)begin + 1000);
+	sb_builder_meta(s->b, SB_META_RUN, &attr);
+}
+
+static void a_watch_says_what_it_did_not_keep(void **state)
+{
+	const struct strobe_attr unkept = INT(SB_RUN_SLOW_UNKEPT, 3), one = INT(SB_RUN_SLOW_UNKEPT, 1);
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	watch(&s, 1.5);
+	judged(&s, "64 56 4 0");
+	kept(&s, SB_RUN_SLOW_MOMENT, 1);
+	kept(&s, SB_RUN_SLOW_MOMENT, 2);
+	kept(&s, SB_RUN_SLOW_DISPLACED, 1);
+	kept(&s, SB_RUN_SLOW_MOMENT, 3);
+	sb_builder_meta(s.b, SB_META_RUN, &unkept);
+	sb_builder_meta(s.b, SB_META_RUN, &one); /* of another process */
+	assert_string_equal(watch_of(&s)->words,
+		"watched for what takes more than 1.5 times its peers: 56 of 64 steps judged, 2 slow ones "
+		"were kept, 1 gave way to a slower one, 4 that were less slow were not kept");
+	assert_int_equal(s.model->slow_moments.watch.displaced, 1);
+	synthetic_done(&s);
+}
+
+static void a_watch_of_an_older_strobe_says_nothing_of_that(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	watch(&s, 1.5);
+	judged(&s, "64 56 4 0");
+	kept(&s, SB_RUN_SLOW_MOMENT, 1);
+	assert_true(!strcmp(strstr(watch_of(&s)->words, "judged"), "judged, 1 slow one was kept"));
+	assert_int_equal(s.model->slow_moments.watch.unkept, -1);
+	synthetic_done(&s);
+}
+
 static void a_watch_that_did_not_end_says_so(void **state)
 {
 	struct synthetic s;
@@ -80,6 +128,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_watch_says_how_many_it_judged),
+		cmocka_unit_test(a_watch_says_what_it_did_not_keep),
+		cmocka_unit_test(a_watch_of_an_older_strobe_says_nothing_of_that),
 		cmocka_unit_test(a_watch_that_did_not_end_says_so),
 		cmocka_unit_test(a_watch_that_strobe_did_not_write_is_ignored),
 	};

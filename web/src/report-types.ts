@@ -863,6 +863,7 @@ export type SlowMoment = {
   normal_gpu_idle_s?: number; // the same of the normal one
   counters?: SlowMomentCounter[]; // sampled counters of both, where there are samples
   parts?: SlowMomentPart[]; // what took longer: kernels, stages, functions, each largest first
+  row?: SlowRow; // where several were slow one after the other: these; all else is of the slowest one
   words?: string; // where the time went, in a sentence
 };
 
@@ -887,6 +888,17 @@ export type SlowMomentPart = {
   more_s: number; // total_s less normal_s
 };
 
+// Steps or generations that were slow one after the other.
+export type SlowRow = {
+  count: number; // how many there were in a row
+  first_step_index?: number; // the pipeline's own number
+  last_step_index?: number; // of the last one
+  t_s: number; // when the first one began
+  duration_s: number; // up to the end of the last one
+  slowest_ratio?: number; // the slowest over the median of its peers, by the measure it was judged by
+  words: string; // the same in words
+};
+
 // What a watch for slow moments (--gpu-trace=slow:1.5) looked at.
 export type SlowWatch = {
   slow_ratio: number; // slow is so many times the median of its peers
@@ -895,6 +907,8 @@ export type SlowWatch = {
   generation_count?: number; // generations that it saw end
   judged_generation_count?: number; // those of them that had peers
   slow_count: number; // how many were caught for being slow: those of slow_moments
+  displaced_count: number; // slow moments that were kept and gave way to slower ones
+  unkept_count?: number; // slow moments that were not kept beside those, which were slower or as slow
   words: string; // the same in a sentence
 };
 

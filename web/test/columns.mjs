@@ -1,4 +1,4 @@
-// Columns of numbers: one unit in each, digits that mean something; lines of @profile; counters of slow moments.
+// Columns of numbers: one unit in each, digits that mean something; lines of @profile; slow moments.
 import { assert, open, ready, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
@@ -120,6 +120,19 @@ test('a slow moment shows what the counters said, beside the normal one', async 
   const table = page.locator('.slow-moment table');
   assert.match(plain(await table.locator('caption').innerText()), /What parts of the GPU did meanwhile/);
   assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(plain), ['SM active 41.2 % 88.5 %', 'DRAM active 71.0 %']);
+  await close();
+});
+
+test('steps that were slow in a row are one moment, named with the slowest', async (browser) => {
+  const { report, timeline } = fixture();
+  report.slow_moments = [{
+    what: 'step', judged_by: 'clock', step_index: 31, t_s: 60, duration_s: 2.1, normal_duration_s: 1.6, counters: [],
+    row: { count: 3, first_step_index: 30, last_step_index: 32, t_s: 58, duration_s: 6, slowest_ratio: 1.3, words: 'steps 30-32 (3 in a row; slowest 1.3 x)' },
+  }];
+  report.slow_watch = { slow_ratio: 1.2, slow_count: 1, displaced_count: 1, unkept_count: 2, words: '1 slow one was kept, 1 gave way to a slower one' };
+  const { page, close } = await open(browser, writePage('slow-row', { report, timeline }));
+  assert.equal(plain(await page.locator('.slow-moment p').innerText()), 'Slow: steps 30-32 (3 in a row; slowest 1.3 x), the slowest, step 31, at 60.00 s: 2.10 s (normal 1.60 s).');
+  assert.match(plain(await page.locator('.slow-moment').locator('xpath=..').innerText()), /1 gave way to a slower one/);
   await close();
 });
 

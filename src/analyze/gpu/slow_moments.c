@@ -1,20 +1,18 @@
 /* Slow moments that a watch caught (--gpu-trace=slow:1.5): what each did longer than a normal one. */
 #include "analyze/gpu/kernels.h"
 #include "analyze/gpu/paths.h"
+#include "analyze/gpu/slow_keys.h"
 #include "analyze/gpu/slow_samples.h"
 #include "analyze/gpu/slow_words.h"
 #include "run/gpu_traces.h"
 
 #include "base/error.h"
-#include "format/run_keys.h"
 #include "stats/coverage.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOMENTS_MOST 100u
 #define PARTS_MOST 5u /* of each kind */
 #define PART_LEAST 0.01 /* of the slow one */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
@@ -40,10 +38,11 @@ struct side { /* the slow one, or the normal one */
 };
 
 struct caught {
-	uint32_t process;
-	char what[16], by[8];
-	const char *why;
-	int64_t median_ns, step;
+	struct sb_slow_said said;
+	int64_t step; /* the pipeline's own number of the slow one; -1: none */
+	int64_t step_off_ns; /* how far from the moment's begin that step began */
+	int64_t first_step, last_step; /* of a row */
+	uint32_t row_track; /* that the first is on */
 	struct side sides[2];
 };
 
@@ -57,35 +56,6 @@ struct moments {
 
 /* ---- which there were ---- */
 
-static void read_times(const struct sb_run *run, struct caught *c, const uint64_t ticks[5])
-{
-	c->sides[0].begin_ns = sb_run_time_ns(run, c->process, ticks[0]);
-	c->sides[0].end_ns = sb_run_time_ns(run, c->process, ticks[1]);
-	if (ticks[3] > ticks[2]) {
-		c->sides[1].begin_ns = sb_run_time_ns(run, c->process, ticks[2]);
-		c->sides[1].end_ns = sb_run_time_ns(run, c->process, ticks[3]);
-	}
-	if (ticks[4])
-		c->median_ns = sb_run_time_ns(run, c->process, ticks[0] + ticks[4]) - c->sides[0].begin_ns;
-}
-
-/* False: not a line that strobe writes. */
-static bool read_moment(const struct sb_run *run, const struct sb_run_meta *meta, struct caught *c)
-{
-	uint64_t ticks[5];
-	int at = 0;
-
-	memset(c, 0, sizeof *c);
-	if (sscanf(meta->attr.s, "%15s %7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
-		    c->what, c->by, &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &at) != 7)
-		return false;
-	c->process = meta->process;
-	c->why = meta->attr.s[at] == ' ' ? meta->attr.s + at + 1 : "";
-	c->step = -1;
-	read_times(run, c, ticks);
-	return c->sides[0].end_ns >= c->sides[0].begin_ns;
-}
-
 static bool is_traced(const struct sb_vec *traces, uint32_t process, const struct side *s)
 {
 	const struct sb_gpu_trace *all = traces->items;
@@ -98,28 +68,30 @@ static bool is_traced(const struct sb_vec *traces, uint32_t process, const struc
 
 static int find_moments(struct moments *m)
 {
-	struct sb_vec traces = { 0 };
+	struct sb_vec traces = { 0 }, said = { 0 };
 	int err = sb_gpu_traces_find(m->run, &traces);
 
-	for (uint32_t i = 0; !err && i < m->run->meta_count && m->all.count < MOMENTS_MOST; i++) {
-		const struct sb_run_meta *meta = &m->run->metas[i];
-		struct caught c, *kept;
+	if (!err)
+		err = sb_slow_keys_read(m->run, &said);
+	for (size_t i = 0; !err && i < said.count; i++) {
+		const struct sb_slow_said *one = (const struct sb_slow_said *)said.items + i;
+		struct caught *c = sb_vec_push(&m->all, sizeof *c);
 
-		if (meta->scope != SB_META_RUN || meta->attr.type != STROBE_TYPE_STRING || !meta->attr.s ||
-			strcmp(meta->attr.key, SB_RUN_SLOW_MOMENT) || !read_moment(m->run, meta, &c))
-			continue;
-		for (uint32_t s = 0; s < 2; s++) {
-			c.sides[s].traced = is_traced(&traces, c.process, &c.sides[s]);
-			c.sides[s].thread = (struct sb_slow_thread){ 2 * (uint32_t)m->all.count + s,
-				c.process, UINT32_MAX };
-		}
-		kept = sb_vec_push(&m->all, sizeof *kept);
-		if (kept)
-			*kept = c;
-		else
+		if (!c) {
 			err = STROBE_ENOMEM;
+			break;
+		}
+		*c = (struct caught){ .said = *one, .step = -1, .first_step = -1, .last_step = -1 };
+		c->sides[0] = (struct side){ .begin_ns = one->slow_ns[0], .end_ns = one->slow_ns[1] };
+		c->sides[1] = (struct side){ .begin_ns = one->normal_ns[0], .end_ns = one->normal_ns[1] };
+		for (uint32_t s = 0; s < 2; s++) {
+			c->sides[s].traced = is_traced(&traces, one->process, &c->sides[s]);
+			c->sides[s].thread = (struct sb_slow_thread){ 2 * (uint32_t)i + s, one->process,
+				UINT32_MAX };
+		}
 	}
 	sb_vec_done(&traces);
+	sb_vec_done(&said);
 	return err;
 }
 
@@ -207,7 +179,7 @@ static void take_row(struct moments *m, const struct sb_event *e)
 	*row_ns = e->t_ns;
 	for (size_t i = 0; from_ns > INT64_MIN && e->t_ns > from_ns && i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
-			if (all[i].process == e->process)
+			if (all[i].said.process == e->process)
 				take_row_in(&all[i].sides[s], e, from_ns);
 }
 
@@ -227,7 +199,7 @@ static void take_event(void *self, const struct sb_event *e)
 	}
 	for (size_t i = 0; i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
-			if (all[i].process == e->process)
+			if (all[i].said.process == e->process)
 				take_event_in(m, &all[i].sides[s], e);
 }
 
@@ -237,7 +209,7 @@ static enum certainty certainty_of(const struct caught *c, const struct side *s,
 
 	if (!step && !generation)
 		return NONE;
-	if (strcmp(c->what, step ? "step" : "generation") != 0)
+	if (strcmp(c->said.what, step ? "step" : "generation") != 0)
 		return SOME_STEP;
 	return llabs(z->begin_ns - s->begin_ns) <= EDGE_NS ? THE_ONE : SAME_ROLE;
 }
@@ -256,19 +228,51 @@ static void find_thread(const struct caught *c, struct side *s, const struct sb_
 	s->thread.track = z->track;
 }
 
+static int64_t step_of(const struct sb_zone *z)
+{
+	double step = z->role == STROBE_ROLE_STEP ? sb_attr_number(z->attrs, z->attr_count, "step") : NAN;
+
+	return step >= 0 && step < 1e15 ? (int64_t)step : -1;
+}
+
+/* Steps run beside each other, too: the one that began with the moment is meant. */
+static void take_step(struct caught *c, const struct sb_zone *z, int64_t step)
+{
+	int64_t off_ns = llabs(z->begin_ns - c->sides[0].begin_ns);
+
+	if (step < 0 || !strcmp(c->said.what, "generation") || (c->step >= 0 && off_ns > c->step_off_ns))
+		return;
+	c->step = step;
+	c->step_off_ns = off_ns;
+}
+
+/* Zones come thread by thread, each in time order. */
+static void take_step_of_row(struct caught *c, const struct sb_zone *z)
+{
+	int64_t step = c->said.row.count > 1 && !strcmp(c->said.what, "step") ? step_of(z) : -1;
+
+	if (step < 0)
+		return;
+	if (llabs(z->begin_ns - c->said.row.ns[0]) <= EDGE_NS) {
+		c->first_step = c->last_step = step;
+		c->row_track = z->track;
+	} else if (c->first_step >= 0 && z->track == c->row_track && z->begin_ns > c->said.row.ns[0] &&
+		   z->begin_ns < c->said.row.ns[1] - EDGE_NS) {
+		c->last_step = step;
+	}
+}
+
 static void take_zone_in(struct moments *m, struct caught *c, int side, const struct sb_zone *z)
 {
 	struct side *s = &c->sides[side];
-	double step;
 
 	find_thread(c, s, z);
 	if (s->end_ns <= s->begin_ns || z->end_ns <= s->begin_ns || z->begin_ns >= s->end_ns ||
 		z->begin_ns < s->begin_ns - EDGE_NS || z->end_ns > s->end_ns + EDGE_NS)
 		return;
 	count_in(m, s, STAGE, z->path, z->end_ns - z->begin_ns - z->child_ns);
-	step = z->role == STROBE_ROLE_STEP && !side ? sb_attr_number(z->attrs, z->attr_count, "step") : NAN;
-	if (step >= 0 && step < 1e15)
-		c->step = (int64_t)step;
+	if (!side)
+		take_step(c, z, step_of(z));
 }
 
 static void take_zone(void *self, const struct sb_zone *z)
@@ -276,10 +280,13 @@ static void take_zone(void *self, const struct sb_zone *z)
 	struct moments *m = self;
 	struct caught *all = m->all.items;
 
-	for (size_t i = 0; i < m->all.count; i++)
+	for (size_t i = 0; i < m->all.count; i++) {
+		if (all[i].said.process != z->process)
+			continue;
+		take_step_of_row(&all[i], z);
 		for (int s = 0; s < 2; s++)
-			if (all[i].process == z->process)
-				take_zone_in(m, &all[i], s, z);
+			take_zone_in(m, &all[i], s, z);
+	}
 }
 
 /* ---- beside each other ---- */
@@ -365,20 +372,33 @@ static void fill_counters(struct sb_model *model, const struct caught *c, struct
 			};
 }
 
+static void fill_row(struct sb_model *model, const struct caught *c, struct sb_slow_moment *out)
+{
+	out->row = (struct sb_slow_row){ .count = c->said.row.count,
+		.first_step = c->first_step,
+		.last_step = c->last_step,
+		.t_s = seconds(c->said.row.ns[0]),
+		.duration_s = seconds(c->said.row.ns[1] - c->said.row.ns[0]),
+		.slowest_ratio = c->said.row.slowest_ratio };
+	if (out->row.count > 1)
+		out->row.words = sb_slow_row_words(model, out->what, &out->row);
+}
+
 static void fill_moment(
 	struct moments *m, struct sb_model *model, struct caught *c, struct sb_slow_moment *out)
 {
 	struct side *slow = &c->sides[0], *normal = &c->sides[1];
 
-	out->what = sb_model_text(model, c->what);
-	out->judged_by = strcmp(c->by, "-") ? sb_model_text(model, c->by) : NULL;
-	out->why = *c->why ? sb_model_text(model, c->why) : NULL;
+	out->what = sb_model_text(model, c->said.what);
+	out->judged_by = strcmp(c->said.by, "-") ? sb_model_text(model, c->said.by) : NULL;
+	out->why = *c->said.why ? sb_model_text(model, c->said.why) : NULL;
 	out->step = c->step;
 	out->t_s = seconds(slow->begin_ns);
 	out->duration_s = seconds(slow->end_ns - slow->begin_ns);
 	out->normal_t_s = normal->end_ns > normal->begin_ns ? seconds(normal->begin_ns) : NAN;
 	out->normal_s = normal->end_ns > normal->begin_ns ? seconds(normal->end_ns - normal->begin_ns) : NAN;
-	out->peer_s = c->median_ns > 0 ? seconds(c->median_ns) : NAN;
+	out->peer_s = c->said.median_ns > 0 ? seconds(c->said.median_ns) : NAN;
+	fill_row(model, c, out);
 	fill_work(slow, &out->work_s, &out->idle_s);
 	fill_work(normal, &out->normal_work_s, &out->normal_idle_s);
 	fill_counters(model, c, out);

@@ -1,5 +1,6 @@
 /* What a watch for slow moments (--gpu-trace=slow:1.5) looked at: a run in which nothing was slow says so. */
 #include "analyze/analysis.h"
+#include "analyze/gpu/slow_keys.h"
 
 #include "format/run_keys.h"
 
@@ -54,6 +55,25 @@ static const char *judged_words(struct sb_model *model, const struct sb_slow_wat
 	return sb_model_printf(model, "%s%s%s", steps, *steps && *generations ? " and " : "", generations);
 }
 
+/* ", 2 gave way to slower ones" */
+static const char *displaced_words(struct sb_model *model, const struct sb_slow_watch *w)
+{
+	if (w->displaced < 1)
+		return "";
+	return sb_model_printf(model, ", %" PRId64 " gave way to %s", w->displaced,
+		w->displaced == 1 ? "a slower one" : "slower ones");
+}
+
+/* ", 4 that were less slow were not kept" */
+static const char *unkept_words(struct sb_model *model, const struct sb_slow_watch *w)
+{
+	const char *were = w->unkept == 1 ? "was" : "were";
+
+	if (w->unkept < 1)
+		return "";
+	return sb_model_printf(model, ", %" PRId64 " that %s less slow %s not kept", w->unkept, were, were);
+}
+
 static const char *result_of(struct sb_model *model, const struct sb_slow_watch *w)
 {
 	int64_t judged = w->steps_judged + w->generations_judged;
@@ -69,8 +89,9 @@ static const char *result_of(struct sb_model *model, const struct sb_slow_watch 
 			w->steps, plural(w->steps), w->generations, plural(w->generations));
 	if (!w->slow_count)
 		return sb_model_printf(model, "%s judged, none was slow", judged_words(model, w));
-	return sb_model_printf(model, "%s judged, %" PRId64 " slow %s kept", judged_words(model, w),
-		w->slow_count, w->slow_count == 1 ? "one was" : "ones were");
+	return sb_model_printf(model, "%s judged, %" PRId64 " slow %s kept%s%s", judged_words(model, w),
+		w->slow_count, w->slow_count == 1 ? "one was" : "ones were", displaced_words(model, w),
+		unkept_words(model, w));
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
@@ -90,6 +111,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			 !strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
 			take_judged(w, m->attr.s);
 	}
+	sb_slow_keys_left_out(run, &w->displaced, &w->unkept);
 	for (size_t i = 0; i < model->slow_moments.count; i++)
 		w->slow_count += model->slow_moments.all[i].judged_by != NULL;
 	if (w->known)

@@ -85,3 +85,17 @@ const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s
 			model, "%s took %s longer", at_place(model, s, "", 0), plus(model, function->more_s));
 	return NULL;
 }
+
+const char *sb_slow_row_words(struct sb_model *model, const char *what, const struct sb_slow_row *row)
+{
+	const char *ratio = "";
+
+	if (row->slowest_ratio >= 1)
+		ratio = sb_model_printf(model, "slowest %.1f x", row->slowest_ratio);
+	if (row->first_step >= 0 && row->last_step - row->first_step == row->count - 1)
+		return sb_model_printf(model, "steps %lld-%lld (%lld in a row%s%s)",
+			(long long)row->first_step, (long long)row->last_step, (long long)row->count,
+			*ratio ? "; " : "", ratio);
+	return sb_model_printf(model, "%lld %.20ss in a row%s%s%s", (long long)row->count, what,
+		*ratio ? " (" : "", ratio, *ratio ? ")" : "");
+}

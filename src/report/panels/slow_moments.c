@@ -19,6 +19,10 @@ static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
 		sb_buf_puts(out, "  asked for (");
 		sb_text_name(out, s->why ? s->why : "no reason given", 60);
 		sb_buf_putc(out, ')');
+	} else if (s->row.count > 1) {
+		sb_buf_puts(out, "  slow: ");
+		sb_text_name(out, s->row.words, 80);
+		sb_buf_puts(out, ", the slowest");
 	} else {
 		sb_buf_puts(out, "  slow ");
 		sb_text_name(out, s->what, 20);

@@ -7,6 +7,7 @@ import { Table } from '../table';
 import { title } from '../words';
 
 const titleOf = (m: SlowMoment): string => {
+  if (m.row) return `Slow: ${m.row.words}`;
   const what = m.what === 'out_of_memory' ? 'When memory ran out' : m.what === 'asked' ? `Asked for${m.why ? ` (${m.why})` : ''}` : `Slow ${m.what}`;
   return m.step_index === undefined ? what : `${what}, step ${m.step_index}`;
 };
@@ -19,8 +20,8 @@ function Moment({ m }: { m: SlowMoment }) {
       <p>
         <button class="link" onClick={() => jumpTo(titleOf(m), m.t_s, m.duration_s, m.what === 'step' ? 'step' : undefined)}>
           {titleOf(m)}
-        </button>{' '}
-        at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
+        </button>
+        {m.row ? `, the slowest${m.step_index === undefined ? '' : `, step ${m.step_index}`}, ` : ' '}at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
         {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
         {m.words && <>; {m.words}</>}.
       </p>

@@ -1,0 +1,134 @@
+/* The books of a watch for slow moments. The worst ones of a run are worth keeping, not the first ones: what was written of
+ * a moment stays written, so one gives way only to one that cost clearly more, which bounds how often that happens. */
+#include "gpu/caught.h"
+
+#include <string.h>
+
+void sb_caught_init(struct sb_caught_list *list, uint32_t places)
+{
+	memset(list, 0, sizeof *list);
+	list->places = places < SB_TRACE_MOMENTS_MAX ? places : SB_TRACE_MOMENTS_MAX;
+}
+
+static bool is_next(const struct sb_caught *c, const struct sb_slow_one *one)
+{
+	return c->count && !c->gone && !c->first.asked && !strcmp(c->first.what, one->what) &&
+	       c->first.tid == one->tid && c->first.generation_ticks == one->generation_ticks &&
+	       (one->index == c->last_index || one->index == c->last_index + 1);
+}
+
+static struct sb_caught *row_of(struct sb_caught_list *list, const struct sb_slow_one *one)
+{
+	for (uint32_t i = 0; !one->asked && i < SB_CAUGHT_MOST; i++)
+		if (is_next(&list->all[i], one))
+			return &list->all[i];
+	return NULL;
+}
+
+static void grow(struct sb_caught *c, const struct sb_slow_one *one)
+{
+	bool same = one->index == c->last_index;
+	uint64_t before = same ? c->last_over_ticks : 0;
+	uint64_t over = one->over_ticks > before ? one->over_ticks : before;
+
+	c->count += !same;
+	c->last_index = one->index;
+	c->last_over_ticks = over;
+	c->cost_ticks += over - before;
+	if (one->end_ticks > c->last_end_ticks)
+		c->last_end_ticks = one->end_ticks;
+	if (one->over_ticks > c->slowest.over_ticks)
+		c->slowest = *one;
+}
+
+/* A free entry, else that of the oldest moment that was not kept. */
+static struct sb_caught *begin(struct sb_caught_list *list, const struct sb_slow_one *one)
+{
+	struct sb_caught *entry = NULL;
+
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
+		struct sb_caught *c = &list->all[i];
+
+		if (!c->kept && (!entry || c->order < entry->order))
+			entry = c;
+	}
+	*entry = (struct sb_caught){ .first = *one,
+		.slowest = *one,
+		.count = 1,
+		.last_index = one->index,
+		.last_end_ticks = one->end_ticks,
+		.last_over_ticks = one->over_ticks,
+		.cost_ticks = one->over_ticks,
+		.order = ++list->taken };
+	list->unkept_count++;
+	return entry;
+}
+
+/* NULL: all that are kept were asked for. */
+static struct sb_caught *least(struct sb_caught_list *list)
+{
+	struct sb_caught *found = NULL;
+
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
+		struct sb_caught *c = &list->all[i];
+
+		if (c->kept && !c->first.asked && (!found || c->cost_ticks < found->cost_ticks))
+			found = c;
+	}
+	return found;
+}
+
+static void keep(struct sb_caught_list *list, struct sb_caught *c)
+{
+	c->kept = true;
+	list->kept_count++;
+	list->unkept_count--;
+}
+
+enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_slow_one *one,
+	struct sb_caught **out_moment, struct sb_slow_one *out_displaced)
+{
+	struct sb_caught *c = row_of(list, one), *other;
+
+	if (c)
+		grow(c, one);
+	else
+		c = begin(list, one);
+	*out_moment = c;
+	if (c->kept)
+		return SB_CAUGHT_LONGER;
+	if (list->kept_count < list->places) {
+		keep(list, c);
+		return SB_CAUGHT_NEW;
+	}
+	other = least(list);
+	if (!other || (!one->asked && c->cost_ticks / SB_CAUGHT_CLEARLY < other->cost_ticks))
+		return SB_CAUGHT_NOT;
+	*out_displaced = other->first;
+	other->kept = false;
+	other->gone = true;
+	list->kept_count--;
+	keep(list, c);
+	return SB_CAUGHT_INSTEAD;
+}
+
+uint64_t sb_caught_cost_ticks(const struct sb_caught_list *list, uint32_t tid, uint64_t generation_ticks)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; generation_ticks && i < SB_CAUGHT_MOST; i++) {
+		const struct sb_caught *c = &list->all[i];
+
+		if (c->count && c->first.tid == tid && c->first.generation_ticks == generation_ticks)
+			sum += c->cost_ticks;
+	}
+	return sum;
+}
+
+bool sb_caught_full(const struct sb_caught_list *list)
+{
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++)
+		if (list->all[i].kept && !list->all[i].first.asked)
+			return false;
+	return list->kept_count >= list->places;
+}

@@ -1,0 +1,210 @@
+/* What a slow one becomes: a moment, one more of a row, one in the place of another, or none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu/caught.h"
+
+static struct sb_caught_list list;
+static struct sb_caught *moment;
+static struct sb_slow_one displaced;
+
+static struct sb_slow_one step(uint32_t generation, uint32_t index, uint64_t over)
+{
+	uint64_t begin = generation * 1000000u + index * 1000u + 1;
+
+	return (struct sb_slow_one){ .what = "step",
+		.by = "clock",
+		.tid = 1,
+		.index = index,
+		.generation_ticks = generation * 1000000u + 1,
+		.begin_ticks = begin,
+		.end_ticks = begin + 500,
+		.median_ticks = 100,
+		.over_ticks = over };
+}
+
+static enum sb_caught_as take(struct sb_slow_one one)
+{
+	memset(&displaced, 0, sizeof displaced);
+	return sb_caught_take(&list, &one, &moment, &displaced);
+}
+
+static struct sb_slow_one asked(uint64_t begin)
+{
+	return (struct sb_slow_one){
+		.what = "asked", .by = "-", .asked = true, .tid = 1, .begin_ticks = begin
+	};
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	sb_caught_init(&list, 2);
+	return 0;
+}
+
+static void a_row_grows_and_knows_its_slowest(void **state)
+{
+	(void)state;
+	assert_int_equal(take(step(1, 3, 60)), SB_CAUGHT_NEW);
+	assert_int_equal(take(step(1, 4, 90)), SB_CAUGHT_LONGER);
+	assert_int_equal(take(step(1, 5, 70)), SB_CAUGHT_LONGER);
+	assert_int_equal(moment->count, 3);
+	assert_int_equal(moment->first.index, 3);
+	assert_int_equal(moment->slowest.index, 4);
+	assert_int_equal(moment->cost_ticks, 220);
+	assert_true(moment->last_end_ticks == step(1, 5, 0).end_ticks);
+	assert_int_equal(list.kept_count, 1);
+}
+
+/* By time the pause has all that the step took longer. */
+static void a_pause_and_its_step_are_one(void **state)
+{
+	struct sb_slow_one pause = step(1, 3, 400);
+
+	(void)state;
+	pause.by = "pause";
+	pause.end_ticks += 400;
+	take(step(1, 3, 60));
+	assert_int_equal(take(pause), SB_CAUGHT_LONGER);
+	assert_int_equal(moment->count, 1);
+	assert_int_equal(moment->cost_ticks, 400);
+	assert_string_equal(moment->slowest.by, "pause");
+	assert_int_equal(take(step(1, 4, 50)), SB_CAUGHT_LONGER);
+	assert_int_equal(moment->count, 2);
+	assert_int_equal(moment->cost_ticks, 450);
+}
+
+static void what_is_not_next_to_it_is_another(void **state)
+{
+	struct sb_slow_one thread = step(1, 4, 60), kind = step(1, 4, 60);
+
+	(void)state;
+	sb_caught_init(&list, 10);
+	thread.tid = 2;
+	kind.what = "generation";
+	take(step(1, 3, 60));
+	assert_int_equal(take(step(1, 5, 60)), SB_CAUGHT_NEW);
+	assert_int_equal(take(step(2, 4, 60)), SB_CAUGHT_NEW);
+	assert_int_equal(take(thread), SB_CAUGHT_NEW);
+	assert_int_equal(take(kind), SB_CAUGHT_NEW);
+	assert_int_equal(list.kept_count, 5);
+}
+
+static void rows_of_two_threads_do_not_end_each_other(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		struct sb_slow_one one = step(1, i / 2, 60);
+
+		one.tid = 1 + i % 2;
+		assert_int_equal(take(one), i < 2 ? SB_CAUGHT_NEW : SB_CAUGHT_LONGER);
+	}
+	assert_int_equal(moment->count, 3);
+}
+
+static void only_what_cost_twice_as_much_takes_a_place(void **state)
+{
+	(void)state;
+	take(step(1, 1, 100));
+	take(step(1, 3, 80));
+	assert_int_equal(take(step(1, 5, 159)), SB_CAUGHT_NOT);
+	assert_int_equal(take(step(1, 7, 160)), SB_CAUGHT_INSTEAD);
+	assert_true(displaced.begin_ticks == step(1, 3, 0).begin_ticks);
+	assert_int_equal(list.kept_count, 2);
+	assert_int_equal(list.unkept_count, 1);
+	assert_int_equal(take(step(1, 9, 200)), SB_CAUGHT_INSTEAD);
+	assert_true(displaced.begin_ticks == step(1, 1, 0).begin_ticks);
+}
+
+static void a_row_without_a_place_gets_one_when_it_is_worth_it(void **state)
+{
+	(void)state;
+	take(step(1, 1, 100));
+	take(step(1, 3, 100));
+	assert_int_equal(take(step(2, 1, 90)), SB_CAUGHT_NOT);
+	assert_int_equal(take(step(2, 2, 90)), SB_CAUGHT_NOT);
+	assert_int_equal(list.unkept_count, 1);
+	assert_int_equal(take(step(2, 3, 90)), SB_CAUGHT_INSTEAD);
+	assert_int_equal(moment->count, 3);
+	assert_int_equal(list.unkept_count, 0);
+	assert_int_equal(take(step(2, 4, 90)), SB_CAUGHT_LONGER);
+}
+
+/* Only the latest are remembered; all of them are counted. */
+static void those_without_a_place_are_forgotten_and_counted(void **state)
+{
+	(void)state;
+	take(step(1, 1, 1000));
+	take(step(1, 3, 1000));
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(take(step(2 + i, 1, 90)), SB_CAUGHT_NOT);
+	assert_int_equal(list.unkept_count, 1000);
+	assert_int_equal(take(step(2, 2, 90)), SB_CAUGHT_NOT); /* a new one: the one before it is forgotten */
+	assert_int_equal(list.unkept_count, 1001);
+	assert_int_equal(list.kept_count, 2);
+}
+
+/* However the durations go, a place changes hands a bounded number of times. */
+static void few_give_way_however_long_it_gets_worse(void **state)
+{
+	uint32_t instead = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++)
+		instead += take(step(i, 1, 100 + i)) == SB_CAUGHT_INSTEAD;
+	assert_in_range(instead, 10, 2 * 10); /* 1000 times as slow is ten times twice as slow */
+	assert_true(moment->kept || list.unkept_count > 0);
+}
+
+static void what_was_asked_for_takes_the_place_of_a_slow_one(void **state)
+{
+	(void)state;
+	take(step(1, 1, 1000));
+	take(step(1, 3, 100));
+	assert_int_equal(take(asked(5)), SB_CAUGHT_INSTEAD);
+	assert_true(displaced.begin_ticks == step(1, 3, 0).begin_ticks);
+	assert_false(sb_caught_full(&list));
+	assert_int_equal(take(asked(5)), SB_CAUGHT_INSTEAD); /* each is one of its own */
+	assert_true(sb_caught_full(&list));
+	assert_int_equal(take(asked(6)), SB_CAUGHT_NOT);
+	assert_int_equal(take(step(2, 1, 100000)), SB_CAUGHT_NOT);
+	assert_int_equal(list.unkept_count, 2);
+}
+
+static void a_generation_costs_what_its_slow_steps_cost(void **state)
+{
+	(void)state;
+	take(step(1, 1, 100));
+	take(step(1, 2, 50));
+	take(step(1, 7, 30));
+	take(step(2, 1, 1000));
+	assert_int_equal(sb_caught_cost_ticks(&list, 1, step(1, 0, 0).generation_ticks), 180);
+	assert_int_equal(sb_caught_cost_ticks(&list, 2, step(1, 0, 0).generation_ticks), 0);
+	assert_int_equal(sb_caught_cost_ticks(&list, 1, 0), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_row_grows_and_knows_its_slowest),
+		TEST(a_pause_and_its_step_are_one),
+		TEST(what_is_not_next_to_it_is_another),
+		TEST(rows_of_two_threads_do_not_end_each_other),
+		TEST(only_what_cost_twice_as_much_takes_a_place),
+		TEST(a_row_without_a_place_gets_one_when_it_is_worth_it),
+		TEST(those_without_a_place_are_forgotten_and_counted),
+		TEST(few_give_way_however_long_it_gets_worse),
+		TEST(what_was_asked_for_takes_the_place_of_a_slow_one),
+		TEST(a_generation_costs_what_its_slow_steps_cost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
