@@ -67,8 +67,8 @@ static const char *export_issue(struct sb_advisor *a, const struct sb_hot *hot)
 	if (hot->outside_s > hot->generation_s)
 		return sb_say(a, "%s takes %s %s", what, sb_say_seconds(a, hot->outside_s),
 			a->model->generations.count < 2 ? "after the generation" : "beside the generations");
-	return sb_say(a, "%s takes %.0f %% of the generations", what,
-		sb_weigh_percent(a->model, hot->generation_s));
+	return sb_say(a, "%s takes %.0f %% of %s", what, sb_weigh_percent(a->model, hot->generation_s),
+		sb_weigh_words(a->model));
 }
 
 void sb_rule_slow_export(struct sb_advisor *a)

@@ -83,9 +83,8 @@ static bool find_synchronize(struct sb_advisor *a, const struct sb_hot *hot)
 		!sb_blame_is_seen_enough(a->model, hot) || !(percent > a->limit))
 		return false;
 	f = sb_advisor_find(a, percent, NAN,
-		sb_say(a,
-			"a line inside the steps waits until the GPU has run dry: %.0f %% of the generations",
-			percent),
+		sb_say(a, "a line inside the steps waits until the GPU has run dry: %.0f %% of %s", percent,
+			sb_weigh_words(a->model)),
 		sb_say(a,
 			"%s; the utilisation that is sampled does not show the gaps after each wait: what it "
 			"costs, --gpu-trace=steps:3 tells",
@@ -124,8 +123,8 @@ static void find_waits_between(struct sb_advisor *a)
 	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 
 	sb_blame_find(a, &hot, fmin(fmin(hot.among_s, regular_pauses_s(a->model, &hot)), idle_s), SB_LIKELY,
-		sb_say(a, "a line between the steps waits for the GPU: %.0f %% of the generations",
-			sb_weigh_percent(a->model, hot.among_s)));
+		sb_say(a, "a line between the steps waits for the GPU: %.0f %% of %s",
+			sb_weigh_percent(a->model, hot.among_s), sb_weigh_words(a->model)));
 }
 
 void sb_rule_hidden_sync(struct sb_advisor *a)
@@ -142,10 +141,8 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 		found = find_synchronize(a, &hot);
 	else
 		found = sb_blame_find(a, &hot, sampled_s, SB_LIKELY,
-			sb_say(a,
-				"a line inside the steps waits for the GPU: %.0f %% of the "
-				"generations",
-				sb_weigh_percent(a->model, hot.step_s)));
+			sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of %s",
+				sb_weigh_percent(a->model, hot.step_s), sb_weigh_words(a->model)));
 	if (!found)
 		find_waits_between(a);
 }
@@ -161,8 +158,8 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 	/* it also waits for work that the GPU has to do anyway */
 	double idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 	struct sb_advice *f = sb_blame_find(a, &hot, fmin(hot.generation_s, idle_s), SB_CERTAIN,
-		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
-			sb_weigh_percent(a->model, hot.generation_s)));
+		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of %s",
+			sb_weigh_percent(a->model, hot.generation_s), sb_weigh_words(a->model)));
 
 	if (!f || sb_weigh_traced(a->model))
 		return;
@@ -263,7 +260,8 @@ static struct sb_advice *find_by_the_clock(struct sb_advisor *a, const struct sb
 	if (others_s > hot->generation_s * 1.01)
 		return NULL;
 	f = sb_advisor_find(a, percent, fmin(spent_s, idle_s),
-		sb_say(a, "Python between the model's calls takes %.0f %% of the generations", percent),
+		sb_say(a, "Python between the model's calls takes %.0f %% of %s", percent,
+			sb_weigh_words(a->model)),
 		sb_say(a,
 			"the pauses between the steps last %s by the clock; %s in them, and no other "
 			"function",
@@ -294,8 +292,8 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	if (a->model->garbage.warm_s > spent_s)
 		return; /* all of its samples may be theirs */
 	f = sb_blame_find(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
-		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
-			sb_weigh_percent(a->model, spent_s)));
+		sb_say(a, "Python between the model's calls takes %.0f %% of %s",
+			sb_weigh_percent(a->model, spent_s), sb_weigh_words(a->model)));
 
 	f = f ? f : find_by_the_clock(a, &hot, fmin(left_s, idle_s));
 	if (f && hot.line->text && strstr(hot.line->text, "fsync("))

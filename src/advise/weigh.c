@@ -29,7 +29,7 @@ bool sb_weigh_leaves_first_out(const struct sb_model *model)
 const char *sb_weigh_words(const struct sb_model *model)
 {
 	if (!model->generations.whole_run)
-		return "the generations";
+		return sb_weigh_leaves_first_out(model) ? "the warm generations" : "the generations";
 	return isfinite(model->stages.startup_end_s) ? "the time after the start-up" : "the run";
 }
 

@@ -11,7 +11,8 @@ double sb_weigh_work_s(const struct sb_model *model);
 bool sb_weigh_leaves_first_out(const struct sb_model *model);
 /* Of the generations, the share whose time sb_weigh_work_s adds up. */
 double sb_weigh_warm_share(const struct sb_model *model);
-/* What that time is, in words: "the generations", "the run", "the time after the start-up". */
+/* What that time is, in words: "the generations", "the warm generations" without the first, "the run", "the time after
+ * the start-up". */
 const char *sb_weigh_words(const struct sb_model *model);
 /* A warm step's time over that of all steps, cold ones too: what steps that are left out would save; 1: not known. */
 double sb_weigh_warm_step_ratio(const struct sb_model *model);

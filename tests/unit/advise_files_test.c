@@ -87,6 +87,8 @@ static void export_inside_the_generations_is_weighed_without_the_last(void **sta
 		f = finding(synthetic_model(&s, videos * SECOND), "slow_export");
 		assert_non_null(f);
 		assert_near(f->saves_s, 0.4 * (double)(videos - 1), 1e-6);
+		assert_non_null(
+			strstr(f->issue, videos == 2 ? "% of the generations" : "% of the warm generations"));
 		synthetic_done(&s);
 	}
 }
