@@ -48,6 +48,7 @@ static int describe(struct sb_bench_row *row, double target_fps)
 int sb_bench_compute(struct sb_bench *bench)
 {
 	struct sb_bench_row *first = NULL, *previous = NULL;
+	struct sb_tolerance t = sb_tolerance_default;
 	int err = 0;
 
 	bench->measured = bench->marks ? "marks" : "processes";
@@ -64,9 +65,10 @@ int sb_bench_compute(struct sb_bench *bench)
 		row->total_speedup = first->stats.median / row->stats.median;
 		row->step_speedup = previous ? previous->stats.median / row->stats.median : 1;
 		row->ladder_speedup = bench->ladder ? row->step_speedup : NAN;
+		t.few = first->count == 1 && row->count == 1 ? SB_FEW_BY_TOLERANCE : SB_FEW_PROVE_NOTHING;
 		if (row != first)
-			err = sb_judge(first->seconds, first->count, row->seconds, row->count,
-				&sb_tolerance_default, true, &row->against_first);
+			err = sb_judge(first->seconds, first->count, row->seconds, row->count, &t, true,
+				&row->against_first);
 		previous = row;
 	}
 	return err;

@@ -157,18 +157,20 @@ static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m
 	}
 }
 
-/* Too few generations to judge are too few for everything that is one number of all of them. */
-void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *j)
+enum sb_few sb_compare_few_of_generations(const struct sb_comparison *c)
 {
-	const struct sb_judgement *total = &c->total.judgement;
+	bool of_generations = c->per_generation && c->base_count == 1 && c->now_count == 1;
 
-	if (c->total.metric != SB_METRIC_GENERATION || isnan(c->total.base) ||
-		total->basis != SB_BASIS_TOO_FEW || j->basis != SB_BASIS_TOLERANCE)
+	return of_generations && c->total.judgement.basis != SB_BASIS_TOO_FEW ? SB_FEW_BY_TOLERANCE
+									      : c->tolerance.few;
+}
+
+void sb_compare_count_generations(const struct sb_comparison *c, struct sb_judgement *j)
+{
+	if (!c->per_generation || j->basis != SB_BASIS_TOO_FEW)
 		return;
-	j->basis = SB_BASIS_TOO_FEW;
-	j->verdict = SB_VERDICT_TOO_FEW;
-	j->base_count = total->base_count;
-	j->now_count = total->now_count;
+	j->base_count = c->total.judgement.base_count;
+	j->now_count = c->total.judgement.now_count;
 }
 
 static bool is_neutral(const struct sb_comparison *c, const struct sb_metric_change *m)
@@ -176,6 +178,31 @@ static bool is_neutral(const struct sb_comparison *c, const struct sb_metric_cha
 	/* beside generations a total only adds start-up and what was between them */
 	return sb_metric_infos[m->metric].sense == SB_NEUTRAL || m->unlike ||
 	       (c->per_generation && is_of_run(m->metric));
+}
+
+/* Each run has many of them. */
+static bool is_repeated(enum sb_metric metric)
+{
+	return metric == SB_METRIC_GENERATION || metric == SB_METRIC_STEP;
+}
+
+/* How many a median stands for where the single times were not kept, as of a run in the history. */
+static double behind_median(const struct sb_facts *run, enum sb_metric metric)
+{
+	size_t kept = metric == SB_METRIC_STEP ? run->step_count : run->generation_count;
+
+	return kept ? (double)kept
+		    : run->metrics[metric == SB_METRIC_STEP ? SB_METRIC_STEPS : SB_METRIC_GENERATIONS];
+}
+
+static enum sb_few few_of_medians(const struct sb_comparison *c, enum sb_metric metric)
+{
+	double needed = (double)sb_judge_count_needed(c->tolerance.alpha);
+	bool enough = c->base_count == 1 && c->now_count == 1 &&
+		      behind_median(c->base[0], metric) >= needed &&
+		      behind_median(c->now[0], metric) >= needed;
+
+	return enough ? SB_FEW_BY_TOLERANCE : c->tolerance.few;
 }
 
 static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, double *scratch,
@@ -193,20 +220,22 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	struct sb_tolerance t = c->tolerance;
 	int err = 0;
 
+	/* neutral ones are judged by nothing: they changed, or not */
+	t.few = is_neutral(c, &m)     ? SB_FEW_BY_TOLERANCE
+		: is_repeated(metric) ? few_of_medians(c, metric)
+				      : sb_compare_few_of_generations(c);
 	t.absolute = !strcmp(info->unit, "s") && metric != SB_METRIC_STEP ? c->tolerance.absolute
 									  : info->least_change;
 	if (base_count && now_count) {
 		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER,
 			&m.judgement);
-		if (is_rate(metric) || is_of_generations(metric) || metric == SB_METRIC_FIRST_BLOCK)
-			sb_compare_judge_too_few(c, &m.judgement);
+		if (!is_repeated(metric))
+			sb_compare_count_generations(c, &m.judgement);
 		m.verdict = m.judgement.verdict;
 		if (is_rate(metric))
 			judge_rate(c, &m);
 		if (is_neutral(c, &m) && (m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
 			m.verdict = SB_VERDICT_CHANGED;
-		if (is_neutral(c, &m) && m.verdict == SB_VERDICT_TOO_FEW && m.base == m.now)
-			m.verdict = SB_VERDICT_SAME;
 	} else if (base_count) {
 		m.verdict = SB_VERDICT_VANISHED;
 	} else {
@@ -252,6 +281,14 @@ static void choose_headline(struct sb_comparison *c)
 	c->per_generation = unlike || (base >= 2 && now >= 2);
 }
 
+/* Does anything that can be counted repeat? Then what is there only once proves nothing, in no row. */
+static void choose_few(struct sb_comparison *c)
+{
+	bool repeated = c->per_generation || c->base_count > 1 || c->now_count > 1;
+
+	c->tolerance.few = repeated ? SB_FEW_PROVE_NOTHING : SB_FEW_BY_TOLERANCE;
+}
+
 static int compare_metrics(struct sb_comparison *c)
 {
 	double *scratch = malloc((c->base_count + c->now_count + 1) * sizeof *scratch);
@@ -261,20 +298,21 @@ static int compare_metrics(struct sb_comparison *c)
 	if (!scratch)
 		return sb_compare_no_memory();
 	choose_headline(c);
+	choose_few(c);
 	headline = c->per_generation ? SB_METRIC_GENERATION : SB_METRIC_WALL;
+	err = judge_metric(c, headline, scratch, &c->total); /* other rows rest on it */
 	for (int i = 0; i < SB_METRIC_COUNT && !err; i++) {
 		struct sb_metric_change m;
 
+		if ((enum sb_metric)i == headline)
+			continue;
 		err = judge_metric(c, (enum sb_metric)i, scratch, &m);
 		if (err || (isnan(m.base) && isnan(m.now)))
 			continue;
 		/* not kept of runs in the history: no metric of the program went missing */
 		if (i == SB_METRIC_UNATTRIBUTED && m.per_generation && (isnan(m.base) || isnan(m.now)))
 			continue;
-		if ((enum sb_metric)i == headline)
-			c->total = m;
-		else
-			c->metrics[c->metric_count++] = m;
+		c->metrics[c->metric_count++] = m;
 	}
 	free(scratch);
 	if (!err && isnan(c->total.base) && isnan(c->total.now))

@@ -166,7 +166,10 @@ extern const struct sb_fields sb_comparison_fields;
 int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */
 double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
-void sb_compare_judge_too_few(const struct sb_comparison *c, struct sb_judgement *judgement);
+/* Whether a row that rests on all generations of a run is worth more than its one value: on as many as the headline. */
+enum sb_few sb_compare_few_of_generations(const struct sb_comparison *c);
+/* What it rests on is then what the headline does. */
+void sb_compare_count_generations(const struct sb_comparison *c, struct sb_judgement *judgement);
 /* True for a generation and the stages inside one. If a run made only one, the share is 1 for all. */
 bool sb_compare_is_inside(const struct sb_facts *run, const struct sb_fact_stage *s);
 /* 1 for the whole run, 1 / generations for a stage inside of them where the comparison is of one. */

@@ -46,7 +46,7 @@ static const struct sb_field metric_rows[] = {
 		"a total of the run, as what one generation has of it"),
 	SB_FIELD_NAMED(sb_metric_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names,
 		"uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse "
-		"nor better"),
+		"nor better; too_few: fewer than a test needs, where something repeats"),
 	SB_FIELD(sb_metric_change, words, "words", SB_ALWAYS,
 		"the same for people: \"slower\", \"no longer measured\""),
 	SB_FIELD_NAMED(sb_metric_change, tone, "tone", SB_ALWAYS, sb_tone_names, "how it is coloured"),

@@ -194,8 +194,11 @@ static int judge_stage(
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
-	if ((b->is_mean && n->is_mean) || spread_judges(c, row))
+	t.few = s->per_generation ? sb_compare_few_of_generations(c) : t.few;
+	if ((b->is_mean && n->is_mean) || spread_judges(c, row)) {
 		t.absolute = 0;
+		t.few = SB_FEW_BY_TOLERANCE; /* each stands for as many calls as are needed */
+	}
 	s->per_call = !s->per_generation && s->base_count > 0 && s->now_count > 0 &&
 		      s->base_count != s->now_count;
 	if (s->per_call) {
@@ -212,8 +215,8 @@ static int judge_stage(
 	if (base_count == 1 && now_count == 1 && inside_spread(&b->time, &n->time) &&
 		(s->judgement.verdict == SB_VERDICT_WORSE || s->judgement.verdict == SB_VERDICT_BETTER))
 		s->judgement.verdict = SB_VERDICT_UNCERTAIN;
-	if (s->per_generation && !spread_judges(c, row))
-		sb_compare_judge_too_few(c, &s->judgement);
+	if (s->per_generation)
+		sb_compare_count_generations(c, &s->judgement);
 	return 0;
 }
 

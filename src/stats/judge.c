@@ -276,7 +276,7 @@ static int judge_by_test(const double *base, size_t base_count, const double *no
 	return 0;
 }
 
-/* One value a side: past the ratio and the absolute floor. */
+/* Past the ratio and the absolute floor. */
 static void judge_by_tolerance(const struct sb_tolerance *t, bool higher_is_worse, struct sb_judgement *j)
 {
 	double change = fabs(j->now - j->base);
@@ -316,13 +316,13 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 	j.base = before.median;
 	j.now = after.median;
 	j.shift_ratio = j.ratio = before.median != 0 ? after.median / before.median : NAN;
-	if (base_count == 1 && now_count == 1) {
+	if (!too_few(base_count, now_count, tolerance->alpha)) {
+		err = judge_by_test(base, base_count, now, now_count, tolerance, higher_is_worse, &j);
+	} else if (tolerance->few == SB_FEW_BY_TOLERANCE) {
 		judge_by_tolerance(tolerance, higher_is_worse, &j);
-	} else if (too_few(base_count, now_count, tolerance->alpha)) {
+	} else {
 		j.basis = SB_BASIS_TOO_FEW;
 		j.verdict = SB_VERDICT_TOO_FEW;
-	} else {
-		err = judge_by_test(base, base_count, now, now_count, tolerance, higher_is_worse, &j);
 	}
 	if (!err)
 		*out_judgement = j;

@@ -84,19 +84,27 @@ enum sb_verdict {
 	SB_VERDICT_APPEARED,
 	SB_VERDICT_VANISHED,
 	SB_VERDICT_CHANGED, /* different, but neither better nor worse */
-	SB_VERDICT_TOO_FEW /* repetitions, but fewer than a test needs */
+	SB_VERDICT_TOO_FEW /* fewer values than a test needs, in a comparison of repetitions */
 };
 
 enum sb_basis {
-	SB_BASIS_TOLERANCE, /* one value on either side */
-	SB_BASIS_TOO_FEW, /* repetitions, but fewer than the rank test needs */
+	SB_BASIS_TOLERANCE, /* a comparison of single values */
+	SB_BASIS_TOO_FEW, /* fewer values than the rank test needs, in a comparison of repetitions */
 	SB_BASIS_RANK_TEST
+};
+
+/* What values are worth that are too few for the rank test. One answer for all rows of a comparison: one call against one
+ * call proves no more than two against two do. */
+enum sb_few {
+	SB_FEW_PROVE_NOTHING, /* a comparison of repetitions: too few to judge */
+	SB_FEW_BY_TOLERANCE /* nothing is repeated: the tolerance judges */
 };
 
 struct sb_tolerance {
 	double ratio; /* a smaller change counts as none */
-	double absolute; /* in the metric's own unit; counts only with one value on either side */
-	double alpha; /* of the rank test, where there are repetitions */
+	double absolute; /* in the metric's own unit; counts only where the tolerance judges */
+	double alpha; /* of the rank test */
+	enum sb_few few;
 };
 extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 10 ms, 0.05 */
 

@@ -212,6 +212,81 @@ static void a_small_change_is_no_minus_zero(void **state)
 	sb_buf_done(&text);
 }
 
+/* Loads, then makes so many videos in as many times four steps; three checkpoints are read. */
+static struct sb_facts *videos(const char *label, size_t count, double slower)
+{
+	struct sb_facts *f = run_of(label, 10 * slower);
+	struct sb_fact_stage *s;
+
+	f->metrics[SB_METRIC_GENERATIONS] = (double)count;
+	f->metrics[SB_METRIC_GENERATION] = slower;
+	f->metrics[SB_METRIC_STEP] = 0.1 * slower;
+	f->metrics[SB_METRIC_FPS] = 16 / slower;
+	f->metrics[SB_METRIC_FRAMES] = 16 * (double)count;
+	f->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 8e9 * slower;
+	f->metrics[SB_METRIC_GPU_POWER] = 300 * slower;
+	f->numbers = malloc(2 * count * sizeof *f->numbers);
+	assert_non_null(f->numbers);
+	for (size_t i = 0; i < count; i++) {
+		f->numbers[i] = slower * (1 + 0.001 * (double)(i * 3 % 8));
+		f->numbers[count + i] = 0.1 * f->numbers[i];
+	}
+	f->generation_s = f->numbers;
+	f->step_s = f->numbers + count;
+	f->generation_count = f->step_count = count;
+	stage(f, NULL, "load", -1, 5 * slower, 5 * slower);
+	stage(f, NULL, "checkpoint", -1, 3 * slower, 3 * slower)->count = 3;
+	s = stage(f, NULL, "generation", -1, slower * (double)count, 0);
+	s->role = STROBE_ROLE_GENERATION;
+	s->count = (int64_t)count;
+	s = stage(f, NULL, "vae_decode", 2, slower * (double)count, slower * (double)count);
+	s->count = (int64_t)count;
+	sb_facts_key_stages(f);
+	return f;
+}
+
+/* The verdicts of every row that is judged at all; SB_VERDICT_CHANGED: they differ. */
+static enum sb_verdict verdict_of_all(const struct sb_comparison *c, bool once_too)
+{
+	enum sb_verdict verdict = c->total.verdict;
+
+	for (size_t i = 0; i < c->stage_count; i++)
+		if ((once_too || c->stages[i].per_generation) && c->stages[i].verdict != verdict)
+			return SB_VERDICT_CHANGED;
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (sb_metric_infos[c->metrics[i].metric].sense != SB_NEUTRAL &&
+			c->metrics[i].metric != SB_METRIC_WALL && c->metrics[i].verdict != verdict)
+			return SB_VERDICT_CHANGED;
+	return verdict;
+}
+
+/* One call against one call proves no more than two against two: stages, steps, throughput, memory alike. */
+static void values_that_are_too_few_are_judged_alike_in_every_row(void **state)
+{
+	static const struct {
+		size_t count;
+		enum sb_verdict all, once;
+	} cases[] = { { 1, SB_VERDICT_WORSE, SB_VERDICT_WORSE },
+		{ 2, SB_VERDICT_TOO_FEW, SB_VERDICT_TOO_FEW }, { 3, SB_VERDICT_TOO_FEW, SB_VERDICT_TOO_FEW },
+		{ 8, SB_VERDICT_WORSE, SB_VERDICT_TOO_FEW } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct sb_facts *base = videos("base", cases[i].count, 1),
+				*now = videos("new", cases[i].count, 1.5);
+		struct sb_comparison *c = compare(
+			base, now, "5%,load=5%,vae_decode=5%,fps=5%,peak_memory=5%");
+
+		assert_int_equal(verdict_of_all(c, cases[i].all == cases[i].once), cases[i].all);
+		assert_int_equal(change_of(c, "load")->verdict, cases[i].once);
+		assert_int_equal(change_of(c, "checkpoint")->verdict, cases[i].once);
+		assert_int_equal(metric_of(c, SB_METRIC_GPU_POWER)->verdict, SB_VERDICT_CHANGED);
+		assert_int_equal(c->failure_count, 5); /* past the limit is past the limit */
+		sb_comparison_free(c);
+		sb_facts_free(base);
+		sb_facts_free(now);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_single_generation_a_run_has_its_parts),
 		cmocka_unit_test(only_the_largest_contribution_is_called_that),
 		cmocka_unit_test(both_rates_have_one_verdict),
+		cmocka_unit_test(values_that_are_too_few_are_judged_alike_in_every_row),
 		cmocka_unit_test(a_small_change_is_no_minus_zero),
 	};
 

@@ -197,9 +197,11 @@ static void a_true_change_of_5_percent_is_found(void **state)
 
 static enum sb_verdict judge_single(double base, double now, bool higher_is_worse)
 {
+	struct sb_tolerance t = sb_tolerance_default;
 	struct sb_judgement j;
 
-	assert_int_equal(sb_judge(&base, 1, &now, 1, &sb_tolerance_default, higher_is_worse, &j), 0);
+	t.few = SB_FEW_BY_TOLERANCE;
+	assert_int_equal(sb_judge(&base, 1, &now, 1, &t, higher_is_worse, &j), 0);
 	assert_int_equal(j.basis, SB_BASIS_TOLERANCE);
 	return j.verdict;
 }
@@ -222,8 +224,15 @@ static void three_repetitions_are_too_few_and_four_are_named(void **state)
 	for (int i = 0; i < 60; i++)
 		many[i] = 9.9 + 0.003 * i;
 
-	assert_int_equal(sb_judge(base, 3, apart, 3, &sb_tolerance_default, true, &j), 0);
-	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
+	for (size_t count = 1; count <= 3; count++) {
+		struct sb_tolerance single = sb_tolerance_default;
+
+		single.few = SB_FEW_BY_TOLERANCE;
+		assert_int_equal(sb_judge(base, count, apart, count, &sb_tolerance_default, true, &j), 0);
+		assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
+		assert_int_equal(sb_judge(base, count, apart, count, &single, true, &j), 0);
+		assert_int_equal(j.verdict, SB_VERDICT_WORSE);
+	}
 	assert_int_equal(sb_judge(base, 1, apart, 4, &sb_tolerance_default, true, &j), 0);
 	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
 	assert_int_equal(sb_judge(many, 60, apart, 3, &sb_tolerance_default, true, &j), 0);

@@ -1679,7 +1679,7 @@ export type MetricChange = {
   delta_value?: number; // new - base
   change_ratio?: number; // new / base - 1
   per_generation?: true; // a total of the run, as what one generation has of it
-  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better; too_few: fewer than a test needs, where something repeats
   words: string; // the same for people: "slower", "no longer measured"
   tone: "none" | "worse" | "better"; // how it is coloured
   basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
