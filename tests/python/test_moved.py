@@ -173,6 +173,15 @@ def test_a_model_that_is_gone_lies_nowhere(told):
     assert told.take() == [("Vae", 0, 1024, 0)]
 
 
+def test_more_models_than_are_followed_are_left_out(told, monkeypatch):
+    monkeypatch.setattr(moved, "MODELS_MOST", 1)
+    vae, transformer = Vae(Tensor(GB, device="cpu")), Transformer(Tensor(GB, device="cpu"))
+    for model in (vae, transformer):
+        with moved.Move(model):
+            go(model, "cuda")
+    assert {fact["component"] for fact in told} == {"weights of Vae"}
+
+
 def test_what_cannot_be_read_is_no_fault_of_the_program(told, monkeypatch):
     seen = []
     monkeypatch.setattr(_faults, "count", seen.append)

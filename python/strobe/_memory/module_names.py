@@ -16,7 +16,7 @@ _given = {}  # id(module) -> (weak reference, name)
 _part_of = {}  # id(module) -> (weak reference to the model it is part of, the model's name)
 _looking = Share(200)  # after so many looks that no pause follows
 _looks = 0
-LOOKS_MOST = 32
+LOOKS_MOST = 8
 
 
 def _has_memory(module):

@@ -14,6 +14,8 @@ from . import held, module_names
 
 LEAST_BYTES = 1 << 20  # of a move, and of a change that is recorded with a reading
 TOLD_MOST = 32         # moves a second that are recorded at once; others with the next reading
+MODELS_MOST = 64
+BROUGHT_MOST = 16384   # parts at a time
 
 _models = {}   # component -> Model
 _brought = {}  # id of what brought them -> (component, {(dtype, place): bytes})
@@ -63,6 +65,8 @@ def _known(module):
     if model is None or model.whole() is not owner[0]:
         if model is not None:
             _tell(component, model, gone=True)
+        elif len(_models) >= MODELS_MOST:
+            return None
         model = _models[component] = Model(owner[0])
         model.look(component)
         _tell(component, model)
@@ -168,7 +172,7 @@ def brought(mover, module, rows):
 
 def _note_brought(mover, module, rows):
     known = _known(module)
-    if known is not None:
+    if known is not None and len(_brought) < BROUGHT_MOST:
         _brought[id(mover)] = known[0], rows  # after _known(): it looks at the model as it was
 
 
