@@ -7,6 +7,7 @@ import pytest
 
 from strobe import _faults
 from strobe._memory import growth, held, module_names, moved
+from strobe._models import components
 from test_out_of_memory import GB, Tensor, Torch
 
 MB = 1 << 20
@@ -74,6 +75,23 @@ def test_a_block_that_moves_alone_is_a_part_of_its_model(told):
     assert told.take() == [("Transformer", 64, None, 0), ("Transformer", 2048, None, HOST),
                            ("Transformer", 576, 64, 0), ("Transformer", 1536, 2048, HOST)]
     del transformer
+
+
+def test_a_model_that_is_named_after_its_first_move_has_one_name(told):
+    """Programs place their models before a pipeline is made of them, which says what each is."""
+    moves, stays = Transformer(Tensor(2 * GB, device="cpu")), Vae(Tensor(GB, device="cpu"))
+    for one in (moves, stays):
+        with moved.Move(one):
+            go(one, "cuda")
+    told.clear()
+    components.set_name(moves, "transformer")
+    components.set_name(stays, "vae")
+    with moved.Move(moves):
+        assert told.take() == [("Transformer", 0, 2048, 0), ("transformer", 2048, None, 0)]
+        go(moves, "cpu")
+    assert told.take() == [("transformer", 0, 2048, 0), ("transformer", 2048, 0, HOST)]
+    moved.listed([("weights of transformer", 2 * GB, "bfloat16", None), ("weights of vae", GB, "bfloat16", 0)])
+    assert told.take() == [("Vae", 0, 1024, 0), ("vae", 1024, None, 0)]
 
 
 def test_moves_inside_a_move_are_parts_of_it(told):

@@ -13,7 +13,7 @@ from . import held
 LOOKED_MOST = 16  # modules whose variable is looked for: each is a look at all objects
 
 _given = {}  # id(module) -> (weak reference, name)
-_part_of = {}  # id(module) -> (weak reference to the model it is part of, the model's name)
+_part_of = {}  # id(module) -> (weak reference to the model it is part of, the model's name, without what tells it from others)
 _looking = Share(200)  # after so many looks that no pause follows
 _looks = 0
 LOOKS_MOST = 8
@@ -35,19 +35,24 @@ def models(torch):
 
 def owner(torch, module):
     """(the model that a module is part of, or is, and its name); None: not known now. A look at all modules where it was
-    not seen before."""
+    not seen before, or where a framework has named it since: programs place models, and then make a pipeline of them."""
     global _looks
     known = _part_of.get(id(module))
-    if (known is None or known[0]() is None) and (_looks < LOOKS_MOST or _looking.allows()):
+    if not _is_current(known) and (_looks < LOOKS_MOST or _looking.allows()):
         _looks += 1
         with _looking, own_section("what holds memory"):
             _part_of.clear()
             for one, name in models(torch):
-                entry = weakref.ref(one), name
+                entry = weakref.ref(one), name, components.name(one)
                 _part_of.update((id(part), entry) for part in one.modules())
         known = _part_of.get(id(module))
     whole = known[0]() if known is not None else None
     return (whole, known[1]) if whole is not None else None
+
+
+def _is_current(known):
+    whole = known[0]() if known is not None else None
+    return whole is not None and components.name(whole) == known[2]
 
 
 def forget():

@@ -63,14 +63,26 @@ def _known(module):
     component = "weights of " + owner[1]
     model = _models.get(component)
     if model is None or model.whole() is not owner[0]:
-        if model is not None:
-            _tell(component, model, gone=True)
-        elif len(_models) >= MODELS_MOST:
+        _leave_name(owner[0], component)
+        if len(_models) >= MODELS_MOST:
             return None
         model = _models[component] = Model(owner[0])
         model.look(component)
         _tell(component, model)
     return component, model
+
+
+def _leave_name(whole, component):
+    """The model that had the name is gone, and the one that gets it may have had another: a class, before a framework named it."""
+    for name, model in list(_models.items()):
+        is_renamed = model.whole() is whole
+        if not is_renamed and name != component:
+            continue
+        _tell(name, model, gone=True)
+        del _models[name]
+        for mover, (of, rows) in list(_brought.items()):
+            if is_renamed and of == name:
+                _brought[mover] = component, rows
 
 
 def _tell(component, model, took_ns=None, gone=False):
@@ -220,6 +232,9 @@ def listed(rows):
 
 
 def _note_listed(rows):
+    for whole in [model.whole() for model in _models.values()]:
+        if whole is not None:
+            _known(whole)  # it may have another name now
     for component, model in _models.items():
         model.rows = _less({(dtype, held.HOST if at is None else at): size for name, size, dtype, at in rows if name == component},
                            _brought_of(component))
