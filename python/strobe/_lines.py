@@ -222,6 +222,7 @@ class LineProfile:
     def _at_exit(self):
         """The table beside the recording, and for the user to see, as `kernprof -l -v` prints it."""
         import os
+        from . import _file
         from ._core import native
         text = self.text()
         folder = native.run_dir() if text else None
@@ -230,7 +231,7 @@ class LineProfile:
         self.record(native)
         try:
             if folder and os.path.isdir(folder):
-                with open(os.path.join(folder, "line_profile.txt"), "a") as file:
+                with open(os.path.join(folder, "line_profile.txt"), "a", opener=_file.no_link) as file:
                     file.write(text)
             sys.stderr.write(text)
         except (OSError, ValueError):

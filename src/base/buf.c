@@ -137,9 +137,9 @@ int sb_buf_write_own_file(const struct sb_buf *b, const char *path, unsigned mod
 	return sb_buf_write_file(b, path, mode);
 }
 
-int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
+static int read_from(struct sb_buf *b, const char *path, size_t limit, enum sb_infile_from from)
 {
-	int fd, err = sb_infile_open(path, SB_INFILE_STREAM, &fd);
+	int fd, err = sb_infile_open(path, from, &fd);
 
 	if (err)
 		return err;
@@ -169,4 +169,14 @@ int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
 	}
 	close(fd);
 	return err;
+}
+
+int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
+{
+	return read_from(b, path, limit, SB_INFILE_STREAM);
+}
+
+int sb_buf_read_regular(struct sb_buf *b, const char *path, size_t limit)
+{
+	return read_from(b, path, limit, SB_INFILE_NAMED);
 }

@@ -38,5 +38,7 @@ int sb_buf_write_own_file(const struct sb_buf *b, const char *path, unsigned mod
 
 /* Reads a whole file of at most limit bytes into b. */
 int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit);
+/* The same of a file that a recording names: one that is not regular is refused, /dev/stdin too. */
+int sb_buf_read_regular(struct sb_buf *b, const char *path, size_t limit);
 
 #endif

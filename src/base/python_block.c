@@ -47,7 +47,7 @@ bool sb_python_is_inside_with(const char *file, uint32_t line, const char *name)
 	struct sb_buf source = { 0 };
 	bool found = false;
 
-	if (line && sb_buf_read_file(&source, file, SOURCE_MOST) == 0) {
+	if (line && sb_buf_read_regular(&source, file, SOURCE_MOST) == 0) {
 		const char *text = sb_buf_text(&source), *at = text;
 
 		for (uint32_t i = 1; at && i < line; i++) {

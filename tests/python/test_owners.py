@@ -7,13 +7,28 @@ import functools
 import logging
 import logging.handlers
 import mmap
+import os
 import re
 import sys
 import threading
 
-from strobe._memory import graphs, holders
+from strobe._memory import graphs, holders, owners
 
 MB = 1 << 20
+
+
+def test_a_program_that_came_through_a_pipe_has_no_lines(tmp_path):
+    """`python /dev/stdin`: reading would wait, or take the program's own input."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    told = []
+    asks = threading.Thread(target=lambda: told.append(owners.line_text(str(pipe), 1)), daemon=True)
+    asks.start()
+    asks.join(60)
+    assert told == [None]
+    (tmp_path / "script.py").write_text("x = [1]  # one\n")
+    assert owners.line_text(str(tmp_path / "script.py"), 1) == "x = [1]"
+
 
 
 def made():

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from .. import _faults
+from .. import _faults, _file
 from .._native import native, own_section
 
 ENTRIES = 100_000
@@ -158,7 +158,7 @@ def _take(torch):
     _best = peak
     with own_section("memory snapshot"):
         path = os.path.join(native.run_dir(), "memory.%d.pickle" % os.getpid())
-        with open(path, "wb") as out:
+        with open(path, "wb", opener=_file.no_link) as out:
             pickle.dump(torch.cuda.memory._snapshot(), out)
     _path = path
 

@@ -156,9 +156,14 @@ def place(file, line, text):
     return "%s:%d: %s" % (os.path.basename(file), line, text)
 
 
+def _source(file):
+    """The lines of a file; of a program that came through a pipe (python /dev/stdin) there are none, and its input is its own."""
+    return open(file if os.path.isfile(file) else os.devnull, encoding="utf-8", errors="replace")
+
+
 def line_text(file, number):
     try:
-        with open(file, encoding="utf-8", errors="replace") as source:
+        with _source(file) as source:
             return next((_said(line) for at, line in enumerate(source, 1) if at == number), None)
     except OSError:
         return None
@@ -179,7 +184,7 @@ def _line_of(name, file, code, before=None, after=""):
     first, last = _lines_of_class(code) if isinstance(code, type) else _lines_of(code) if code is not None else (1, 1 << 30)
     found = (None, None)
     try:
-        with open(file, encoding="utf-8", errors="replace") as source:
+        with _source(file) as source:
             for number, line in enumerate(source, 1):
                 if puts.search(_said(line)) and (found[0] is None or not first <= found[0] <= last):
                     found = number, _said(line)

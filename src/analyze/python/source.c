@@ -40,7 +40,7 @@ static bool read_source(const char *file, struct sb_buf *out)
 {
 	struct stat st;
 
-	return is_here(file, &st) && sb_buf_read_file(out, file, SOURCE_MOST) == 0;
+	return is_here(file, &st) && sb_buf_read_regular(out, file, SOURCE_MOST) == 0;
 }
 
 const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line)
