@@ -42,11 +42,13 @@ enum sb_counter_source {
 };
 extern const char *const sb_counter_source_names[SB_COUNTER_SOURCES];
 
+enum sb_counter_lot { SB_COUNTER_ALL, SB_COUNTER_WARM, SB_COUNTER_FIRST, SB_COUNTER_LOTS }; /* of calls */
+
 /* What the readings add up to in which the GPU was at a path, and at nothing else. */
 struct sb_path_counters {
 	struct sb_counter_sums {
 		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
-	} * all[SB_COUNTER_SOURCES]; /* by path; NULL: none */
+	} * of[SB_COUNTER_SOURCES][SB_COUNTER_LOTS]; /* by path; NULL: none */
 	uint32_t path_count;
 };
 

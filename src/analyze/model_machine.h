@@ -7,6 +7,7 @@
 #include "analyze/model_kernels.h"
 #include "analyze/model_python.h"
 #include "analyze/model_residency.h"
+#include "analyze/model_roofline.h"
 #include "stats/fields.h"
 
 #include <stdbool.h>
@@ -175,7 +176,9 @@ struct sb_gpu_panel {
 	double *path_busy_s;
 	double *path_read_s; /* waiting for single values from the GPU */
 	double *path_copy_s; /* between host and GPU; of the zone alone */
-	double *path_moves_idle_s; /* the GPU idled while weights moved */
+	struct sb_path_traced {
+		struct sb_traced_calls of[SB_CALL_KINDS];
+	} * path_traced; /* calls in the trace, with the zones inside them */
 	uint64_t *path_read_count;
 	uint64_t *path_call_count; /* calls that launched something */
 	uint32_t path_count;

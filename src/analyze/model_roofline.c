@@ -56,6 +56,9 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(
 		sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "rate_flop_count over dram_bytes"),
 	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
+	SB_FIELD_NAMED(sb_stage_work, bound_calls, "bound_calls", SB_KNOWN, call_names,
+		"which calls that holds of, as rate_calls; cold: none of the warm ones was read, sampled or "
+		"traced, or there are none"),
 	SB_FIELD_NAMED(sb_stage_work, bound_basis, "bound_basis", SB_KNOWN, bases,
 		"counters: the readings inside it; rate: half of the peak rate or more was reached; trace: "
 		"the gaps between its kernels; zones: for half of its time or more weights move"),

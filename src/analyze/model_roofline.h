@@ -46,6 +46,7 @@ struct sb_stage_work {
 	} * bounds; /* largest first */
 	size_t bound_count;
 	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
+	const char *bound_calls; /* that it holds of: SB_CALLS_WARM or SB_CALLS_COLD; NULL: not known */
 	const char *bound_basis; /* "counters", "rate", "trace", "zones"; NULL: not known */
 	const char *bound_why; /* why it is not known, and what tells it; NULL: known, or no work of a GPU */
 };
@@ -76,6 +77,16 @@ struct sb_roofline_panel { /* this GPU's ceilings */
 /* Calls of a stage, see warm_calls.h. A row of several paths is cold in the first call of one of them alone: what came first
  * in the others is apart. */
 enum sb_call_kind { SB_CALL_WARM, SB_CALL_FIRST, SB_CALL_COLD, SB_CALL_KINDS };
+
+/* What calls did while the GPU was traced, with the zones inside them. */
+struct sb_traced_calls {
+	int64_t count;
+	double kernel_count;
+	double time_s; /* theirs: GPU spans where they have some */
+	double busy_s, kernel_s,
+		communication_s; /* the GPU's, each moment once: kernels and copies, kernels, those of ranks */
+	double moves_idle_s; /* the GPU idled while weights moved; on each of several GPUs */
+};
 
 /* What model calls of a path add up to, with the zones inside it. */
 struct sb_path_flops {

@@ -79,7 +79,9 @@ struct sb_stage {
 	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
 	int64_t gpu_read_count; /* such values */
 	double gpu_copy_s; /* its own copies between host and GPU; not of the report */
-	double gpu_moves_idle_s; /* the traced GPU idled while weights moved, in its parts too; not of the report */
+	struct sb_traced_calls
+		traced; /* what its warm calls did in the trace, where it saw some; not of the report */
+	bool traced_warm; /* false: there are none, it is all of them */
 	struct sb_judged_calls { /* those that its rate and what bounds it are of; not of the report */
 		bool warm; /* see warm_calls.h; false: all of them, none is warm */
 		int64_t count;
@@ -93,6 +95,7 @@ struct sb_stage {
 	double kernel_s; /* their time added up; NAN: none */
 	struct sb_stage_work work;
 	struct sb_gpu_counters counters; /* of the readings in which the GPU was at it and nothing else */
+	struct sb_gpu_counters warm_counters; /* the same of its warm calls; not of the report */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;
@@ -138,6 +141,12 @@ static inline double sb_stage_cold_s(const struct sb_stage *s)
 	return s->count >= SB_COLD_CALLS_LEAST && s->first_call_s > SB_COLD_RATIO * s->time.median
 		       ? s->first_call_s
 		       : 0;
+}
+
+/* Of the calls that are judged. */
+static inline const struct sb_gpu_counters *sb_stage_judged_counters(const struct sb_stage *s)
+{
+	return s->judged.warm ? &s->warm_counters : &s->counters;
 }
 
 /* Every outermost call, whole or not. */

@@ -47,8 +47,7 @@ static void join(struct sb_vec *own)
 
 int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run)
 {
-	struct sb_gpu_trace *all;
-	size_t kept = 0;
+	const struct sb_gpu_trace *all;
 	int err;
 
 	memset(w, 0, sizeof *w);
@@ -57,14 +56,12 @@ int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run)
 		err = sb_gpu_setups_find(run, &w->own);
 	all = w->traces.items;
 	for (size_t i = 0; !err && i < w->traces.count; i++) {
-		if (all[i].kept)
+		if (all[i].kept) /* that took no time */
 			continue;
-		all[kept++] = all[i];
 		err = add_own(&w->own, all[i].process, all[i].begin_ns, all[i].begin_ns);
 		if (!err && all[i].ended)
 			err = add_own(&w->own, all[i].process, all[i].end_ns, all[i].end_ns);
 	}
-	w->traces.count = kept;
 	join(&w->own);
 	return err;
 }
@@ -117,7 +114,7 @@ static bool begins_to_be_traced(
 	bool begins = false;
 
 	for (size_t i = 0; i < w->traces.count; i++) {
-		if (all[i].process != z->process || all[i].begin_ns >= z->end_ns ||
+		if (all[i].process != z->process || all[i].kept || all[i].begin_ns >= z->end_ns ||
 			all[i].end_ns <= z->begin_ns || seen->trace > i)
 			continue;
 		seen->trace = (uint32_t)i + 1;
@@ -143,4 +140,22 @@ bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum s
 	own = begins_to_be_traced(w, seen, z) || meets_own(w, z);
 	*out_kind = own || z->flags & SB_ZONE_WARMING ? SB_CALL_COLD : first ? SB_CALL_FIRST : SB_CALL_WARM;
 	return true;
+}
+
+int64_t sb_warm_calls_traced_ns(const struct sb_warm_calls *w, const struct sb_zone *z)
+{
+	const struct sb_gpu_trace *all = w->traces.items;
+	int64_t from_ns = INT64_MAX;
+
+	for (size_t i = 0; i < w->traces.count; i++) {
+		if (all[i].process != z->process || all[i].begin_ns >= z->end_ns ||
+			all[i].end_ns <= z->begin_ns)
+			continue;
+		if (all[i].ended && all[i].end_ns < z->end_ns)
+			return 0;
+		from_ns = all[i].begin_ns < from_ns ? all[i].begin_ns : from_ns;
+	}
+	if (!w->traces.count) /* an import: all of it is a trace */
+		return z->end_ns - z->begin_ns;
+	return from_ns == INT64_MAX ? 0 : z->end_ns - (from_ns > z->begin_ns ? from_ns : z->begin_ns);
 }

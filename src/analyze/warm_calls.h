@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 struct sb_warm_calls {
-	struct sb_vec traces; /* of struct sb_gpu_trace, without those kept of a watch */
+	struct sb_vec traces; /* of struct sb_gpu_trace */
 	struct sb_vec
 		own; /* when strobe was at work for itself, in order, none at the same time as another */
 	struct sb_path_seen {
@@ -24,5 +24,7 @@ void sb_warm_calls_done(struct sb_warm_calls *w); /* w may be zeroed */
 bool sb_warm_calls_counts(const struct sb_zone *z);
 /* Of a zone that counts, as it ends; to be asked of every such zone. False: no memory. */
 bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum sb_call_kind *out_kind);
+/* How much of a zone was traced, from some moment of it to its end; 0: nothing, or a trace ended before it did. */
+int64_t sb_warm_calls_traced_ns(const struct sb_warm_calls *w, const struct sb_zone *z);
 
 #endif

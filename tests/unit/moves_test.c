@@ -162,7 +162,7 @@ static void gaps_while_weights_move_are_those_of_copies(void **state)
 	synthetic_open(&s);
 	traced_decode(&s, true);
 	decode = sb_model_stage(s.model, "vae_decode");
-	assert_near(decode->gpu_moves_idle_s, 0.5, 0.01);
+	assert_near(decode->traced.moves_idle_s, 0.5, 0.01);
 	assert_string_equal(decode->work.bound, "copies");
 	assert_string_equal(decode->work.bound_basis, "trace");
 	synthetic_done(&s);
@@ -177,7 +177,7 @@ static void gaps_between_other_copies_are_the_hosts(void **state)
 	synthetic_open(&s);
 	traced_decode(&s, false);
 	decode = sb_model_stage(s.model, "vae_decode");
-	assert_near(decode->gpu_moves_idle_s, 0, 1e-9);
+	assert_near(decode->traced.moves_idle_s, 0, 1e-9);
 	assert_string_equal(decode->work.bound, "host");
 	synthetic_done(&s);
 }

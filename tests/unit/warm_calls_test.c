@@ -223,6 +223,105 @@ static void stages_of_one_name_together_have_a_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* ---- what bounds them ---- */
+
+/* Kernels of 10 us, one after the other from the beginning of a step on. */
+static void kernels(struct synthetic *s, uint64_t from_ns, uint64_t every_ns, int count)
+{
+	for (int i = 0; i < count; i++)
+		synthetic_kernel(s, "elementwise_kernel", from_ns + (uint64_t)i * every_ns, 10000);
+}
+
+/* The trace begins in the second of five steps, which takes ten times as long as the others, for CUPTI's start and what is
+ * loaded then: that is the host's time. The others launch small kernels one after the other. */
+static void the_first_traced_call_does_not_tell_what_bounds_the_others(void **state)
+{
+	const struct sb_stage *stage;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_gpu_trace(&s, 100 * MS + 10000, 1305 * MS);
+	kernels(&s, 105 * MS, 40000, 2000);
+	kernels(&s, 1100 * MS, 40000, 2400);
+	kernels(&s, 1200 * MS, 40000, 2400);
+	step(&s, 0, 100 * MS);
+	step(&s, 100 * MS, 1000 * MS);
+	step(&s, 1100 * MS, 100 * MS);
+	step(&s, 1200 * MS, 100 * MS);
+	step(&s, 1300 * MS, 100 * MS);
+	synthetic_model(&s, 2 * SECOND);
+	stage = sb_model_stage(s.model, "step");
+	assert_true(stage->traced_warm);
+	assert_int_equal(stage->traced.count, 2);
+	assert_near(stage->traced.busy_s, 0.048, 1e-6);
+	assert_string_equal(stage->work.bound, "launch");
+	assert_string_equal(stage->work.bound_calls, "warm");
+	synthetic_done(&s);
+}
+
+static void where_only_cold_calls_were_traced_it_is_said(void **state)
+{
+	const struct sb_stage *stage;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_gpu_trace(&s, 0, SECOND);
+	kernels(&s, 0, 40000, 2400);
+	synthetic_stage(&s, 0, 100 * MS, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_model(&s, 2 * SECOND);
+	stage = sb_model_stage(s.model, "vae_decode");
+	assert_false(stage->traced_warm);
+	assert_string_equal(stage->work.bound, "launch");
+	assert_string_equal(stage->work.bound_calls, "cold");
+	text_holds(&s, "vae_decode: bound by launch (by its kernel trace, of cold calls)");
+	synthetic_done(&s);
+}
+
+/* A decode of six seconds of which the trace saw two: what the GPU did in the rest is not known. */
+static void a_call_that_was_traced_in_part_is_not_judged(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_gpu_trace(&s, 0, 2 * SECOND);
+	synthetic_gpu_trace(&s, 7 * SECOND, 20 * SECOND);
+	kernels(&s, 0, MS, 2000);
+	synthetic_stage(&s, 0, 6 * SECOND, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_model(&s, 20 * SECOND);
+	assert_int_equal(sb_model_stage(s.model, "vae_decode")->traced.count, 0);
+	assert_null(sb_model_stage(s.model, "vae_decode")->work.bound);
+	synthetic_done(&s);
+}
+
+/* Readings of a second: the first call idles, the four others are at work. */
+static void readings_of_the_first_call_do_not_tell(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	uint32_t schema;
+
+	(void)state;
+	open_h200(&s);
+	schema = sb_builder_schema(s.b, "gpu_counters", 0, columns, 2);
+	for (uint64_t i = 0; i <= 8; i++)
+		sb_builder_sample(
+			s.b, schema, i * SECOND, i <= 4 ? (double[]){ 3, 1 } : (double[]){ 95, 80 }, 2);
+	step(&s, 0, 4 * SECOND);
+	for (uint64_t i = 4; i < 8; i++)
+		step(&s, i * SECOND, SECOND);
+	synthetic_model(&s, 8 * SECOND);
+	w = work_of(&s, "step");
+	assert_string_equal(w->bound, "tensor");
+	assert_int_equal(w->bound_count, 1);
+	assert_string_equal(w->bound_calls, "warm");
+	assert_near(sb_model_stage(s.model, "step")->counters.percent[SB_COUNTER_SM], 49, 1e-6); /* of all */
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +332,10 @@ int main(void)
 		cmocka_unit_test(of_numbered_stages_the_first_is_cold),
 		cmocka_unit_test(time_in_which_weights_move_is_told_apart),
 		cmocka_unit_test(stages_of_one_name_together_have_a_rate),
+		cmocka_unit_test(the_first_traced_call_does_not_tell_what_bounds_the_others),
+		cmocka_unit_test(where_only_cold_calls_were_traced_it_is_said),
+		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),
+		cmocka_unit_test(readings_of_the_first_call_do_not_tell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "analyze/analysis.h"
 #include "analyze/gpu/counter_readings.h"
 #include "analyze/gpu/gpu_moments.h"
+#include "analyze/warm_calls.h"
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -21,6 +22,14 @@ struct counted_device {
 	struct sb_vec readings; /* struct sb_counter_reading */
 };
 
+struct path_readings {
+	struct sb_counter_sums sums;
+	/* of the reading that it was at last */
+	size_t reading;
+	uint32_t track;
+	int64_t part_ns; /* of that; -1: taken */
+};
+
 struct counters {
 	struct sb_run *run;
 	struct counted_device devices[DEVICES_MAX];
@@ -28,14 +37,11 @@ struct counters {
 	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or not settled yet */
 	bool settled; /* by the first zone, for the process of the last one */
 	uint32_t process;
-	struct path_readings {
-		struct sb_counter_sums sums;
-		/* of the reading that it was at last */
-		size_t reading;
-		uint32_t track;
-		int64_t part_ns; /* of that; -1: taken */
-	} * paths[SB_COUNTER_SOURCES];
-	uint32_t room[SB_COUNTER_SOURCES];
+	struct sb_warm_calls warm;
+	struct path_lot {
+		struct path_readings *paths;
+		uint32_t room;
+	} lots[SB_COUNTER_SOURCES][SB_COUNTER_LOTS];
 	struct sb_gpu_moments moments;
 	struct sb_gpu_moves moves;
 	int err;
@@ -173,9 +179,12 @@ static void settle(struct counters *c, uint32_t process)
 {
 	c->settled = true;
 	c->process = process;
-	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
-		for (uint32_t p = 0; p < c->room[i]; p++)
-			c->paths[i][p].reading = 0; /* of another device perhaps */
+	for (int i = 0; i < SB_COUNTER_SOURCES * SB_COUNTER_LOTS; i++) {
+		struct path_lot *lot = &c->lots[i / SB_COUNTER_LOTS][i % SB_COUNTER_LOTS];
+
+		for (uint32_t p = 0; p < lot->room; p++)
+			lot->paths[p].reading = 0; /* of another device perhaps */
+	}
 	c->busiest[SB_COUNTED_GPM] = c->busiest[SB_COUNTED_PM] = NULL;
 	for (size_t i = 0; i < c->device_count; i++) {
 		struct counted_device *d = &c->devices[i], **best = &c->busiest[d->source];
@@ -187,21 +196,21 @@ static void settle(struct counters *c, uint32_t process)
 	}
 }
 
-static struct path_readings *path_at(struct counters *c, enum sb_counter_source source, uint32_t path)
+static struct path_readings *path_at(struct counters *c, struct path_lot *lot, uint32_t path)
 {
-	if (path >= c->room[source]) {
+	if (path >= lot->room) {
 		uint32_t room = path * 2 + 64;
-		struct path_readings *more = realloc(c->paths[source], room * sizeof *more);
+		struct path_readings *more = realloc(lot->paths, room * sizeof *more);
 
 		if (!more) {
 			c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 			return NULL;
 		}
-		memset(more + c->room[source], 0, (room - c->room[source]) * sizeof *more);
-		c->paths[source] = more;
-		c->room[source] = room;
+		memset(more + lot->room, 0, (room - lot->room) * sizeof *more);
+		lot->paths = more;
+		lot->room = room;
 	}
-	return &c->paths[source][path];
+	return &lot->paths[path];
 }
 
 static void add_readings(struct counters *c, struct path_readings *p, const struct sb_counter_reading *all,
@@ -232,8 +241,8 @@ static void add_part(struct counters *c, struct path_readings *p, const struct s
 }
 
 /* A path's moments come in order of time; readings have their time before them, the first has none. */
-static void add_moment(struct counters *c, const struct counted_device *d, const struct sb_zone *z,
-	int64_t from_ns, int64_t to_ns)
+static void add_moment(struct counters *c, const struct counted_device *d, enum sb_counter_lot lot,
+	const struct sb_zone *z, int64_t from_ns, int64_t to_ns)
 {
 	const struct sb_counter_reading *all = d->readings.items;
 	size_t first, last;
@@ -243,7 +252,7 @@ static void add_moment(struct counters *c, const struct counted_device *d, const
 	first = sb_counter_readings_from(all, d->readings.count, from_ns + 1);
 	if (to_ns <= from_ns || first == d->readings.count)
 		return;
-	p = path_at(c, d->source, z->path);
+	p = path_at(c, &c->lots[d->source][lot], z->path);
 	if (!p)
 		return;
 	if (to_ns < all[first].t_ns) {
@@ -258,9 +267,24 @@ static void add_moment(struct counters *c, const struct counted_device *d, const
 		add_part(c, p, all, last + 1, z->track, to_ns - all[last].t_ns);
 }
 
+/* Of its path, and of the warm calls of that. */
+static void take_moment(
+	struct counters *c, const struct sb_zone *z, enum sb_call_kind kind, int64_t from_ns, int64_t to_ns)
+{
+	for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++) {
+		if (!c->busiest[i])
+			continue;
+		add_moment(c, c->busiest[i], SB_COUNTER_ALL, z, from_ns, to_ns);
+		if (kind != SB_CALL_COLD && !c->err)
+			add_moment(c, c->busiest[i],
+				kind == SB_CALL_WARM ? SB_COUNTER_WARM : SB_COUNTER_FIRST, z, from_ns, to_ns);
+	}
+}
+
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct counters *c = self;
+	enum sb_call_kind kind = SB_CALL_COLD;
 	int64_t from_ns, to_ns;
 	bool no_memory = false;
 
@@ -270,12 +294,11 @@ static void take_zone(void *self, const struct sb_zone *z)
 		settle(c, z->process);
 	if (!c->busiest[SB_COUNTED_GPM] && !c->busiest[SB_COUNTED_PM])
 		return;
+	no_memory = sb_warm_calls_counts(z) && !sb_warm_calls_kind(&c->warm, z, &kind);
 	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory)) {
 		if (z->role == STROBE_ROLE_OFFLOAD)
 			no_memory |= !sb_gpu_moves_add(&c->moves, z->track, from_ns, to_ns);
-		for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
-			if (c->busiest[i])
-				add_moment(c, c->busiest[i], z, from_ns, to_ns);
+		take_moment(c, z, kind, from_ns, to_ns);
 	}
 	if (!z->depth)
 		sb_gpu_moves_forget(&c->moves, z->track);
@@ -293,8 +316,9 @@ static void free_counters(void *self)
 		return;
 	for (size_t i = 0; i < c->device_count; i++)
 		sb_vec_done(&c->devices[i].readings);
-	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
-		free(c->paths[i]);
+	for (int i = 0; i < SB_COUNTER_SOURCES * SB_COUNTER_LOTS; i++)
+		free(c->lots[i / SB_COUNTER_LOTS][i % SB_COUNTER_LOTS].paths);
+	sb_warm_calls_done(&c->warm);
 	sb_gpu_moments_done(&c->moments);
 	sb_gpu_moves_done(&c->moves);
 	free(c);
@@ -313,13 +337,18 @@ static bool has_counters(const struct sb_run *run)
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct counters *c;
+	int err;
 
 	(void)model;
 	if (!has_counters(run))
 		return 0;
 	c = calloc(1, sizeof *c);
-	if (!c)
-		return sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
+	err = c ? sb_warm_calls_init(&c->warm, run)
+		: sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
+	if (err) {
+		free_counters(c);
+		return err;
+	}
 	c->run = run;
 	*v = (struct sb_visitor){ .self = c,
 		.kinds = 1u << SB_EVENT_SAMPLE,
@@ -362,10 +391,15 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (!c || c->err)
 		return c ? c->err : 0;
 	whole_run(c, model);
-	for (int s = 0; s < SB_COUNTER_SOURCES; s++) {
-		p->all[s] = c->room[s] ? sb_model_alloc(model, (path_count + 1) * sizeof *p->all[s]) : NULL;
-		for (uint32_t i = 0; p->all[s] && i < path_count && i < c->room[s]; i++)
-			p->all[s][i] = c->paths[s][i].sums;
+	for (int i = 0; i < SB_COUNTER_SOURCES * SB_COUNTER_LOTS; i++) {
+		int source = i / SB_COUNTER_LOTS, lot = i % SB_COUNTER_LOTS;
+		const struct path_lot *from = &c->lots[source][lot];
+		struct sb_counter_sums *sums =
+			from->room ? sb_model_alloc(model, (path_count + 1) * sizeof *sums) : NULL;
+
+		for (uint32_t k = 0; sums && k < path_count && k < from->room; k++)
+			sums[k] = from->paths[k].sums;
+		p->of[source][lot] = sums;
 	}
 	p->path_count = path_count;
 	return 0;

@@ -371,6 +371,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	*v = (struct sb_visitor){ .self = g,
 		.kinds = 1u << SB_EVENT_GPU,
 		.roles = SB_EVERY_ZONE,
+		.gpu_spans = true,
 		.zone = take_zone,
 		.zone_begin = take_begin,
 		.event = take_event };

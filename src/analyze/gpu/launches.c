@@ -4,6 +4,7 @@
 #include "analyze/gpu/kernel_names.h"
 #include "analyze/gpu/launch_queues.h"
 #include "base/error.h"
+#include "run/gpu_spans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct sb_gpu_launches {
 	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
 	uint32_t watched; /* track; UINT32_MAX: none */
 	struct sb_gpu_families *families; /* the caller's */
+	struct sb_warm_calls warm;
 	int64_t waited_ns;
 	bool any_wait;
 	int err;
@@ -39,9 +41,13 @@ int sb_gpu_launches_new(
 	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches)
 {
 	struct sb_gpu_launches *l = calloc(1, sizeof *l);
+	int err = l ? sb_warm_calls_init(&l->warm, run)
+		    : sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 
-	if (!l)
-		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	if (err) {
+		sb_gpu_launches_free(l);
+		return err;
+	}
 	l->run = run;
 	l->families = families;
 	l->watched = l->task_track = UINT32_MAX;
@@ -62,6 +68,7 @@ void sb_gpu_launches_free(struct sb_gpu_launches *l)
 		return;
 	drop_process(l);
 	sb_launch_queues_done(&l->queues);
+	sb_warm_calls_done(&l->warm);
 	free(l->tracks);
 	free(l->paths);
 	free(l->name_class);
@@ -134,6 +141,20 @@ static void count_calls(struct sb_gpu_launches *l, uint32_t path)
 	}
 }
 
+static void add_to_open(
+	const struct sb_gpu_launches *l, struct sb_gpu_calls *open, const struct sb_launch *launch)
+{
+	open->launch_count++;
+	open->busy_ns += launch->busy_ns;
+	if (launch->kind != SB_GPU_KERNEL)
+		return;
+	open->kernel_count++;
+	open->kernel_ns += launch->busy_ns;
+	if (l->timeline && launch->name < l->timeline->name_count &&
+		l->timeline->is_communication[launch->name])
+		open->communication_ns += launch->busy_ns;
+}
+
 static void give(struct sb_gpu_launches *l, uint32_t path, const struct sb_launch *launch)
 {
 	uint32_t owner = owner_of(l, path);
@@ -145,6 +166,7 @@ static void give(struct sb_gpu_launches *l, uint32_t path, const struct sb_launc
 	if (launch->kind == SB_GPU_KERNEL && !l->err)
 		l->err = sb_gpu_families_add(
 			l->families, owner, launch->name, launch->flags, launch->duration_ns);
+	add_to_open(l, &p->open, launch);
 	p->busy_ns += launch->busy_ns;
 	p->total_ns += launch->duration_ns;
 	p->count++;
@@ -270,7 +292,7 @@ static int64_t pass_gaps(
 	}
 	if (p) {
 		p->idle_ns += idle_ns;
-		p->open_idle_ns += idle_ns;
+		p->open.idle_ns += idle_ns;
 	}
 	return idle_ns;
 }
@@ -331,19 +353,43 @@ void sb_gpu_launches_begin(struct sb_gpu_launches *l, const struct sb_zone *z)
 		p->is_new = true;
 }
 
+static void add_calls(struct sb_gpu_calls *to, const struct sb_gpu_calls *more)
+{
+	to->call_count += more->call_count;
+	to->launch_count += more->launch_count;
+	to->kernel_count += more->kernel_count;
+	to->time_ns += more->time_ns;
+	to->busy_ns += more->busy_ns;
+	to->kernel_ns += more->kernel_ns;
+	to->communication_ns += more->communication_ns;
+	to->idle_ns += more->idle_ns;
+	to->moves_idle_ns += more->moves_idle_ns;
+}
+
+#define TRACED_LEAST 0.5 /* of a call: less does not speak for it */
+
 /* A call inside another one of its path is part of that one. */
 static void end_call(struct sb_gpu_launches *l, const struct sb_zone *z, uint32_t parent)
 {
 	struct sb_gpu_path *p = path_at(l, z->path);
-	int64_t moved_ns;
+	enum sb_call_kind kind = SB_CALL_COLD;
+	bool counts = sb_warm_calls_counts(z);
+	int64_t traced_ns, ns = z->end_ns - z->begin_ns;
 
 	if (!p || z->flags & SB_ZONE_RECURSIVE)
 		return;
-	moved_ns = z->role == STROBE_ROLE_OFFLOAD ? p->open_idle_ns : p->open_moves_ns;
-	p->moves_idle_ns += moved_ns;
-	l->paths[parent].open_idle_ns += p->open_idle_ns;
-	l->paths[parent].open_moves_ns += moved_ns;
-	p->open_idle_ns = p->open_moves_ns = 0;
+	if (z->role == STROBE_ROLE_OFFLOAD)
+		p->open.moves_idle_ns = p->open.idle_ns;
+	add_calls(&l->paths[parent].open, &p->open);
+	traced_ns = counts ? sb_warm_calls_traced_ns(&l->warm, z) : 0;
+	if (counts && !sb_warm_calls_kind(&l->warm, z, &kind)) {
+		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	} else if (p->open.launch_count && (double)traced_ns >= TRACED_LEAST * (double)ns) {
+		p->open.call_count = 1;
+		p->open.time_ns = z->gpu ? (int64_t)z->gpu->duration_ns - (ns - traced_ns) : traced_ns;
+		add_calls(&p->of[kind], &p->open);
+	}
+	p->open = (struct sb_gpu_calls){ 0 };
 }
 
 void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)

@@ -5,6 +5,7 @@
 
 #include "analyze/gpu/families.h"
 #include "analyze/gpu/timeline.h"
+#include "analyze/warm_calls.h"
 
 /* What the zones of one path launched themselves; path 0: no zone was open. */
 struct sb_gpu_path {
@@ -18,8 +19,12 @@ struct sb_gpu_path {
 	uint64_t read_count;
 	uint64_t gap_count; /* gaps that the CPU was here for most of */
 	uint64_t call_count; /* calls inside which something was launched, by the zones inside them too */
-	int64_t moves_idle_ns; /* of the GPU while weights moved in its calls, and in the zones inside them */
-	int64_t open_idle_ns, open_moves_ns; /* of the call that is open, by what has ended inside it */
+	struct sb_gpu_calls { /* with the zones inside them */
+		uint64_t call_count, launch_count, kernel_count;
+		int64_t time_ns; /* their GPU spans, where they have some, else from begin to end */
+		int64_t busy_ns, kernel_ns, communication_ns; /* of the GPU's busy time, as above */
+		int64_t idle_ns, moves_idle_ns; /* of the GPU: all of it, and what it waited for weights */
+	} of[SB_CALL_KINDS], open; /* that were traced, and the one that is open so far */
 	bool is_new; /* nothing was launched yet in the call that is open */
 };
 

@@ -141,6 +141,17 @@ static struct sb_gpu_row *fill_rows(
 	return kept;
 }
 
+static struct sb_traced_calls traced_of(const struct sb_gpu_calls *c)
+{
+	return (struct sb_traced_calls){ .count = (int64_t)c->call_count,
+		.kernel_count = (double)c->kernel_count,
+		.time_s = seconds(c->time_ns),
+		.busy_s = seconds(c->busy_ns),
+		.kernel_s = seconds(c->kernel_ns),
+		.communication_s = seconds(c->communication_ns),
+		.moves_idle_s = seconds(c->moves_idle_ns) };
+}
+
 /* What a zone's children launched is the zone's too; copies are those of the zone alone. */
 static void fill_paths(const struct paths *p, struct sb_model *model)
 {
@@ -149,17 +160,18 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
 	double *read = sb_model_alloc(model, (path_count + 1) * sizeof *read);
 	double *copied = sb_model_alloc(model, (path_count + 1) * sizeof *copied);
-	double *moves_idle = sb_model_alloc(model, (path_count + 1) * sizeof *moves_idle);
+	struct sb_path_traced *traced = sb_model_alloc(model, (path_count + 1) * sizeof *traced);
 	uint64_t *reads = sb_model_alloc(model, (path_count + 1) * sizeof *reads);
 	uint64_t *calls = sb_model_alloc(model, (path_count + 1) * sizeof *calls);
 
-	if (!busy || !read || !copied || !moves_idle || !reads || !calls)
+	if (!busy || !read || !copied || !traced || !reads || !calls)
 		return;
 	for (uint32_t i = 0; i < path_count; i++) {
 		busy[i] = i < count ? seconds(paths[i].busy_ns) : 0;
 		read[i] = i < count ? seconds(paths[i].read_ns) : 0;
 		copied[i] = i < count ? seconds(paths[i].copy_ns) : 0;
-		moves_idle[i] = i < count ? seconds(paths[i].moves_idle_ns) : 0;
+		for (int kind = 0; i < count && kind < SB_CALL_KINDS; kind++)
+			traced[i].of[kind] = traced_of(&paths[i].of[kind]);
 		reads[i] = i < count ? paths[i].read_count : 0;
 		calls[i] = i < count ? paths[i].call_count : 0;
 	}
@@ -174,7 +186,7 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	model->gpu.path_busy_s = busy;
 	model->gpu.path_read_s = read;
 	model->gpu.path_copy_s = copied;
-	model->gpu.path_moves_idle_s = moves_idle;
+	model->gpu.path_traced = traced;
 	model->gpu.path_read_count = reads;
 	model->gpu.path_call_count = calls;
 	model->gpu.path_count = path_count;

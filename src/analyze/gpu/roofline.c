@@ -39,15 +39,16 @@ static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
 }
 
 /* Of the stage's time, to speak for all of it: readings a second long blur its edges, samples do not. */
-static double least_covered(const struct sb_stage *s)
+static double least_covered(const struct sb_gpu_counters *c)
 {
-	return s->counters.source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
+	return c->source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
 }
 
 /* Of the calls that are judged: a warm-up says nothing of what the GPU can do. */
 static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 {
 	const struct sb_judged_calls *of = &s->judged;
+	const struct sb_gpu_counters *c = sb_stage_judged_counters(s);
 	struct sb_stage_work *w = &s->work;
 	double work_s;
 
@@ -66,8 +67,8 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	w->mfu_ratio = w->tflops / w->peak_tflops;
 	w->work_mfu_ratio = w->moves_s > 0 && work_s > 0 ? w->mfu_ratio * w->time_s / work_s : NAN;
 	w->floor_s = w->rate_flops / (w->peak_tflops * 1e12);
-	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > least_covered(s))
-		w->bytes = s->counters.percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
+	if (p && c->percent[SB_COUNTER_DRAM] > 0 && c->covered_ratio > least_covered(c))
+		w->bytes = c->percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
 	w->intensity = w->bytes > 0 && !w->uncounted_count ? w->rate_flops / w->bytes : NAN;
 }
 

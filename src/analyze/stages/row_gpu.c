@@ -38,23 +38,6 @@ static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
 	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
 }
 
-/* The readings inside all its calls. */
-static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
-{
-	const bool uses_gpu = sb_role_uses_gpu(row->name, row->role);
-	const struct sb_path_counters *from = &r->model->path_counters;
-	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
-	enum sb_counter_source better;
-
-	for (uint32_t p = r->first; uses_gpu && p != NONE; p = r->next[p])
-		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++)
-			if (from->all[i])
-				sb_counter_sums_add(&sums[i], &from->all[i][p]);
-	better = sb_counter_source_better(sums);
-	sb_gpu_counters_from_sums(
-		&sums[better], row->total_s, sb_counter_source_names[better], &row->counters);
-}
-
 /* The operations of all its model calls. */
 static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
 {
@@ -134,6 +117,29 @@ static double judged_flops(const struct sb_stage_paths *r, const struct judged *
 	return flops;
 }
 
+/* The readings inside calls of these lots: all of them, or those that are judged. */
+static void fill_counters(
+	const struct sb_stage_paths *r, const struct judged *j, double whole_s, struct sb_gpu_counters *out)
+{
+	static const enum sb_counter_lot lots[] = {
+		[SB_CALL_WARM] = SB_COUNTER_WARM, [SB_CALL_FIRST] = SB_COUNTER_FIRST
+	};
+	const struct sb_path_counters *from = &r->model->path_counters;
+	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
+	enum sb_counter_source better;
+
+	for (uint32_t p = r->first; p != NONE; p = r->next[p])
+		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++) {
+			if (j->all && from->of[i][SB_COUNTER_ALL])
+				sb_counter_sums_add(&sums[i], &from->of[i][SB_COUNTER_ALL][p]);
+			for (int kind = 0; !j->all && kind < SB_CALL_COLD; kind++)
+				if (from->of[i][lots[kind]] && is_judged(j, p, (enum sb_call_kind)kind))
+					sb_counter_sums_add(&sums[i], &from->of[i][lots[kind]][p]);
+		}
+	better = sb_counter_source_better(sums);
+	sb_gpu_counters_from_sums(&sums[better], whole_s, sb_counter_source_names[better], out);
+}
+
 static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 {
 	struct sb_judged_calls *to = &row->judged;
@@ -141,6 +147,10 @@ static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 	struct sb_call_sum sum = sum_judged(r, &j);
 	bool timed;
 
+	if (sb_role_uses_gpu(row->name, row->role)) {
+		fill_counters(r, &(struct judged){ .all = true }, row->total_s, &row->counters);
+		fill_counters(r, &j, (double)sum.total_ns / 1e9, &row->warm_counters);
+	}
 	j.all = !sum.count;
 	if (j.all)
 		sum = sum_judged(r, &j);
@@ -160,10 +170,37 @@ static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 	to->flops = judged_flops(r, &j);
 }
 
+static void add_traced(struct sb_traced_calls *to, const struct sb_traced_calls *more)
+{
+	to->count += more->count;
+	to->kernel_count += more->kernel_count;
+	to->time_s += more->time_s;
+	to->busy_s += more->busy_s;
+	to->kernel_s += more->kernel_s;
+	to->communication_s += more->communication_s;
+	to->moves_idle_s += more->moves_idle_s;
+}
+
+/* The trace may have seen none of the warm calls. */
+static void fill_traced(const struct sb_stage_paths *r, struct sb_stage *row)
+{
+	const struct sb_path_traced *from = r->model->gpu.path_traced;
+	struct judged j = { .first = first_path(r) };
+
+	for (int turn = 0; from && turn < 2 && !row->traced.count; turn++) {
+		j.all = turn > 0;
+		row->traced_warm = !j.all;
+		for (uint32_t p = r->first; p != NONE; p = r->next[p])
+			for (int kind = 0; p < r->model->gpu.path_count && kind < SB_CALL_KINDS; kind++)
+				if (is_judged(&j, p, (enum sb_call_kind)kind))
+					add_traced(&row->traced, &from[p].of[kind]);
+	}
+}
+
 void sb_stage_row_gpu(const struct sb_stage_paths *r, struct sb_stage *row)
 {
 	fill_kernels(r, row);
-	fill_counters(r, row);
 	fill_flops(r, row);
 	fill_judged(r, row);
+	fill_traced(r, row);
 }

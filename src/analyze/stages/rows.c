@@ -338,7 +338,6 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 		busy_s += r->model->gpu.path_busy_s[p];
 		row->gpu_read_s += r->model->gpu.path_read_s[p];
 		row->gpu_copy_s += r->model->gpu.path_copy_s[p];
-		row->gpu_moves_idle_s += r->model->gpu.path_moves_idle_s[p];
 		row->gpu_read_count += (int64_t)r->model->gpu.path_read_count[p];
 		row->gpu_call_count += (int64_t)r->model->gpu.path_call_count[p];
 	}

@@ -20,6 +20,11 @@ static void percent(struct sb_buf *out, double value)
 		sb_buf_printf(out, " %6.1f %%", value);
 }
 
+static bool is_cold(const char *calls)
+{
+	return calls && !strcmp(calls, SB_CALLS_COLD);
+}
+
 static size_t name_columns(const struct sb_text_options *options)
 {
 	int room = sb_text_columns(options) - AFTER_NAME;
@@ -30,8 +35,9 @@ static size_t name_columns(const struct sb_text_options *options)
 }
 
 static void counters_row(struct sb_buf *out, const struct sb_text_options *options, const char *name,
-	const struct sb_gpu_counters *c, const char *bound)
+	const struct sb_gpu_counters *c, const struct sb_stage_work *work)
 {
+	const char *bound = work ? work->bound : NULL;
 	size_t width = name_columns(options), used;
 
 	sb_buf_puts(out, "    ");
@@ -42,7 +48,8 @@ static void counters_row(struct sb_buf *out, const struct sb_text_options *optio
 	percent(out, c->percent[SB_COUNTER_FP32]);
 	percent(out, c->percent[SB_COUNTER_DRAM]);
 	percent(out, c->covered_ratio * 100);
-	sb_buf_printf(out, "%s%s\n", bound ? "  " : "", bound ? bound : "");
+	sb_buf_printf(out, "%s%s%s\n", bound ? "  " : "", bound ? bound : "",
+		bound && is_cold(work->bound_calls) ? " (cold)" : "");
 }
 
 static double least_covered(const struct sb_gpu_counters *c)
@@ -64,7 +71,7 @@ static void counters_text(
 
 		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
 			continue;
-		counters_row(out, options, stage->name, &stage->counters, stage->work.bound);
+		counters_row(out, options, stage->name, &stage->counters, &stage->work);
 		shown++;
 	}
 }
@@ -131,19 +138,26 @@ static void put_flops(struct sb_buf *out, const char *before, double flops, cons
 	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
 }
 
-static const char *basis_words(const struct sb_stage_work *w)
+/* "bound by copies (by its kernel trace, of cold calls)"; that all of its calls are cold may have been said. */
+static void put_bound(struct sb_buf *out, const struct sb_stage_work *w, bool said_cold)
 {
-	return !strcmp(w->bound_basis, "rate")    ? " (by its rate)"
-	       : !strcmp(w->bound_basis, "trace") ? " (by its kernel trace)"
-	       : !strcmp(w->bound_basis, "zones") ? " (weights move for most of its time)"
-						  : "";
+	const char *basis = !strcmp(w->bound_basis, "rate")    ? "by its rate"
+			    : !strcmp(w->bound_basis, "trace") ? "by its kernel trace"
+			    : !strcmp(w->bound_basis, "zones") ? "weights move for most of its time"
+							       : "";
+	bool cold = is_cold(w->bound_calls) && !said_cold;
+
+	sb_buf_printf(out, "bound by %s", w->bound);
+	if (*basis || cold)
+		sb_buf_printf(
+			out, " (%s%s%s)", basis, *basis && cold ? ", " : "", cold ? "of cold calls" : "");
 }
 
 /* "; 9 warm calls: 405 TFLOP/s, 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without" */
 static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 {
 	bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;
-	bool warm = w->calls && !strcmp(w->calls, SB_CALLS_WARM);
+	bool warm = !is_cold(w->calls);
 	char text[24];
 
 	if (isnan(w->tflops))
@@ -184,8 +198,10 @@ static void work_line(
 		sb_text_bytes(text, sizeof text, w->bytes);
 		sb_buf_printf(&line, "; %s to and from DRAM, %.4g FLOP per byte", text, w->intensity);
 	}
-	if (w->bound)
-		sb_buf_printf(&line, "; bound by %s%s", w->bound, basis_words(w));
+	if (w->bound) {
+		sb_buf_puts(&line, "; ");
+		put_bound(&line, w, is_cold(w->calls) && !isnan(w->tflops));
+	}
 	sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
 	if (w->uncounted_count) {
 		sb_buf_clear(&line);
@@ -240,7 +256,9 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 		shown++;
 		sb_buf_puts(out, "    ");
 		sb_text_name(out, s->name, NAME_COLUMNS);
-		sb_buf_printf(out, ": bound by %s%s\n", s->work.bound, basis_words(&s->work));
+		sb_buf_puts(out, ": ");
+		put_bound(out, &s->work, false);
+		sb_buf_putc(out, '\n');
 	}
 }
 

@@ -201,9 +201,9 @@ const BASES: Record<string, string> = { rate: ' (by its rate)', trace: ' (by its
 
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
-  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1);
-  if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ');
-  return w?.bound ? w.bound + (BASES[w.bound_basis ?? ''] ?? '') : w?.bound_why ? 'n/a' : '';
+  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1), cold = w?.bound_calls === 'cold' ? ' (cold)' : '';
+  if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ') + cold;
+  return w?.bound ? w.bound + (BASES[w.bound_basis ?? ''] ?? '') + cold : w?.bound_why ? 'n/a' : '';
 }
 
 function rowsOf(r: Report): Row[] {
@@ -257,7 +257,7 @@ function Rates({ report }: { report: Report }) {
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
     ...(rows.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
     ...(rows.some((w) => w.work?.moves_s) ? movesColumns() : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time', text: true, value: (w: Row) => boundText(w.work) }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: of all calls, none is warm', text: true, value: (w: Row) => boundText(w.work) }] : []),
     ...(rows.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
   ];
   return (
