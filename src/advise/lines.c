@@ -201,11 +201,30 @@ static bool is_in_scheduler(const struct sb_line *l)
 		       !sb_python_is_library(l->inner_file));
 }
 
-/* A language model's calls have stages of their own, and are no steps: what the framework itself does between them is
- * not told from what the program gave it. */
+/* The line stands around the model's calls, too; also where no sample fell into one. */
+static bool asks_for_the_calls(const struct sb_model *model, const struct sb_line *line)
+{
+	bool seen = false;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+
+		if (l->between || !(l->generation_s > 0))
+			continue;
+		if (l->line == line->line && !strcmp(l->file, line->file))
+			return true;
+		seen = true;
+	}
+	return !seen;
+}
+
+/* A language model's calls have stages of their own, and are no steps: what the framework does between them is its own
+ * where the program's line is the one that asked for all of them, and not one that the framework calls (a stopping
+ * criterion). */
 static bool is_of_the_framework(const struct sb_model *model, const struct sb_line *l)
 {
-	return !tells_calls_in_steps(model) && l->inner_file && strstr(l->inner_file, "/transformers/");
+	return !tells_calls_in_steps(model) && l->inner_file && strstr(l->inner_file, "/transformers/") &&
+	       asks_for_the_calls(model, l);
 }
 
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
@@ -213,7 +232,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	enum sb_doing doing = sb_hot_doing(l);
 	bool between = l->between || is_in_scheduler(l);
 
-	if (runs_ahead(model, l) || is_of_the_framework(model, l))
+	if (runs_ahead(model, l))
 		return false;
 	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
@@ -222,7 +241,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 		return false;
 	if (doing == SB_DOES_WRITE && !(l->step_s > 0) && !(l->among_s > 0))
 		return false;
-	return doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model);
+	return (doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model)) && !is_of_the_framework(model, l);
 }
 
 /* Steps or forwards that were recorded as they ran: what ran in durations handed in afterwards is not known. */

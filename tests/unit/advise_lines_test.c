@@ -400,6 +400,61 @@ static void a_line_of_a_step_without_parts_is_not_between_the_models_calls(void 
 	assert_false(blames_python_in_steps(true, true, true));
 }
 
+/* Answers of ten tokens that a service makes. A criterion of the program's (line 13), or none, has transformers decode them
+ * between the calls; the line that asks for the answer (30) stands below the model's calls, and below what transformers does
+ * itself. */
+static const struct sb_advice *said_of_answers(struct synthetic *s, bool criterion)
+{
+	static const struct {
+		const char *function, *file;
+		uint32_t line;
+	} frames[] = { { "tokenization.Tokenizer._decode", "/x/site-packages/transformers/tokenization.py",
+			       9 },
+		{ "main.StopWords.__call__", "/srv/main.py", 13 },
+		{ "utils.GenerationMixin._sample", "/x/site-packages/transformers/generation/utils.py",
+			3280 },
+		{ "module.Module._call_impl", "/x/site-packages/torch/nn/modules/module.py", 1790 },
+		{ "main.answer", "/srv/main.py", 30 },
+		{ "server.Server.serve", "/x/site-packages/uvicorn/server.py", 80 } };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	uint32_t names[6], lines[6];
+
+	synthetic_open(s);
+	for (uint32_t i = 0; i < 6; i++) {
+		names[i] = sb_builder_name(s->b, frames[i].function, NULL);
+		sb_builder_code_file(s->b, names[i], frames[i].file);
+		lines[i] = frames[i].line;
+	}
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * SECOND, "generate", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 10; k++) {
+			uint64_t at = i * SECOND + k * 100 * MS;
+			const uint32_t between[] = { names[0], names[criterion ? 1 : 2], names[2], names[4],
+				names[5] };
+			const uint32_t between_lines[] = { 9, lines[criterion ? 1 : 2], 3280, 30, 80 };
+
+			synthetic_stage(s, at, at + 50 * MS, "decode", STROBE_ROLE_FORWARD);
+			sb_builder_stack_sample(s->b, at + 49 * MS, &sample, &names[3], &lines[3], 3);
+			sb_builder_stack_sample(s->b, at + 99 * MS, &sample, between, between_lines, 5);
+		}
+		synthetic_end(s, (i + 1) * SECOND);
+	}
+	return finding(synthetic_model(s, VIDEOS * SECOND), "python_between_steps");
+}
+
+static void what_a_language_model_is_given_is_blamed_and_not_the_framework(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_answers(&s, true);
+
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 13);
+	assert_near(f->saves_s, 4 * 0.5, 1e-6);
+	synthetic_done(&s);
+	assert_null(said_of_answers(&s, false));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +470,7 @@ int main(void)
 		cmocka_unit_test(a_line_of_a_step_without_parts_is_not_between_the_models_calls),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),
 		cmocka_unit_test(time_of_collections_is_not_the_next_lines),
+		cmocka_unit_test(what_a_language_model_is_given_is_blamed_and_not_the_framework),
 		cmocka_unit_test(a_share_of_the_generations_is_never_above_all_of_them),
 	};
 
