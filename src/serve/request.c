@@ -24,7 +24,8 @@ static int parse_first_line(char *line, struct sb_request *r)
 	if (!version || strncmp(version + 1, "HTTP/1.", 7) || strlen(version + 1) != 8)
 		return 400;
 	*target++ = *version++ = '\0';
-	if (*target != '/')
+	if (*target != '/' || target[1] == '/' ||
+		target[1] == '\\') /* a redirect there would lead elsewhere */
 		return 400;
 	r->method = !strcmp(line, "GET")    ? SB_METHOD_GET
 		    : !strcmp(line, "HEAD") ? SB_METHOD_HEAD

@@ -52,6 +52,7 @@ static void what_makes_no_sense_is_refused(void **state)
 {
 	static const char *const wrong[] = { "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n",
 		"GET / HTTP/2.0\r\n\r\n", "GET http://evil/ HTTP/1.1\r\n\r\n",
+		"GET //evil/?token=x HTTP/1.1\r\n\r\n", "GET /\\evil/ HTTP/1.1\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
 		"GET / HTTP/1.1\r\n: nothing\r\n\r\n", "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
 		"GET / HTTP/1.1\r\nA: b\r\n folded: c\r\n\r\n", "GET /\n HTTP/1.1\r\n\r\n",
