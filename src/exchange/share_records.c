@@ -100,8 +100,16 @@ static void clean_bytes(const struct texts *c, const struct sb_record *r, uint32
 		sb_share_clean(c->share, text, size);
 }
 
+/* Texts of strobe's own words and of names of models, which are names of stages too. */
+static bool is_ours(const char *event, const char *key)
+{
+	return !strcmp(event, SB_EVENT_RESIDENT) && (!strcmp(key, "at") || !strcmp(key, "component"));
+}
+
 static void clean_attrs(const struct texts *c, const struct sb_record *r, uint32_t at)
 {
+	const char *name = name_of(c, (uint32_t)r->aux & SB_ID_MAX);
+
 	while (at < r->words) {
 		uint64_t head = r->payload[at++];
 		bool is_text = (head >> 20 & 15) == STROBE_TYPE_STRING;
@@ -111,7 +119,7 @@ static void clean_attrs(const struct texts *c, const struct sb_record *r, uint32
 			clear(r, at);
 			return;
 		}
-		if (is_text)
+		if (is_text && !is_ours(name, name_of(c, (uint32_t)head & SB_ID_MAX)))
 			sb_share_attached(c->share, name_of(c, (uint32_t)head & SB_ID_MAX),
 				(char *)(uintptr_t)(r->payload + at), (size_t)size);
 		at += (uint32_t)((size + 7) / 8);

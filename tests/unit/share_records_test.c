@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "exchange/share.h"
 #include "format/builder.h"
+#include "format/run_keys.h"
 #include "format/wire.h"
 #include "root_folder.h"
 
@@ -70,6 +71,32 @@ static void a_name_longer_than_its_record_is_cleared(void **state)
 	assert_not_given_away(SB_NAME, 9999);
 }
 
+/* Else a report of what was shared would not say what held memory. */
+static void what_held_memory_is_kept(void **state)
+{
+	struct strobe_attr ours[] = { { "at", STROBE_TYPE_STRING, { .s = "out_of_memory" } },
+		{ "component", STROBE_TYPE_STRING, { .s = "weights of transformer" } },
+		{ "prompt", STROBE_TYPE_STRING, { .s = SECRET } } };
+	struct strobe_attr theirs[] = { { "component", STROBE_TYPE_STRING, { .s = "a dog, secretly" } } };
+	struct sb_share_summary summary;
+	struct sb_buf after = { 0 };
+	struct sb_builder *b;
+	struct sb_run *run;
+
+	(void)state;
+	assert_int_equal(sb_builder_open(in_root("a.strobe"), NULL, &b), 0);
+	sb_builder_event(b, 5, SB_EVENT_RESIDENT, 0, ours, 3);
+	sb_builder_event(b, 6, "checkpoint", 0, theirs, 1);
+	assert_int_equal(sb_builder_close(b, 10), 0);
+	assert_int_equal(sb_run_open(in_root("a.strobe"), NULL, &run), 0);
+	assert_int_equal(sb_share_write(run, in_root("shared"), &summary), 0);
+	sb_run_close(run);
+	assert_int_equal(sb_buf_read_file(&after, in_root("shared"), 1 << 24), 0);
+	assert_true(holds(&after, "out_of_memory") && holds(&after, "weights of transformer"));
+	assert_false(holds(&after, SECRET) || holds(&after, "a dog, secretly"));
+	sb_buf_done(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +106,7 @@ int main(void)
 			a_text_longer_than_its_record_is_cleared, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(
 			a_name_longer_than_its_record_is_cleared, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(what_held_memory_is_kept, make_root, remove_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
