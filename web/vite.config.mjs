@@ -43,19 +43,22 @@ function sealed() {
   };
 }
 
-// "let" for "const" before the bundle is made small: 2 KB less in the page, and the compiler has held the promise by then.
+// "let" for "const", and a name in place of each undefined ("void 0"), before the bundle is made small: 3 KB less in the page, and
+// the compiler has held the promise by then.
 function shorter() {
+  const isUndefined = (node) => (node.type === 'Identifier' && node.name === 'undefined') || (node.type === 'UnaryExpression' && node.operator === 'void' && node.argument.value === 0);
   return {
     name: 'strobe-shorter',
     renderChunk(code) {
-      const at = [];
+      const edits = [];
       const visit = (node) => {
-        if (node.type === 'VariableDeclaration' && node.kind === 'const') at.push(node.start);
+        if (node.type === 'VariableDeclaration' && node.kind === 'const') edits.push([node.start, node.start + 5, 'let']);
+        if (isUndefined(node)) edits.push([node.start, node.end, 'notThere']);
         for (const below of Object.values(node).flat()) if (below?.type) visit(below);
       };
       visit(this.parse(code));
-      at.sort((a, b) => b - a);
-      return { code: at.reduce((text, i) => `${text.slice(0, i)}let${text.slice(i + 5)}`, code), map: null };
+      edits.sort((a, b) => b[0] - a[0]);
+      return { code: `let notThere;${edits.reduce((text, [from, to, by]) => text.slice(0, from) + by + text.slice(to), code)}`, map: null };
     },
   };
 }
