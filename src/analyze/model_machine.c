@@ -316,6 +316,12 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"the part of it in which nothing was computed", .when = has_collectives),
 	SB_FIELD_LIST(sb_gpu_panel, traces, trace_count, "traces", SB_KNOWN, traced,
 		"when strobe traced; absent: all of the recording is traced"),
+	SB_FIELD(sb_gpu_panel, buffers_most, "buffers_most_count", SB_KNOWN,
+		"the most of strobe's 64 buffers that were not free at one time of a trace"),
+	SB_FIELD(sb_gpu_panel, unfinished_count, "unfinished_count", SB_SET,
+		"of the records without times (recording.drop_reasons, gpu_time) those that came when CUPTI "
+		"gave "
+		"back all it had: work that had not ended"),
 	SB_FIELD_LIST(sb_gpu_panel, devices, device_count, "devices", SB_ALWAYS, gpu_device,
 		"each device as one process used it; the run's time is that of one of them, not their "
 		"sum"),

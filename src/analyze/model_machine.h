@@ -164,6 +164,8 @@ struct sb_gpu_panel {
 		double t_s, duration_s;
 	} * traces; /* strobe's own, of each process in order */
 	size_t trace_count;
+	int64_t buffers_most; /* of CUPTI's that were not free at one time, in any trace; -1: not known */
+	int64_t unfinished_count; /* records whose work had not ended when CUPTI gave back all it had */
 	double traced_s; /* strobe's traces, the mean of a process; NAN: the whole recording is a trace */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
 	double copy_ratio; /* copies' time / window */

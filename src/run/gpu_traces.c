@@ -181,6 +181,22 @@ bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t 
 	return false;
 }
 
+void sb_gpu_traces_number(const struct sb_run *run, const char *key, int64_t *out_most, int64_t *out_sum)
+{
+	int64_t most = -1, sum = 0;
+
+	for (uint32_t i = 0; i < run->meta_count; i++) {
+		const struct sb_run_meta *meta = &run->metas[i];
+
+		if (!is_mark(meta, key) || meta->attr.i < 0 || meta->attr.i > UINT32_MAX)
+			continue; /* a damaged file may claim anything */
+		most = meta->attr.i > most ? meta->attr.i : most;
+		sum += meta->attr.i;
+	}
+	*out_most = most;
+	*out_sum = sum;
+}
+
 int sb_gpu_setups_find(const struct sb_run *run, struct sb_vec *out)
 {
 	for (uint32_t i = 0; i < run->meta_count && out->count < SETUPS_MOST; i++) {

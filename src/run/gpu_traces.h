@@ -25,6 +25,9 @@ bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t b
  * was not seen. */
 bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
 
+/* Of an int META that traces end with: the largest of all traces and their sum. -1, 0: none has it. */
+void sb_gpu_traces_number(const struct sb_run *run, const char *key, int64_t *out_most, int64_t *out_sum);
+
 struct sb_gpu_setup {
 	uint32_t process;
 	int64_t begin_ns, end_ns;

@@ -74,11 +74,33 @@ static void kept_moments_stay_pairs(void **state)
 	synthetic_done(&s);
 }
 
+static void a_number_of_the_traces_is_known_of_all_of_them(void **state)
+{
+	const struct strobe_attr said[] = { INT(SB_RUN_GPU_TRACE_BUFFERS, 3),
+		INT(SB_RUN_GPU_TRACE_BUFFERS, 9), INT(SB_RUN_GPU_TRACE_BUFFERS, 2),
+		INT(SB_RUN_GPU_TRACE_BUFFERS, -5) };
+	int64_t most, sum;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+		sb_builder_meta(s.b, SB_META_RUN, &said[i]);
+	synthetic_model(&s, SECOND);
+	sb_gpu_traces_number(s.run, SB_RUN_GPU_TRACE_BUFFERS, &most, &sum);
+	assert_int_equal(most, 9);
+	assert_int_equal(sum, 14);
+	sb_gpu_traces_number(s.run, SB_RUN_GPU_TRACE_UNFINISHED, &most, &sum);
+	assert_int_equal(most, -1);
+	assert_int_equal(sum, 0);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(begins_and_ends_of_two_threads_are_paired_by_their_time),
 		cmocka_unit_test(kept_moments_stay_pairs),
+		cmocka_unit_test(a_number_of_the_traces_is_known_of_all_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

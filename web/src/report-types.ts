@@ -1234,6 +1234,8 @@ export type GpuTrace = {
   communication_s?: number; // time of collectives' kernels
   exposed_communication_s?: number; // the part of it in which nothing was computed
   traces?: GpuTraced[]; // when strobe traced; absent: all of the recording is traced
+  buffers_most_count?: number; // the most of strobe's 64 buffers that were not free at one time of a trace
+  unfinished_count?: number; // of the records without times (recording.drop_reasons, gpu_time) those that came when CUPTI gave back all it had: work that had not ended
   devices: TracedDevice[]; // each device as one process used it; the run's time is that of one of them, not their sum
   copies: GpuCopies[]; // copies by direction
   memsets?: GpuMemsets; // all memsets together

@@ -7,6 +7,7 @@
 #include "analyze/gpu/paths.h"
 #include "analyze/gpu/timeline.h"
 #include "analyze/gpu/waits.h"
+#include "format/run_keys.h"
 #include "run/gpu_traces.h"
 #include "analyze/analysis.h"
 
@@ -316,6 +317,9 @@ static void fill_traced(struct gpu *g, struct sb_model *model)
 	model->gpu.trace_count = rows ? g->traces.count : 0;
 	model->gpu.slow_only = kept && kept == g->traces.count;
 	model->gpu.traced_s = sum_ns ? seconds(sum_ns) / (double)processes : NAN;
+	sb_gpu_traces_number(g->run, SB_RUN_GPU_TRACE_BUFFERS, &model->gpu.buffers_most, &(int64_t){ 0 });
+	sb_gpu_traces_number(
+		g->run, SB_RUN_GPU_TRACE_UNFINISHED, &(int64_t){ 0 }, &model->gpu.unfinished_count);
 }
 
 /* ---- the analysis ---- */
