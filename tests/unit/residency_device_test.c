@@ -268,6 +268,39 @@ static void a_script_on_a_gpu_has_its_outermost_stages(void **state)
 	synthetic_done(&s);
 }
 
+/* The first stage begins while the context is made: the driver says 13 MB of it, later it is all of it. Nor does a library that is
+ * loaded in the second stage lack a name until the next sample. */
+static void a_context_that_is_being_made_is_as_large_as_it_is(void **state)
+{
+	const uint64_t begin = 2000, loaded = 4000, end = 8000;
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_residency *r;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	generation(&s, 2);
+	reading(&s, begin - 10, 0, 0, 0);
+	for (uint64_t t = begin + 200; t <= end; t += 200)
+		reading(&s, t, 2500, 3000, 2500);
+	for (uint64_t t = begin + 20; t < end; t += 330) {
+		double context = t < begin + 100 ? 13 : t < loaded ? CONTEXT_MB : CONTEXT_MB + 120;
+		double process = (t < begin + 200 ? 0 : 3000) + context;
+
+		sb_builder_sample(s.b, schema, t * MS, (double[]){ process + OTHERS_MB, process }, 2);
+	}
+	m = synthetic_model(&s, 10 * SECOND);
+	r = moment(m, "denoise", "begin");
+	assert_non_null(r);
+	assert_near(part(r, "CUDA context and libraries"), 13, 1);
+	assert_near(r->total_bytes / MIB, 13 + OTHERS_MB, 1);
+	for (size_t i = 0; i < m->residency.count; i++)
+		if (m->residency.all[i].device == 0)
+			assert_near(m->residency.all[i].rest_bytes / MIB, 0, 1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +310,7 @@ int main(void)
 		cmocka_unit_test(what_others_held_earlier_is_no_peak_of_the_run),
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
+		cmocka_unit_test(a_context_that_is_being_made_is_as_large_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

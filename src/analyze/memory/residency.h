@@ -21,7 +21,9 @@ struct sb_device_reading { /* of a device's allocator */
 	uint32_t process;
 	double allocated, reserved;
 	double most; /* that was ever allocated; NAN: not known */
-	double context; /* what its processes held beside the allocator; NAN: not known */
+	double context; /* what its processes held beside the allocator, as known then; NAN: not known */
+	double context_next; /* what it was when it was known to be another; else the same */
+	bool context_later; /* nothing was known of it so far: it is what was known first */
 	int64_t before; /* the number of the one before it, of the same device and process; -1: none */
 	int64_t raised_ns; /* when the most that was ever allocated rose before it: in the stage that did it; -1: it did not rise */
 	bool grew; /* what is reserved rose before it */

@@ -31,8 +31,8 @@ void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_e
 	if (r)
 		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device, e->process,
 			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes,
-			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, -1, -1, false,
-			SB_NO_STAGE };
+			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, NAN, false,
+			-1, -1, false, SB_NO_STAGE };
 	else
 		c->failed = true;
 }
@@ -124,6 +124,22 @@ bool sb_residency_is_used_gpu(const struct sb_series *s)
 	return own && own->stats.max > 0;
 }
 
+static void link_contexts(struct sb_residency_collected *c, int device)
+{
+	struct sb_device_reading *all = c->readings.items;
+	double later = NAN, next = NAN;
+
+	for (size_t i = c->readings.count; i-- > 0;) {
+		if (all[i].device != device)
+			continue;
+		if (all[i].context != later) {
+			next = later;
+			later = all[i].context;
+		}
+		all[i].context_next = isnan(next) ? all[i].context : next;
+	}
+}
+
 /* At samples of the driver with the same reserved memory before and after. Each reading has the last one that was known
  * then, else the first. */
 static void learn_contexts(struct sb_residency_collected *c, const struct sb_series *s)
@@ -150,8 +166,11 @@ static void learn_contexts(struct sb_residency_collected *c, const struct sb_ser
 		first = isnan(first) ? known : first;
 	}
 	for (size_t i = 0; i < c->readings.count; i++)
-		if (all[i].device == s->device && isnan(all[i].context))
+		if (all[i].device == s->device && isnan(all[i].context)) {
 			all[i].context = first;
+			all[i].context_later = true;
+		}
+	link_contexts(c, s->device);
 }
 
 /* ---- devices ---- */
@@ -332,6 +351,16 @@ static void follow_reading(struct sb_device_values *v)
 	v->process = process;
 }
 
+/* While a context is made and libraries are loaded, what a sample says lies between what was known before and after. NAN: it
+ * does not. */
+static double growing_context(const struct sb_device_reading *r, const struct sample *sample)
+{
+	double beside = sample->bytes - r->reserved;
+	double least = r->context_later ? 0 : fmin(r->context, r->context_next);
+
+	return beside >= least && beside <= fmax(r->context, r->context_next) ? beside : NAN;
+}
+
 /* NULL: at this moment no maximum rose. */
 static const struct sb_device_reading *raised_at(const struct sb_device_reading *after, double t_s)
 {
@@ -350,7 +379,8 @@ struct sb_device_values sb_residency_device_at(
 	const struct sb_device_reading *before, *after, *readings[2], *reading, *raised;
 	struct sample samples[2], sample;
 	struct sb_device_values v;
-	bool agreed;
+	bool agreed, of_moment;
+	double growing;
 
 	readings_around(d, t_s, &before, &after);
 	samples_around(d, t_s, &samples[0], &samples[1]);
@@ -372,10 +402,13 @@ struct sb_device_values sb_residency_device_at(
 		v.allocated = raised->most;
 		v.reserved = fmax(raised->reserved, raised->most); /* some may be given back since */
 	}
+	of_moment = reading && fabs(sample.t_s - t_s) <= ADJACENT_S && are_neighbours(d, reading, &sample);
+	growing = of_moment && !agreed && !raised ? growing_context(reading, &sample) : NAN;
 	if (reading && isnan(v.context))
 		v.context = fmax(0, sample.bytes - v.reserved);
-	else if (reading && (raised ? !agreed || v.reserved > reading->reserved
-				    : !agreed && fabs(sample.t_s - t_s) > ADJACENT_S))
+	else if (!isnan(growing))
+		v.context = growing;
+	else if (reading && (raised ? !agreed || v.reserved > reading->reserved : !agreed && !of_moment))
 		follow_reading(&v);
 	return v;
 }
