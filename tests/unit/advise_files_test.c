@@ -13,7 +13,8 @@ enum { TID = 1000 };
 
 /* Frames are saved after the pipeline has returned: in no stage, in no generation. So many samples of a tenth of a second
  * after `videos` videos of a second. */
-static const struct sb_advice *said_of_saving(struct synthetic *s, uint64_t videos, uint64_t samples)
+static const struct sb_advice *said_of(
+	struct synthetic *s, const char *id, const char *inner, uint64_t videos, uint64_t samples)
 {
 	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
 	uint32_t names[2], lines[] = { 500, 88 };
@@ -21,13 +22,33 @@ static const struct sb_advice *said_of_saving(struct synthetic *s, uint64_t vide
 	synthetic_open(s);
 	for (uint64_t i = 0; i < videos; i++)
 		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "video", STROBE_ROLE_GENERATION);
-	names[0] = sb_builder_name(s->b, "ImageFile._encode_tile", NULL);
+	names[0] = sb_builder_name(s->b, inner, NULL);
 	names[1] = sb_builder_name(s->b, "main.save_all", NULL);
 	sb_builder_code_file(s->b, names[0], "/x/site-packages/PIL/ImageFile.py");
 	sb_builder_code_file(s->b, names[1], "/srv/main.py");
 	for (uint64_t i = 0; i < samples; i++)
 		sb_builder_stack_sample(s->b, videos * SECOND + (i + 1) * 100 * MS, &sample, names, lines, 2);
-	return finding(synthetic_model(s, (videos + 3) * SECOND), "slow_export");
+	return finding(synthetic_model(s, (videos + 3) * SECOND), id);
+}
+
+static const struct sb_advice *said_of_saving(struct synthetic *s, uint64_t videos, uint64_t samples)
+{
+	return said_of(s, "slow_export", "ImageFile._encode_tile", videos, samples);
+}
+
+/* Pictures that are read are no export, though Pillow reads and writes them in the same files. */
+static void pictures_that_are_read_between_the_generations_are_no_export(void **state)
+{
+	static const char *const reads[] = { "ImageFile.ImageFile.load", "ImageFile._safe_read",
+		"PngImagePlugin.PngImageFile.load_read" };
+
+	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+		struct synthetic s;
+
+		assert_null(said_of(&s, "slow_export", reads[i], 5, 20));
+		assert_int_equal(finding(s.model, "between_generations")->where.line, 88);
+		synthetic_done(&s);
+	}
 }
 
 /* The last video is followed by none that its export could run beside. */
@@ -97,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
+		cmocka_unit_test(pictures_that_are_read_between_the_generations_are_no_export),
 		cmocka_unit_test(the_export_of_a_single_generation_is_not_sent_to_a_thread),
 		cmocka_unit_test(export_inside_the_generations_is_weighed_without_the_last),
 	};
