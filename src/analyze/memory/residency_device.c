@@ -357,8 +357,9 @@ static double growing_context(const struct sb_device_reading *r, const struct sa
 {
 	double beside = sample->bytes - r->reserved;
 	double least = r->context_later ? 0 : fmin(r->context, r->context_next);
+	double most = (1 + ALIKE_RATIO) * fmax(r->context, r->context_next);
 
-	return beside >= least && beside <= fmax(r->context, r->context_next) ? beside : NAN;
+	return beside >= least && beside <= most ? beside : NAN;
 }
 
 /* NULL: at this moment no maximum rose. */
@@ -403,7 +404,7 @@ struct sb_device_values sb_residency_device_at(
 		v.reserved = fmax(raised->reserved, raised->most); /* some may be given back since */
 	}
 	of_moment = reading && fabs(sample.t_s - t_s) <= ADJACENT_S && are_neighbours(d, reading, &sample);
-	growing = of_moment && !agreed && !raised ? growing_context(reading, &sample) : NAN;
+	growing = of_moment && !raised ? growing_context(reading, &sample) : NAN;
 	if (reading && isnan(v.context))
 		v.context = fmax(0, sample.bytes - v.reserved);
 	else if (!isnan(growing))
