@@ -18,7 +18,7 @@ function report() {
       name: 'denoise', first_s: 0.1, end_s: 0.6, count: 1, total_s: 0.5, self_s: 0.5, wall_ratio: 0.5, kernel_s: 0.5,
       kernel_families: families(['GEMM', 0.4, 'bf16'], ['element-wise', 0.3], ['GEMM', 0.1, 'fp32'], ['attention', 0.15], ['not recognised', 0.05]),
       gpu_counters: counters(97, 41.5, 3, 22),
-      gpu_work: { flop_count: 2e14, precision: 'bf16', achieved_tflop_per_s: 405.4, peak_tflop_per_s: 989, mfu_ratio: 0.41, floor_s: 0.202, dram_bytes: 5e11, flop_per_byte_ratio: 400, bound: 'tensor', bounds: [{ bound: 'tensor', share_ratio: 0.52 }, { bound: 'DRAM', share_ratio: 0.46 }, { bound: 'host', share_ratio: 0.02 }] },
+      gpu_work: { flop_count: 2e14, precision: 'bf16', achieved_tflop_per_s: 405.4, peak_tflop_per_s: 989, mfu_ratio: 0.41, floor_s: 0.202, rate_over_s: 0.494, rate_calls: 'warm', rate_call_count: 9, dram_bytes: 5e11, flop_per_byte_ratio: 400, bound: 'tensor', bounds: [{ bound: 'tensor', share_ratio: 0.52 }, { bound: 'DRAM', share_ratio: 0.46 }, { bound: 'host', share_ratio: 0.02 }] },
     },
     { name: 'vae_decode', first_s: 0.7, end_s: 0.9, count: 1, total_s: 0.2, self_s: 0.2, wall_ratio: 0.2, kernel_s: 0.2, kernel_families: families(['convolution', 1]), gpu_work: { uncounted_count: 2, uncounted_why: 'scripted module' } },
   ];
@@ -78,9 +78,9 @@ test('the roofline has the ceilings of the GPU and each stage below them', async
 test('counters, rates and what bounds a stage are a table; what is not known is n/a', async (browser) => {
   const { page, close } = await open(browser, writePage('rates', { report: report(), timeline: timeline() }));
   const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
-  assert.equal(rows[0], 'whole run 70.0 % 20.0 % 2.0 % 15.0 % 90.0 % n/a n/a n/a');
-  assert.equal(rows[1], 'denoise 97.0 % 41.5 % 3.0 % 22.0 % 90.0 % 405 41.0 % bf16 202 ms tensor 52 %, DRAM 46 %');
-  assert.equal(rows[2], 'vae_decode n/a n/a n/a n/a n/a n/a n/a n/a scripted module');
+  assert.equal(rows[0], 'whole run 70.0 % 20.0 % 2.0 % 15.0 % 90.0 % n/a n/a n/a n/a');
+  assert.equal(rows[1], 'denoise 97.0 % 41.5 % 3.0 % 22.0 % 90.0 % 405 41.0 % bf16 202 ms 494 ms 9 warm tensor 52 %, DRAM 46 %');
+  assert.equal(rows[2], 'vae_decode n/a n/a n/a n/a n/a n/a n/a n/a n/a scripted module');
   assert.match(await page.locator('#hardware').innerText(), /Peak rates: data sheet of the H200/);
   await close();
 });
