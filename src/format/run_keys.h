@@ -75,7 +75,7 @@
 #define SB_EVENT_MEMORY_SEGMENT "strobe.memory_segment"
 
 /* an event: a part of what memory held. at, component, bytes, dtype, device (negative, or none: the host). at: "generation" (a list
- * of all models), "out_of_memory", "cache"; "move": from now on the component has so many bytes there, before_bytes until
+ * of all models), "out_of_memory", "alloc_retries", "cache"; "move": from now on the component has so many bytes there, before_bytes until
  * then (none: not known of the time before), after a move that took took_ns */
 #define SB_EVENT_RESIDENT "strobe.resident"
 /* an event: strobe's own counting at the end is done. before_bytes, after_bytes (the process's highest resident memory until
@@ -83,6 +83,9 @@
 #define SB_EVENT_OWN_MEMORY "strobe.own_memory"
 /* an event: memory ran out. requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, device, file, line */
 #define SB_EVENT_OUT_OF_MEMORY "out_of_memory"
+/* an event: within within_ns until then torch's allocator got no memory count times, gave its cache back and got it then. device,
+ * allocated_bytes, reserved_bytes, both before_ (at the reading before), given_back_bytes, total_bytes, limit_bytes */
+#define SB_EVENT_ALLOC_RETRIES "strobe.alloc_retries"
 
 /* labels of snapshots that the Python package takes by itself: the allocator of a device, and of device -1 as the
  * allocated bytes the host's memory, pinned memory, and how many files are open */

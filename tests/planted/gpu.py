@@ -2,6 +2,7 @@
 import contextlib
 import gc
 import hashlib
+import itertools
 import threading
 import time
 import zlib
@@ -131,6 +132,26 @@ def memory_in_pieces(fixed):
             del frames
     except torch.OutOfMemoryError:
         pass
+
+
+@planted("allocator_retries", stage="vae_decode", needs="cuda")
+def the_cache_goes_back_for_every_video(fixed):
+    """Little memory is left beside the models, and no piece that a video's decoder asks for fits into one of those before: the
+    allocator gives its cache back, waits for the GPU and asks again. Nothing fails."""
+    pipe, gib = Pipeline(Size(CUDA)), 1 << 30
+    if CUDA:
+        room = torch.cuda.memory_reserved() + 6 * gib
+        torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(0).total_memory)
+    whole, videos = pipe.decode, itertools.count(1)
+
+    def decode(x):
+        size = (64 << 20) + (0 if fixed else next(videos) << 21) if CUDA else 1 << 20
+        pieces = [torch.empty(size, dtype=torch.uint8, device=x.device) for _ in range(48)]
+        del pieces
+        return whole(x)
+
+    pipe.decode = decode
+    pipe.run()
 
 
 @planted("offload", "offload_serial", "overswap", "copies", stage="offload:Transformer", needs="cuda")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from strobe import _tool
-from strobe._memory import errors, out_of_memory
+from strobe._memory import errors, growth, out_of_memory, retries
 from strobe.nn import oom
 
 GB = 1 << 30
@@ -341,3 +341,89 @@ def test_the_size_in_the_words_of_others():
     assert out_of_memory.requested("Unable to allocate 4.00 GiB for an array with shape (1024, 1048576)") == 4 * GB
     assert out_of_memory.requested("Tried to allocate 20.00 MiB. GPU 0 has") == 20 << 20
     assert out_of_memory.requested("") is None
+
+
+# ---- the allocator tries again, and nothing fails ----
+
+class Allocator:
+    """torch's, as its statistics show it."""
+
+    def __init__(self):
+        self.retries = self.errors = self.given_back = 0
+        self.allocated, self.reserved = 60 * GB, 78 * GB
+        self.calls = 0
+
+    def stats(self, device):
+        self.calls += 1
+        return {"allocated_bytes": {"all": {"current": self.allocated, "peak": self.allocated}},
+                "reserved_bytes": {"all": {"current": self.reserved, "peak": self.reserved, "freed": self.given_back}},
+                "num_alloc_retries": self.retries, "num_ooms": self.errors}
+
+    def tries_again(self, times=1, errors=0):
+        self.retries, self.errors = self.retries + times, self.errors + errors
+        self.given_back, self.allocated, self.reserved = self.given_back + 18 * GB, 70 * GB, 71 * GB
+
+
+@pytest.fixture
+def allocator(monkeypatch):
+    made, events = Allocator(), []
+    made.told = lambda name: [facts for of, facts in events if of == name]
+    torch = type("Torch", (Torch,), {"cuda": type("cuda", (), {
+        "is_initialized": staticmethod(lambda: True), "device_count": staticmethod(lambda: 1), "memory_stats_as_nested_dict": made.stats,
+        "mem_get_info": staticmethod(lambda device: (7 * GB, 80 * GB))})})
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    native = type("Native", (), {"event": staticmethod(lambda name, **facts: events.append((name, facts))),
+                                 "snapshot": staticmethod(lambda *values: None), "tracked": staticmethod(out_of_memory.native.tracked)})
+    for module in growth, retries, out_of_memory:
+        monkeypatch.setattr(module, "native", native)
+    growth.forget()
+    gc.collect()
+    yield made
+    growth.forget()
+
+
+def test_retries_of_the_allocator_are_recorded_with_what_held_the_memory(allocator):
+    transformer = Transformer(Tensor(28 * GB))
+    growth.read(1, 1)
+    allocator.tries_again(3)
+    growth.read(1, 1)
+    growth.read(1, 1)
+    facts, = allocator.told("strobe.alloc_retries")
+    assert facts.pop("within_ns") > 0
+    assert facts == dict(count=3, device=0, allocated_bytes=70 * GB, reserved_bytes=71 * GB, before_allocated_bytes=60 * GB,
+                         before_reserved_bytes=78 * GB, given_back_bytes=18 * GB, total_bytes=80 * GB, limit_bytes=None)
+    parts = {row["component"]: row["bytes"] for row in allocator.told("strobe.resident") if row["at"] == "alloc_retries"}
+    assert parts["weights of Transformer"] == 28 * GB and parts["allocator slack"] == GB
+    assert sum(parts.values()) == 73 * GB
+    assert allocator.calls == 3  # one for each reading
+    del transformer
+
+
+def test_a_retry_that_ends_in_an_error_is_told_by_the_error_alone(allocator):
+    growth.read(1, 1)
+    allocator.tries_again(2, errors=2)
+    growth.read(1, 1)
+    assert not allocator.told("strobe.alloc_retries")
+    allocator.tries_again(3, errors=1)
+    growth.read(1, 1)
+    assert [facts["count"] for facts in allocator.told("strobe.alloc_retries")] == [2]
+
+
+def test_retries_before_the_recording_have_no_stage_and_a_reset_is_none(allocator):
+    allocator.tries_again(5)
+    growth.read(1, 1)
+    allocator.retries = 0  # torch.cuda.reset_accumulated_memory_stats()
+    growth.read(1, 1)
+    assert not allocator.told("strobe.alloc_retries")
+    allocator.tries_again()
+    growth.read(1, 1)
+    assert [facts["count"] for facts in allocator.told("strobe.alloc_retries")] == [1]
+
+
+def test_what_held_the_memory_is_listed_sixteen_times_at_most(allocator):
+    growth.read(1, 1)
+    for _ in range(40):
+        allocator.tries_again()
+        growth.read(1, 1)
+    assert len(allocator.told("strobe.alloc_retries")) == 40
+    assert sum(row["component"] == "allocator slack" for row in allocator.told("strobe.resident")) == 16

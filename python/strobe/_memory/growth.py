@@ -8,7 +8,7 @@ import threading
 from .. import _faults
 from .._native import loaded, native, own_section
 from .._share import Share
-from . import caches, moved, residency
+from . import caches, moved, residency, retries
 
 GENERATIONS = 5          # in a row
 LEAST_BYTES = 4 << 20    # each
@@ -117,6 +117,7 @@ def _read_device(cuda, index):
     found = cuda.memory_stats_as_nested_dict(index)
     if not found:
         return 0
+    retries.look(index, found)
     allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
     if not reserved["peak"]:
         return 0
@@ -204,6 +205,7 @@ def forget():
     residency.forget()
     caches.forget()
     moved.forget()
+    retries.forget()
 
 
 def _device_bytes():

@@ -124,17 +124,17 @@ def _tell(torch, device, requested, total, free):
     stats = torch.cuda.memory_stats_as_nested_dict(device)
     allocated, reserved = (stats[key]["all"]["current"] for key in ("allocated_bytes", "reserved_bytes"))
     file, line = _place()
-    whole, limit = _limit(torch, device)
+    whole, most = limit(torch, device)
     total = whole or total  # where there is a limit, torch gives that as the device's
     native.event("out_of_memory", requested_bytes=requested, free_bytes=free, total_bytes=total, allocated_bytes=allocated,
                  reserved_bytes=reserved, device=device, file=file, line=line, retries=stats.get("num_alloc_retries", 0),
-                 limit_bytes=limit, **_fragments(torch, device, stats))
+                 limit_bytes=most, **_fragments(torch, device, stats))
     native.gpu_trace_keep(KEPT)
     for component, size, dtype in residents(torch, device, total, free, allocated, reserved):
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype, device=device)
 
 
-def _limit(torch, device):
+def limit(torch, device):
     """(the device's memory, what torch.cuda.set_per_process_memory_fraction() leaves of it); None: all, or this torch does not tell."""
     fraction = getattr(torch.cuda, "get_per_process_memory_fraction", lambda device: 1)(device)
     if fraction >= 1:
