@@ -225,15 +225,18 @@ function counterColumns(): Column<Row>[] {
   return [...used, { key: 'covered_ratio', head: 'covered', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => (w.counters?.covered_ratio === undefined ? 'n/a' : percent(w.counters.covered_ratio)) }];
 }
 
+// Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
+const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefined : w.work);
+
 function workColumns(): Column<Row>[] {
   const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
   return [
     { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
-    { key: 'precision', head: 'precision', text: true, value: (w) => w.work?.precision },
-    { key: 'floor_s', head: 'floor', help: 'the same operations at the peak rate', value: (w) => w.work?.floor_s, cell: (w, show) => known(w.work?.floor_s, show) },
-    { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => w.work?.rate_over_s, cell: (w, show) => known(w.work?.rate_over_s, show) },
-    { key: 'calls', head: 'calls', help: 'which calls these numbers are of: warm ones, all but the first; cold: there are no others', text: true, value: (w) => callsText(w.work) },
+    { key: 'precision', head: 'precision', text: true, value: (w) => rated(w)?.precision },
+    { key: 'floor_s', head: 'floor', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
+    { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
+    { key: 'calls', head: 'calls', help: 'warm: without the first; cold: there is no other', text: true, value: (w) => callsText(w.work) },
   ];
 }
 
@@ -242,7 +245,7 @@ const callsText = (w: GpuWork | undefined) => (w?.rate_calls && w.achieved_tflop
 
 function movesColumns(): Column<Row>[] {
   return [
-    { key: 'moves_s', head: 'weights move', help: 'in so much of that time', value: (w) => w.work?.moves_s, cell: (w, show) => (w.work?.moves_s ? show(w.work.moves_s) : '') },
+    { key: 'moves_s', head: 'weights move', help: 'in so much of that time', value: (w) => rated(w)?.moves_s, cell: (w, show) => (rated(w)?.moves_s ? show(w.work!.moves_s!) : '') },
     { key: 'work_mfu', head: 'MFU without', help: 'MFU over the rest of the time', value: (w) => w.work?.work_mfu_ratio, cell: (w) => (w.work?.work_mfu_ratio === undefined ? '' : percent(w.work.work_mfu_ratio)) },
   ];
 }
@@ -252,19 +255,25 @@ function Rates({ report }: { report: Report }) {
   if (!rows.length) return null;
   const r = report.roofline;
   const unbound = rows.filter((w) => w.work?.bound_why), why = unbound[0];
-  const columns: Column<Row>[] = [
-    { key: 'name', head: 'stage', text: true, cell: (w) => <StageName s={w} /> },
+  const counted = rows.filter((w) => w.work?.flop_count !== undefined || w.work?.uncounted_why);
+  const stage: Column<Row> = { key: 'name', head: 'stage', text: true, cell: (w) => <StageName s={w} /> };
+  const bounds: Column<Row>[] = [
+    stage,
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
-    ...(rows.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
-    ...(rows.some((w) => w.work?.moves_s) ? movesColumns() : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: of all calls, none is warm', text: true, value: (w: Row) => boundText(w.work) }] : []),
-    ...(rows.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', text: true, value: (w: Row) => boundText(w.work) }] : []),
+  ];
+  const rates: Column<Row>[] = [
+    stage,
+    ...(counted.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
+    ...(counted.some((w) => rated(w)?.moves_s) ? movesColumns() : []),
+    ...(counted.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
   ];
   return (
     <div class="sub">
       <h4>How near stages come to what the GPU can do</h4>
-      <Table caption="Counters, rates and what bounds each stage" rows={rows} columns={columns} most={24} />
+      {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
       {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ' and others' : ''} is n/a: ${why.work!.bound_why}`}</p>}
+      {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
       {r?.source ? <p class="quiet">Peak rates: {r.source}</p> : r?.gpu && <p class="quiet">Peak rates n/a: {r.gpu} is not in the table.</p>}
     </div>
   );
