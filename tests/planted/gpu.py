@@ -388,7 +388,7 @@ def model_left_on_the_cpu(fixed):
     """Someone forgot to move it: the same pipeline without .to("cuda")."""
     size = Size(False)
     size.dim, size.tokens, size.blocks, size.steps, size.videos = 512, 1024, 4, 8, 6
-    if fixed:
+    if fixed and CUDA:
         size.device, size.dtype = "cuda", torch.bfloat16
     Pipeline(size).run()
 
