@@ -311,6 +311,8 @@ static void take_word(struct sb_secret_text *t, size_t size)
 	} else if (*t->at == ' ' && is_bearer(word, size, t->at + strspn(t->at, " "))) {
 		sb_secret_copy(t, strspn(t->at, " "));
 		sb_secret_hide(t, value_size(t->at));
+	} else if (size == 4 && !strncmp(word, "pass", 4) && *t->at == ' ') {
+		return; /* "cannot pass 'x'" */
 	} else if (known != SB_SECRET_NOT) {
 		hide_after_name(t, known, word[0] == '-', *t->at == ':' && is_header(word, size));
 	} else if (*t->at == ':' && strncmp(word, "mailto", size)) {

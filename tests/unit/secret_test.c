@@ -133,8 +133,8 @@ static void what_only_sounds_like_it_is_left(void **state)
 		"nvcr.io/x:24.01@sha256:9f86d081884c7d65",
 		"--revision 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "npm:lodash@4.17.21",
 		"git@github.com:a/b", "mailto:me@example.org", "ssh -p 2222 h",
-		"docker run -p 8080:80 -u 1000:1000 x", "strobe::token::next", "1920:1080", "--signal 9",
-		NULL };
+		"docker run -p 8080:80 -u 1000:1000 x", "strobe::token::next", "Cannot pass 'force' twice",
+		"1920:1080", "--signal 9", NULL };
 
 	expect_left(plain);
 }
