@@ -79,11 +79,14 @@ static bool by_communication(struct sb_model *model)
 
 static bool by_copies(struct sb_model *model)
 {
+	const struct sb_gpu_panel *gpu = &model->gpu;
 	double offload = model->diffusion.offload_s / judged_s(model);
+	double waits = gpu->copy_ratio + gpu->moves_idle_s / gpu->window_s;
 
-	if (sb_weigh_traced(model) && model->gpu.copy_ratio > SHARE_LARGE)
-		model->summary.bound_reason = sb_model_printf(
-			model, "%.0f %% of the GPU's time is copies", model->gpu.copy_ratio * 100);
+	if (sb_weigh_traced(model) && waits > SHARE_LARGE)
+		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the GPU's time is copies%s",
+			fmin(waits, 1) * 100,
+			gpu->moves_idle_s > 0 ? ", or waits for weights that move" : "");
 	else if (offload > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the time moves weights", offload * 100);
@@ -193,14 +196,14 @@ static bool by_launches(struct sb_model *model)
 {
 	double util = utilization(model);
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
+	double idle_s = model->gpu.idle_s - model->gpu.moves_idle_s; /* that is not for the CPU's launches */
 
 	if (behind(model) >= GPU_SOMETIMES_BEHIND)
 		return false;
-	if (sb_weigh_traced(model) && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
-		model->gpu.small_kernel_ratio > 0.5)
+	if (sb_weigh_traced(model) && idle_s > model->gpu.busy_s * 0.5 && model->gpu.small_kernel_ratio > 0.5)
 		model->summary.bound_reason = sb_model_printf(model,
 			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
-			model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
+			idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
 			model->gpu.small_kernel_ratio * 100);
 	else if (!sb_weigh_traced(model) && util > 0 && util < 60 && cpu >= 80)
 		model->summary.bound_reason = sb_model_printf(

@@ -169,6 +169,7 @@ struct sb_gpu_panel {
 	double traced_s; /* strobe's traces, the mean of a process; NAN: the whole recording is a trace */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
 	double copy_ratio; /* copies' time / window */
+	double moves_idle_s; /* of idle_s, weights moved (zones of an offload); not of the report */
 	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
 	double launch_ahead_s; /* mean time from launch to start of a kernel */
 	double launch_interval_s; /* from one launch to the thread's next, median; NAN: unknown */

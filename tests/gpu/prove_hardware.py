@@ -1,23 +1,26 @@
 """Is what the report says of the GPU's parts true: what bounds a stage, operations, families?"""
 import glob
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from proving import left_out, near, recorded, report, row
+from proving import TOOL, left_out, near, recorded, report, row
 
 SECONDS = 3.0
 COPIES_GB_S = 5.0  # from here on copies bound a stage: COPIES_RUN in src/analyze/gpu/counters.c
 
 
 @contextmanager
-def counted(name):
-    """A session whose counters are read every 0.2 s; yields an object whose .report appears afterwards."""
+def counted(name, every_s=0.2):
+    """A session whose counters are read so often (0: never); yields an object whose .report appears afterwards."""
     import strobe
     folder = tempfile.mkdtemp(prefix="strobe-prove-")
     out = type("Result", (), {})()
-    strobe.start(name, output_dir=folder, config={"generate_final_report": False, "gpu_monitor_interval": 0.2, "gpu_counters_interval": 0.2})
+    strobe.start(name, output_dir=folder, config={"generate_final_report": False, "gpu_monitor_interval": 0.2, "gpu_counters_interval": every_s})
     yield out
     strobe.stop()
     out.report = report(glob.glob(os.path.join(folder, "*"))[0])
@@ -159,6 +162,116 @@ def bound_by_copies():
         row("  shares", ", ".join("%s %.0f %%" % (b["bound"], 100 * b["share_ratio"]) for b in work.get("bounds", [])))
     if torch.cuda.device_count() < 2:
         left_out("bound by communication", "one GPU: nothing goes over NVLink")
+
+
+def offloaded_decode():
+    """Two models that accelerate fetches for each call and sends away: the GPU waits for their weights for most of the decode, which
+    the counters tell, a trace, and, without both, the zones alone; a decode whose weights stay is not bound by copies."""
+    from strobe import auto
+    auto.install()  # as `strobe run` does, before accelerate is imported
+    import strobe
+    import torch
+    try:
+        from accelerate import cpu_offload_with_hook
+    except ImportError as error:
+        return left_out("an offloaded decode", str(error))
+
+    def model():
+        """1.6 GB; random weights would take half a minute."""
+        layers = [torch.nn.utils.skip_init(torch.nn.Linear, 8192, 8192, bias=False, dtype=torch.bfloat16) for _ in range(12)]
+        for layer in layers:
+            layer.weight.fill_(0.01)
+        return torch.nn.Sequential(*layers)
+
+    x = torch.randn(4096, 8192, device="cuda", dtype=torch.bfloat16)
+    with torch.no_grad():
+        net, hook = cpu_offload_with_hook(model(), "cuda")
+        vae, vae_hook = cpu_offload_with_hook(model(), "cuda", prev_module_hook=hook)
+        resident = model().to("cuda")
+
+        def video():
+            with strobe.section("denoise"):
+                net(x)
+            with strobe.section("vae_decode"):
+                for _ in range(4):
+                    vae(x)
+                torch.cuda.synchronize()
+            with strobe.section("maybe_free_model_hooks"):
+                vae_hook.offload()
+            with strobe.section("resident decode"):
+                for _ in range(100):
+                    resident(x)
+                torch.cuda.synchronize()
+
+        video()
+        for what, every_s, traced, bases in (("counters", 0.2, False, ("counters",)), ("a trace", 0, True, ("trace",)), ("zones alone", 0, False, ("zones",))):
+            with counted("offloaded, " + what, every_s) as r:
+                for _ in range(2):
+                    video()
+                with strobe.gpu_trace() if traced else nullcontext():
+                    for _ in range(4):
+                        video()
+            work = r.stages["vae_decode"].get("gpu_work", {})
+            # The same calls without moves take as long as those of the model that stays; what the decode takes beyond them is the moves.
+            share = 1 - 4 / 100 * r.stages["resident decode"]["total_s"] / r.stages["vae_decode"]["total_s"]
+            row("offloaded decode, %s: weights move" % what, "%.0f %% of it" % (100 * share), "> 50 %, or the check says nothing", share > 0.5 or None)
+            row("offloaded decode, %s: bound by" % what, "%s (%s, %s calls)" % (work.get("bound"), work.get("bound_basis"), work.get("bound_calls")),
+                "copies first", (work.get("bound") or "").split(" and ")[0] == "copies" and work.get("bound_basis") in bases if share > 0.5 else None)
+            row("  shares", ", ".join("%s %.0f %%" % (b["bound"], 100 * b["share_ratio"]) for b in work.get("bounds", [])))
+            stays = r.stages["resident decode"].get("gpu_work", {}).get("bound") or "n/a"
+            row("decode whose weights stay, %s: bound by" % what, stays, "not copies, not launch", not {"copies", "launch"} & set(stays.split(" and ")))
+
+
+WARM_STEPS = """
+import json, sys, torch, strobe
+
+class Product(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16), requires_grad=False)
+
+    def forward(self, x):
+        for _ in range(40):
+            x = x @ self.weight
+        return x
+
+model, took_ms = Product(), []
+x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+for _ in strobe.steps(range(12), name="step"):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    model(x)
+    end.record()
+    torch.cuda.synchronize()
+    took_ms.append(begin.elapsed_time(end))
+with open(sys.argv[1], "w") as out:
+    json.dump(took_ms, out)
+"""
+
+
+def warm_mfu():
+    """The same steps, traced and not: the warm ones have one MFU, whatever the first and those of the trace took."""
+    seen = {}
+    for what, options in (("not traced", []), ("traced", ["--gpu-trace=steps:3"])):
+        folder = tempfile.mkdtemp(prefix="strobe-prove-")
+        times = os.path.join(folder, "times.json")
+        done = subprocess.run([TOOL, "run", *options, "-o", os.path.join(folder, "run"), "--", sys.executable, "-c", WARM_STEPS, times],
+                              capture_output=True, text=True, timeout=120)
+        print(done.stdout[-1500:], done.stderr[-1500:])
+        stages = report(os.path.join(folder, "run")).get("stage_analysis", {}).get("stages", [])
+        work = next((s.get("gpu_work", {}) for s in stages if s["name"] == "step"), {})
+        if not work.get("peak_tflop_per_s"):
+            return left_out("MFU of warm steps", "the peak rate of this GPU is not in the table, or nothing was counted")
+        with open(times) as f:
+            warm_ms = sorted(json.load(f)[5:])
+        truth = 40 * 2 * 8192 ** 3 / (warm_ms[len(warm_ms) // 2] / 1e3) / 1e12 / work["peak_tflop_per_s"]
+        seen[what] = work.get("mfu_ratio", -1)
+        row("MFU of warm steps, %s" % what, "%.1f %% of %d %s calls" % (100 * seen[what], work.get("rate_call_count", 0), work.get("rate_calls")),
+            "%.1f %% +- 3 points, warm" % (100 * truth), abs(seen[what] - truth) <= 0.03 and work.get("rate_calls") == "warm")
+        row("  bound by, %s" % what, "%s (%s)" % (work.get("bound"), work.get("bound_calls")), "tensor, of warm calls",
+            work.get("bound") == "tensor" and work.get("bound_calls") == "warm")
+    row("MFU of warm steps: traced / not", "%.1f / %.1f %%" % (100 * seen["traced"], 100 * seen["not traced"]), "within 3 points",
+        abs(seen["traced"] - seen["not traced"]) <= 0.03)
 
 
 def mfu():

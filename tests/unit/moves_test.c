@@ -238,6 +238,34 @@ static void a_move_that_waits_for_earlier_work_is_as_long_as_on_the_gpu(void **s
 	synthetic_done(&s);
 }
 
+/* Of the run as of its stage: weights that come in pieces leave the GPU idle between short kernels. */
+static void a_traced_run_that_waits_for_weights_is_bound_by_copies(void **state)
+{
+	static const struct {
+		bool offloads;
+		const char *bound;
+	} runs[] = { { true, "copies" }, { false, "cpu_launch" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		struct synthetic s;
+
+		synthetic_open(&s);
+		synthetic_gpu_trace(&s, 0, DECODED);
+		for (uint64_t t = 0; t < FETCHED; t += 6 * MS)
+			copy(&s, t, MS);
+		for (uint64_t t = FETCHED; t < DECODED; t += MS / 50)
+			synthetic_kernel(&s, "elementwise_kernel", t, MS / 125);
+		if (runs[i].offloads)
+			decode_zones(&s, 0);
+		else
+			synthetic_stage(&s, 0, DECODED, "vae_decode", STROBE_ROLE_VAE_DECODE);
+		synthetic_model(&s, SECOND);
+		assert_string_equal(s.model->summary.bound_by, runs[i].bound);
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +275,7 @@ int main(void)
 		cmocka_unit_test(without_moves_idle_processors_are_bound_by_launches),
 		cmocka_unit_test(gaps_while_weights_move_are_those_of_copies),
 		cmocka_unit_test(gaps_between_other_copies_are_the_hosts),
+		cmocka_unit_test(a_traced_run_that_waits_for_weights_is_bound_by_copies),
 		cmocka_unit_test(zones_tell_where_nothing_else_does),
 		cmocka_unit_test(a_move_that_waits_for_earlier_work_is_as_long_as_on_the_gpu),
 	};

@@ -176,6 +176,8 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 		calls[i] = i < count ? paths[i].call_count : 0;
 	}
 	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
+	model->gpu.moves_idle_s = count ? seconds(paths[0].open.moves_idle_ns)
+					: 0; /* top-level zones end in it */
 	for (uint32_t i = path_count; i-- > 1;) {
 		uint32_t parent = sb_run_path(p->run, i)->parent;
 
