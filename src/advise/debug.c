@@ -15,6 +15,13 @@ static const struct debug_switch {
 		"Python stack that called it",
 		"Take set_detect_anomaly(True) out; without a backward pass also call the model under "
 		"torch.inference_mode()." },
+	{ "tracemalloc", "tracemalloc",
+		"tracemalloc.start() (or PYTHONTRACEMALLOC) is on: each object that Python makes keeps the "
+		"stack that "
+		"made it",
+		"Take tracemalloc.start() out, or unset PYTHONTRACEMALLOC; 'strobe run "
+		"--memory-history=host' says which "
+		"lines hold memory." },
 	{ "launch_blocking", "CUDA_LAUNCH_BLOCKING",
 		"CUDA_LAUNCH_BLOCKING=1 in the environment: after each launch the CPU waits until the kernel "
 		"has run",

@@ -194,6 +194,17 @@ def words_are_banned_one_by_one(fixed):
                        logits_processor=LogitsProcessorList([Ban()]))
 
 
+@planted("debug_mode", stage="transformer", needs="diffusers")
+def tracemalloc_left_on(fixed):
+    """Someone looked for a leak last week."""
+    import tracemalloc
+    pipe = pipeline()
+    if not fixed:
+        tracemalloc.start(5)
+    make(pipe, videos=4)
+    tracemalloc.stop()
+
+
 @planted("python_between_steps", needs="diffusers")
 def clips_are_made_with_numpy(fixed):
     """A V-JEPA2 in a plain loop, without a pipeline: its frames are scaled in numpy between its calls."""

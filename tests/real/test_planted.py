@@ -15,7 +15,7 @@ for family in ("callbacks", "trackers"):
     importlib.import_module(family)
 
 NAMED = ("tokenizer_made_for_every_request", "debug_log_formats_tensors", "progress_bar_with_a_tensor", "workers_started_for_every_request",
-         "anomaly_detection_left_on", "answers_without_a_cache", "wan_preview_every_step", "wan_in_float64",
+         "anomaly_detection_left_on", "tracemalloc_left_on", "answers_without_a_cache", "wan_preview_every_step", "wan_in_float64",
          "wan_hook_lists_values", "wan_prompt_encoded_in_one_video", "scheduler_filters_with_numpy", "words_are_banned_one_by_one",
          "clips_are_made_with_numpy", "hook_hashes_outputs")
 
@@ -33,7 +33,7 @@ def test_it_is_named_in_the_first_two_findings(run, name):
     assert found, said
 
 
-@pytest.mark.parametrize("name", ("anomaly_detection_left_on", "answers_without_a_cache", "wan_hook_lists_values"))
+@pytest.mark.parametrize("name", ("anomaly_detection_left_on", "tracemalloc_left_on", "answers_without_a_cache", "wan_hook_lists_values"))
 def test_nothing_is_said_of_it_once_it_is_fixed(run, name):
     _, said = said_of(run, name, "--fixed")
     assert not {f["id"] for f in said} & set(problem.TABLE[name].ids), said

@@ -225,6 +225,7 @@ static const char *said_of_switch(const char *fact, int64_t value)
 static void switches_for_finding_errors_are_named(void **state)
 {
 	assert_non_null(strstr(said_of_switch("anomaly", 1), "set_detect_anomaly(True)"));
+	assert_non_null(strstr(said_of_switch("tracemalloc", 1), "tracemalloc.start()"));
 	assert_non_null(strstr(said_of_switch("launch_blocking", 1), "CUDA_LAUNCH_BLOCKING=1"));
 	assert_non_null(strstr(said_of_switch("no_memory_caching", 1), "PYTORCH_NO_CUDA_MEMORY_CACHING=1"));
 	assert_string_equal(said_of_switch("dtype_is_fine", 1), "");

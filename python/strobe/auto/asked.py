@@ -105,6 +105,9 @@ FOR_FINDING_ERRORS = {"CUDA_LAUNCH_BLOCKING": "launch_blocking", "PYTORCH_NO_CUD
 def _debugging(torch, device):
     """Switches that are meant for finding errors and cost time wherever they are left on."""
     facts = {fact: 1 for name, fact in FOR_FINDING_ERRORS.items() if device == "cuda" and os.environ.get(name, "0") not in ("", "0")}
+    tracemalloc = sys.modules.get("tracemalloc")
+    if tracemalloc is not None and tracemalloc.is_tracing():
+        facts["tracemalloc"] = 1
     if torch.is_anomaly_enabled() and torch.is_grad_enabled():
         facts["anomaly"] = 1
     return facts
