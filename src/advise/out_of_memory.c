@@ -1,4 +1,5 @@
-/* The rule about memory that ran out: the first finding of a run that died of it. */
+/* The rules about memory that ran out: the first finding of a run that died of it, and an allocator that got memory only after it
+ * had given its cache back. */
 #include "advise/rule.h"
 #include "advise/weigh.h"
 
@@ -16,12 +17,12 @@ static const char *size_words(struct sb_advisor *a, double bytes)
 }
 
 /* "weights of WanTransformer 27.1 GB (bfloat16), activations and other tensors 40.2 GB" */
-static const char *residents_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+static const char *residents_words(struct sb_advisor *a, const struct sb_resident *all, size_t count)
 {
 	const char *words = "";
 
-	for (size_t i = 0; i < p->resident_count && i < RESIDENTS_SAID; i++) {
-		const struct sb_resident *r = &p->residents[i];
+	for (size_t i = 0; i < count && i < RESIDENTS_SAID; i++) {
+		const struct sb_resident *r = &all[i];
 
 		words = sb_say(a, "%s%s%s %s%s%s%s", words, i ? ", " : "", r->component,
 			size_words(a, r->bytes), r->dtype ? " (" : "", r->dtype ? r->dtype : "",
@@ -113,7 +114,7 @@ static const char *asked_words(struct sb_advisor *a, const struct sb_out_of_memo
 static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
 {
 	if (p->resident_count)
-		return sb_say(a, "held by %s", residents_words(a, p));
+		return sb_say(a, "held by %s", residents_words(a, p->residents, p->resident_count));
 	if (!isnan(p->allocated_bytes))
 		return sb_say(a, "%.1f GB were allocated", p->allocated_bytes / GB);
 	return sb_say(a, "%lld time%s", (long long)p->count, p->count == 1 ? "" : "s");
@@ -128,6 +129,22 @@ static const char *most_words(struct sb_advisor *a, const struct sb_out_of_memor
 		size_words(a, p->total_bytes));
 }
 
+/* The error is the end of what the retries began: one finding says both. */
+static bool ended_in_error(const struct sb_model *model)
+{
+	const struct sb_out_of_memory_panel *p = &model->out_of_memory;
+	const struct sb_alloc_retries_panel *r = &model->alloc_retries;
+
+	if (!p->present || !r->present || p->device != r->device)
+		return false;
+	return p->stage && r->stage ? !strcmp(p->stage, r->stage) : p->stage == r->stage;
+}
+
+static const char *times_words(struct sb_advisor *a, int64_t count)
+{
+	return count == 1 ? "once" : sb_say(a, "%lld times", (long long)count);
+}
+
 void sb_rule_out_of_memory(struct sb_advisor *a)
 {
 	const struct sb_out_of_memory_panel *p = &a->model->out_of_memory;
@@ -140,7 +157,7 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 	if (p->killed)
 		f = sb_advisor_find(a, (double)p->count, NAN,
 			sb_say(a, "the kernel killed the run for its memory%s%s", in, most_words(a, p)),
-			sb_say(a, "held by %s", residents_words(a, p)));
+			sb_say(a, "held by %s", residents_words(a, p->residents, p->resident_count)));
 	else
 		f = sb_advisor_find(a, (double)p->count, NAN,
 			sb_say(a, "%s ran out%s%s", p->device < 0 ? "memory" : "GPU memory", in,
@@ -154,6 +171,9 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 		help ? SB_LIKELY : SB_POSSIBLE);
 	if (!f)
 		return;
+	if (ended_in_error(a->model))
+		f->evidence = sb_say(a, "%s; %s the allocator got memory by giving its cache back",
+			f->evidence, times_words(a, a->model->alloc_retries.count));
 	if (p->file && p->line > 0)
 		sb_finding_line(f, p->file, (uint32_t)p->line);
 	if (never_fits(p))
@@ -163,4 +183,75 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 	if (p->stage)
 		f->stage = f->where.stage = p->stage;
 	f->rank_s = a->model->summary.wall_s * 1000; /* before everything else */
+}
+
+/* ---- the allocator tries again ---- */
+
+/* To order findings by: the cache goes back segment by segment, and each time the GPU is waited for. No saving is said. */
+#define RETRY_COSTS_S 0.03
+#define RARE 0.005 /* of the time */
+
+/* "61.2 GB were allocated, 17.0 GB of slack: 78.2 of 79.1 GB" */
+static const char *full_words(struct sb_advisor *a, const struct sb_alloc_retries_panel *p)
+{
+	bool limited = !isnan(p->limit_bytes);
+	double room_bytes = limited ? p->limit_bytes : p->total_bytes;
+	const char *of = "";
+
+	if (isnan(p->allocated_bytes) || isnan(p->slack_bytes))
+		return "";
+	if (!isnan(room_bytes))
+		of = sb_say(a, " of the %s%s", size_words(a, room_bytes),
+			limited ? " that the program may take" : " that the GPU has");
+	return sb_say(a, "%s were allocated and %s more reserved before the last time%s; ",
+		size_words(a, p->allocated_bytes), size_words(a, p->slack_bytes), of);
+}
+
+static const struct sb_resident *largest_weights(const struct sb_alloc_retries_panel *p)
+{
+	for (size_t i = 0; i < p->resident_count; i++)
+		if (!strncmp(p->residents[i].component, "weights of ", 11))
+			return &p->residents[i];
+	return NULL;
+}
+
+static const char *retries_cause(struct sb_advisor *a, const struct sb_alloc_retries_panel *p)
+{
+	const struct sb_resident *weights = largest_weights(p);
+	const char *more = "";
+
+	if (weights)
+		more = sb_say(a, "; the largest model there is %s (%s)", weights->component + 11,
+			size_words(a, weights->bytes));
+	return sb_say(a,
+		"each time the whole cache goes back to the driver, the GPU is waited for, and all of it is "
+		"allocated anew%s",
+		more);
+}
+
+void sb_rule_allocator_retries(struct sb_advisor *a)
+{
+	const struct sb_alloc_retries_panel *p = &a->model->alloc_retries;
+	const char *given_back = "";
+	struct sb_advice *f;
+
+	if (!p->present || ended_in_error(a->model))
+		return;
+	if (p->given_back_bytes > 0)
+		given_back = sb_say(a, ", and gave %s back", size_words(a, p->given_back_bytes));
+	f = sb_advisor_find(a, (double)p->count, NAN,
+		sb_say(a, "GPU memory was full%s: torch's allocator had to ask again %s%s",
+			p->stage ? sb_say(a, " in '%s'", p->stage) : "", times_words(a, p->count),
+			given_back),
+		sb_say(a, "%sheld by %s", full_words(a, p),
+			p->resident_count ? residents_words(a, p->residents, p->resident_count)
+					  : "what is not known"));
+	sb_finding_cause(f, retries_cause(a, p), SB_GAIN_ESTIMATED, SB_LIKELY);
+	if (!f)
+		return;
+	if (p->stage)
+		f->stage = f->where.stage = p->stage;
+	f->rank_s = fmin((double)p->count * RETRY_COSTS_S, sb_weigh_work_s(a->model));
+	if (f->rank_s < RARE * sb_weigh_work_s(a->model))
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }

@@ -102,6 +102,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(memory_leak)             \
 	X(open_files)              \
 	X(out_of_memory)           \
+	X(allocator_retries)       \
 	X(slow_trend)              \
 	X(fallback_attention)      \
 	X(fallback_conv)           \

@@ -41,6 +41,7 @@ static const struct explanation {
 	{ "disk_collapse", { IDLE, "slow_steps" } },
 	{ "hidden_sync", { IDLE, "unattributed", "stage_dominates", "copies" } },
 	{ "allocator_thrash", { IDLE, "unattributed" } },
+	{ "allocator_retries", { IDLE } },
 	{ "python_between_steps", { IDLE, "unattributed", "stage_dominates" } },
 	{ "python_in_forward", { IDLE, "stage_dominates", "step_slow" } },
 	{ "between_generations", { "unattributed" } },

@@ -400,6 +400,14 @@ static const struct sb_rule rules[] = {
 		  "a "
 		  "smaller dtype for weights." },
 		sb_rule_out_of_memory },
+	{ { "allocator_retries", "cause", MEDIUM, HOURS, false, NULL, NULL, 0,
+		  "the counts of torch's allocator, read with the memory",
+		  "torch's allocator got memory only after it had given its whole cache back; low where "
+		  "that is rare",
+		  "Offload the largest model that this stage does not use, decode in smaller tiles, and hold "
+		  "no other "
+		  "models meanwhile; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary." },
+		sb_rule_allocator_retries },
 	{ { "slow_trend", "cause", MEDIUM, HOURS, false, "trend_ratio", "ratio", 1.3,
 		  "twelve steps or generations",
 		  "each quarter of the run is slower than the one before, the last by more than this",

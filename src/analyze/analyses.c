@@ -29,6 +29,7 @@ extern const struct sb_analysis sb_analysis_failures;
 extern const struct sb_analysis sb_analysis_memory;
 extern const struct sb_analysis sb_analysis_own_memory;
 extern const struct sb_analysis sb_analysis_growth;
+extern const struct sb_analysis sb_analysis_alloc_retries;
 extern const struct sb_analysis sb_analysis_out_of_memory;
 extern const struct sb_analysis sb_analysis_outputs;
 extern const struct sb_analysis sb_analysis_parameters;
@@ -74,6 +75,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_own_memory, /* after memory and system: it takes strobe's own from their peaks */
 	&sb_analysis_growth,
 	&sb_analysis_out_of_memory,
+	&sb_analysis_alloc_retries,
 	&sb_analysis_outputs,
 	&sb_analysis_parameters,
 	&sb_analysis_residency,

@@ -250,6 +250,7 @@ struct sb_model {
 	struct sb_garbage_panel garbage;
 	struct sb_memory_panel memory;
 	struct sb_out_of_memory_panel out_of_memory;
+	struct sb_alloc_retries_panel alloc_retries;
 	struct sb_residency_panel residency;
 	struct sb_memory_pictures_panel memory_pictures;
 	struct sb_memory_segments_panel memory_segments;

@@ -54,3 +54,29 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 };
 SB_FIELDS(sb_out_of_memory_fields, sb_out_of_memory_panel, "OutOfMemory", "Memory ran out.",
 	.present = is_there, SB_FLAG(sb_out_of_memory_panel, present));
+
+SB_FIELD_WHEN(retried, sb_alloc_retries_panel, it->present)
+
+static const struct sb_field sb_alloc_retries_fields_rows[] = {
+	SB_FIELD(sb_alloc_retries_panel, count, "count", SB_ALWAYS, "how often it happened"),
+	SB_FIELD(sb_alloc_retries_panel, reading_count, "reading_count", SB_ALWAYS,
+		"readings of the memory that show it"),
+	SB_FIELD(sb_alloc_retries_panel, t_s, "t_s", SB_KNOWN, "when the last of them was taken"),
+	SB_FIELD(sb_alloc_retries_panel, device, "device_index", SB_ALWAYS, "which GPU"),
+	SB_FIELD_AS(WHOLE, sb_alloc_retries_panel, allocated_bytes, "allocated_bytes", SB_KNOWN,
+		"bytes that tensors held, at the reading before"),
+	SB_FIELD_AS(WHOLE, sb_alloc_retries_panel, slack_bytes, "slack_bytes", SB_KNOWN,
+		"reserved by the allocator and not in use, at the reading before"),
+	SB_FIELD_AS(WHOLE, sb_alloc_retries_panel, total_bytes, "total_bytes", SB_KNOWN,
+		"memory that the device has"),
+	SB_FIELD_AS(WHOLE, sb_alloc_retries_panel, limit_bytes, "limit_bytes", SB_KNOWN,
+		"limit that the program set for its allocator; absent: none"),
+	SB_FIELD_AS(WHOLE, sb_alloc_retries_panel, given_back_bytes, "given_back_bytes", SB_KNOWN,
+		"given back to the driver, all times together"),
+	SB_FIELD(sb_alloc_retries_panel, stage, "stage", SB_KNOWN, "the stage in which it happens"),
+	SB_FIELD_LIST(sb_alloc_retries_panel, residents, resident_count, "residents", SB_KNOWN,
+		sb_resident_fields, "what held the memory after it, largest first"),
+};
+SB_FIELDS(sb_alloc_retries_fields, sb_alloc_retries_panel, "AllocRetries",
+	"The allocator gave its cache back and asked again.", .present = retried,
+	SB_FLAG(sb_alloc_retries_panel, present));

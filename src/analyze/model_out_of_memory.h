@@ -35,6 +35,21 @@ struct sb_out_of_memory_panel {
 	size_t would_fit_count;
 };
 
-extern const struct sb_fields sb_out_of_memory_fields, sb_resident_fields;
+/* torch's allocator got no memory, gave its cache back, waited for the GPU and got it then. */
+struct sb_alloc_retries_panel {
+	bool present;
+	int64_t count; /* how often */
+	int64_t reading_count; /* readings of the memory that say so */
+	double t_s; /* of the last of them, as all below */
+	int64_t device;
+	double allocated_bytes, slack_bytes; /* at the reading before it */
+	double total_bytes, limit_bytes; /* limit NAN: none */
+	double given_back_bytes; /* all times together */
+	const char *stage; /* in which it happens; NULL: in none */
+	struct sb_resident *residents; /* after it, largest first */
+	size_t resident_count;
+};
+
+extern const struct sb_fields sb_out_of_memory_fields, sb_resident_fields, sb_alloc_retries_fields;
 
 #endif

@@ -398,6 +398,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"what it looked at for them, also where none was slow"),
 	SB_FIELD_STRUCT(sb_model, out_of_memory, "out_of_memory", SB_KNOWN, sb_out_of_memory_fields,
 		"memory ran out: what held it"),
+	SB_FIELD_STRUCT(sb_model, alloc_retries, "alloc_retries", SB_KNOWN, sb_alloc_retries_fields,
+		"torch's allocator got memory only after it had given its cache back"),
 	SB_FIELD_STRUCT(sb_model, residency, "residency", SB_KNOWN, sb_residency_fields,
 		"what memory held, stage by stage"),
 	SB_FIELD_LIST(sb_model, memory_pictures.all, memory_pictures.count, "memory_over_time", SB_KNOWN,

@@ -10,13 +10,19 @@
 
 #define GIB (1024 * MIB)
 
+static void resident_at(struct synthetic *s, uint64_t t_ns, const char *at, const char *component,
+	int64_t bytes, const char *dtype)
+{
+	struct strobe_attr attrs[] = { TEXT("at", at), TEXT("component", component), INT("bytes", bytes),
+		INT("device", 0), TEXT("dtype", dtype ? dtype : "") };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, dtype ? 5 : 4);
+}
+
 static void resident(
 	struct synthetic *s, uint64_t t_ns, const char *component, int64_t bytes, const char *dtype)
 {
-	struct strobe_attr attrs[] = { TEXT("at", "out_of_memory"), TEXT("component", component),
-		INT("bytes", bytes), INT("device", 0), TEXT("dtype", dtype ? dtype : "") };
-
-	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, dtype ? 5 : 4);
+	resident_at(s, t_ns, "out_of_memory", component, bytes, dtype);
 }
 
 static void ran_out(struct synthetic *s, uint64_t t_ns, int64_t requested, int64_t slack)
@@ -265,6 +271,124 @@ static void a_stage_that_had_just_begun_is_the_one(void **state)
 	}
 }
 
+/* ---- the allocator asks again, and gets it ---- */
+
+/* A reading of the memory; retries of the allocator since the one before are said first. */
+static void read_memory(struct synthetic *s, uint64_t t_ns, uint64_t within_ns, int64_t retries)
+{
+	struct strobe_attr attrs[] = { INT("count", retries), INT("device", 0),
+		INT("within_ns", (int64_t)within_ns), INT("allocated_bytes", 70 * GIB),
+		INT("reserved_bytes", 71 * GIB), INT("before_allocated_bytes", 61 * GIB),
+		INT("before_reserved_bytes", 78 * GIB), INT("given_back_bytes", retries * 4 * GIB),
+		INT("total_bytes", 79 * GIB) };
+
+	if (retries) {
+		sb_builder_event(s->b, t_ns, SB_EVENT_ALLOC_RETRIES, 0, attrs, 9);
+		resident_at(s, t_ns + 1000, "alloc_retries", "weights of transformer", 28 * GIB, "bfloat16");
+		resident_at(s, t_ns + 2000, "alloc_retries", "activations and other tensors", 33 * GIB, NULL);
+	}
+	sb_builder_snapshot(s->b, t_ns + 50000, SB_MEMORY_READING_DEVICE, 0, 70 * GIB, 71 * GIB, 70 * GIB);
+}
+
+/* Videos of one second of denoising, a decoder of 0.2 s in which the allocator asks again twice, and an export. Memory is read in the
+ * middle of the denoising, with its end, and in the export: two of three readings see nothing, the third does not tell which it was. */
+static void put_retries(struct synthetic *s, int64_t retries)
+{
+	synthetic_open(s);
+	for (uint64_t video = 0; video < 4; video++) {
+		uint64_t t = (1 + 2 * video) * SECOND;
+
+		synthetic_begin(s, t, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(s, t + 10 * MS, t + 1010 * MS, "denoise", 0);
+		synthetic_stage(s, t + 1020 * MS, t + 1220 * MS, "vae_decode", 0);
+		synthetic_stage(s, t + 1230 * MS, t + 1630 * MS, "export", 0);
+		synthetic_end(s, t + 1700 * MS);
+		read_memory(s, t + 500 * MS, SECOND, 0);
+		read_memory(s, t + 900 * MS, 400 * MS, 0);
+		read_memory(s, t + 1300 * MS, 400 * MS, retries);
+		read_memory(s, t + 1500 * MS, 200 * MS, 0);
+	}
+}
+
+static void retries_of_the_allocator_are_a_finding_of_their_stage(void **state)
+{
+	const struct sb_alloc_retries_panel *p;
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_retries(&s, 2);
+	m = synthetic_model(&s, 10 * SECOND);
+	p = &m->alloc_retries;
+	assert_int_equal(p->count, 8);
+	assert_int_equal(p->reading_count, 4);
+	assert_string_equal(p->stage, "vae_decode");
+	assert_near(p->slack_bytes, 17.0 * GIB, 1);
+	assert_near(p->given_back_bytes, 32.0 * GIB, 1);
+	assert_int_equal(p->resident_count, 2);
+	assert_string_equal(p->residents[0].component, "activations and other tensors");
+	f = finding(m, "allocator_retries");
+	assert_non_null(f);
+	assert_string_equal(f->priority, "medium");
+	assert_string_equal(f->where.stage, "vae_decode");
+	assert_true(isnan(f->saves_s));
+	assert_non_null(strstr(f->issue,
+		"in 'vae_decode': torch's allocator had to ask again 8 times, and gave 32.0 GB back"));
+	assert_non_null(strstr(f->evidence, "61.0 GB were allocated and 17.0 GB more reserved"));
+	assert_non_null(strstr(f->evidence, "weights of transformer 28.0 GB (bfloat16)"));
+	assert_non_null(strstr(f->cause, "the largest model there is transformer (28.0 GB)"));
+	assert_non_null(strstr(f->suggestion, "expandable_segments"));
+	synthetic_done(&s);
+}
+
+static void without_retries_there_is_no_such_finding(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_retries(&s, 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_false(m->alloc_retries.present);
+	assert_null(finding(m, "allocator_retries"));
+	synthetic_done(&s);
+}
+
+/* One in minutes of work says that memory is short, and costs nothing. */
+static void a_single_retry_is_low(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, SECOND, 60 * SECOND, "denoise", 0);
+	read_memory(&s, 2 * SECOND, SECOND, 1);
+	m = synthetic_model(&s, 64 * SECOND);
+	assert_string_equal(finding(m, "allocator_retries")->priority, "low");
+	assert_string_equal(m->alloc_retries.stage, "denoise");
+	assert_non_null(strstr(finding(m, "allocator_retries")->issue, "ask again once"));
+	synthetic_done(&s);
+}
+
+static void an_error_in_the_same_stage_says_the_retries_itself(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_retries(&s, 2);
+	ran_out(&s, (7 * 1000 + 1200) * MS, 8 * GIB, 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_null(finding(m, "allocator_retries"));
+	assert_non_null(strstr(finding(m, "out_of_memory")->evidence,
+		"; 8 times the allocator got memory by giving its cache back"));
+	synthetic_done(&s);
+	put_retries(&s, 2);
+	ran_out(&s, (7 * 1000 + 500) * MS, 8 * GIB, 0); /* in another one */
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_non_null(finding(m, "allocator_retries"));
+	assert_null(strstr(finding(m, "out_of_memory")->evidence, "giving its cache back"));
+	synthetic_done(&s);
+}
+
 static void nothing_is_said_where_memory_sufficed(void **state)
 {
 	struct synthetic s;
@@ -292,6 +416,10 @@ int main(void)
 		cmocka_unit_test(what_a_killed_program_took_at_last_is_a_part),
 		cmocka_unit_test(a_kill_names_the_weights_on_the_host),
 		cmocka_unit_test(a_stage_that_had_just_begun_is_the_one),
+		cmocka_unit_test(retries_of_the_allocator_are_a_finding_of_their_stage),
+		cmocka_unit_test(without_retries_there_is_no_such_finding),
+		cmocka_unit_test(a_single_retry_is_low),
+		cmocka_unit_test(an_error_in_the_same_stage_says_the_retries_itself),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
 	};
 

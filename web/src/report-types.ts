@@ -23,6 +23,7 @@ export type Report = {
   slow_moments?: SlowMoment[]; // slow steps and generations that --gpu-trace=slow:1.5 caught
   slow_watch?: SlowWatch; // what it looked at for them, also where none was slow
   out_of_memory?: OutOfMemory; // memory ran out: what held it
+  alloc_retries?: AllocRetries; // torch's allocator got memory only after it had given its cache back
   residency?: Residency; // what memory held, stage by stage
   memory_over_time?: MemoryPicture[]; // what memory held over time: each GPU, the host
   memory_segments?: MemorySegment[]; // fragmentation: blocks of the allocator's segments
@@ -947,6 +948,21 @@ export type WouldFit = {
   free: string; // what to free or offload
   bytes: number; // bytes that this frees
   fits: boolean; // the request fits once it is freed
+};
+
+// The allocator gave its cache back and asked again.
+export type AllocRetries = {
+  count: number; // how often it happened
+  reading_count: number; // readings of the memory that show it
+  t_s?: number; // when the last of them was taken
+  device_index: number; // which GPU
+  allocated_bytes?: number; // bytes that tensors held, at the reading before
+  slack_bytes?: number; // reserved by the allocator and not in use, at the reading before
+  total_bytes?: number; // memory that the device has
+  limit_bytes?: number; // limit that the program set for its allocator; absent: none
+  given_back_bytes?: number; // given back to the driver, all times together
+  stage?: string; // the stage in which it happens
+  residents?: Resident[]; // what held the memory after it, largest first
 };
 
 // What memory held at the begin, the peak and the end of each stage.

@@ -1,9 +1,37 @@
-/* Memory that ran out: what held it. */
+/* Memory that ran out, or did so until the allocator gave its cache back: what held it. */
 #include "report/panels/panel.h"
 
 #include "base/memory_units.h"
 
-static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void residents_text(const struct sb_resident *all, size_t count, struct sb_buf *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		sb_buf_printf(out, "  %11.1f MB  ", all[i].bytes / SB_MB);
+		sb_text_name(out, all[i].component, 60);
+		if (all[i].dtype)
+			sb_buf_printf(out, " (%.20s)", all[i].dtype);
+		sb_buf_putc(out, '\n');
+	}
+}
+
+static void retries_text(
+	const struct sb_alloc_retries_panel *p, const struct sb_text_options *options, struct sb_buf *out)
+{
+	if (!p->present)
+		return;
+	sb_text_heading(out, options, "Allocator retries");
+	sb_buf_printf(out, "  no memory until the cache was given back, %lld time%s", (long long)p->count,
+		p->count == 1 ? "" : "s");
+	if (p->stage) {
+		sb_buf_puts(out, ", in ");
+		sb_text_name(out, p->stage, 40);
+	}
+	sb_buf_putc(out, '\n');
+	residents_text(p->residents, p->resident_count, out);
+}
+
+static void ran_out_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_out_of_memory_panel *p = &model->out_of_memory;
 
@@ -31,19 +59,19 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 			sb_buf_printf(out, ", the largest %.1f MB", p->largest_piece_bytes / SB_MB);
 		sb_buf_putc(out, '\n');
 	}
-	for (size_t i = 0; i < p->resident_count; i++) {
-		sb_buf_printf(out, "  %11.1f MB  ", p->residents[i].bytes / SB_MB);
-		sb_text_name(out, p->residents[i].component, 60);
-		if (p->residents[i].dtype)
-			sb_buf_printf(out, " (%.20s)", p->residents[i].dtype);
-		sb_buf_putc(out, '\n');
-	}
+	residents_text(p->residents, p->resident_count, out);
 	for (size_t i = 0; i < p->would_fit_count; i++)
 		if (p->would_fit[i].fits) {
 			sb_buf_puts(out, "  fits without: ");
 			sb_text_name(out, p->would_fit[i].free, 60);
 			sb_buf_putc(out, '\n');
 		}
+}
+
+static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	ran_out_text(model, options, out);
+	retries_text(&model->alloc_retries, options, out);
 }
 
 const struct sb_panel sb_panel_out_of_memory = { "out_of_memory", text };
