@@ -191,7 +191,7 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 #define RETRY_COSTS_S 0.03
 #define RARE 0.005 /* of the time */
 
-/* "61.2 GB were allocated, 17.0 GB of slack: 78.2 of 79.1 GB" */
+/* "before the last time 61.2 GB of the 79.1 GB that the GPU has were allocated, and 17.0 GB more reserved; " */
 static const char *full_words(struct sb_advisor *a, const struct sb_alloc_retries_panel *p)
 {
 	bool limited = !isnan(p->limit_bytes);
@@ -201,10 +201,10 @@ static const char *full_words(struct sb_advisor *a, const struct sb_alloc_retrie
 	if (isnan(p->allocated_bytes) || isnan(p->slack_bytes))
 		return "";
 	if (!isnan(room_bytes))
-		of = sb_say(a, " of the %s%s", size_words(a, room_bytes),
-			limited ? " that the program may take" : " that the GPU has");
-	return sb_say(a, "%s were allocated and %s more reserved before the last time%s; ",
-		size_words(a, p->allocated_bytes), size_words(a, p->slack_bytes), of);
+		of = sb_say(a, " of the %s that the %s", size_words(a, room_bytes),
+			limited ? "program may take" : "GPU has");
+	return sb_say(a, "before the last time %s%s were allocated, and %s more reserved; ",
+		size_words(a, p->allocated_bytes), of, size_words(a, p->slack_bytes));
 }
 
 static const struct sb_resident *largest_weights(const struct sb_alloc_retries_panel *p)

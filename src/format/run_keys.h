@@ -75,7 +75,7 @@
 #define SB_EVENT_MEMORY_SEGMENT "strobe.memory_segment"
 
 /* an event: a part of what memory held. at, component, bytes, dtype, device (negative, or none: the host). at: "generation" (a list
- * of all models), "out_of_memory", "alloc_retries", "cache"; "move": from now on the component has so many bytes there, before_bytes until
+ * of all models), "out_of_memory", "alloc_retries" (set: the number of the list), "cache"; "move": from now on the component has so many bytes there, before_bytes until
  * then (none: not known of the time before), after a move that took took_ns */
 #define SB_EVENT_RESIDENT "strobe.resident"
 /* an event: strobe's own counting at the end is done. before_bytes, after_bytes (the process's highest resident memory until

@@ -54,7 +54,7 @@ def _tell(device, helped, before, now):
     if _listed > RESIDENTS_MOST:
         return
     for component, size, dtype in out_of_memory.residents(torch, device, total, free, now.allocated, now.reserved):
-        native.event("strobe.resident", at="alloc_retries", component=component, bytes=size, dtype=dtype, device=device)
+        native.event("strobe.resident", at="alloc_retries", set=_listed, component=component, bytes=size, dtype=dtype, device=device)
 
 
 def forget():

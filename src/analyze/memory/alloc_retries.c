@@ -36,9 +36,11 @@ struct collected {
 	struct sb_open_stages stages;
 	struct sb_vec readings;
 	int64_t t_ns; /* of the last event */
-	int64_t device;
-	struct sb_resident residents[RESIDENTS_MOST];
+	struct sb_resident residents[RESIDENTS_MOST]; /* of the last list: later times may have none */
 	size_t resident_count;
+	int64_t list_ns; /* when it began */
+	double list;
+	uint32_t list_process;
 	bool failed;
 };
 
@@ -81,7 +83,6 @@ static void see_retries(struct collected *c, const struct sb_event *e)
 	if (p->present && e->t_ns < c->t_ns)
 		return;
 	c->t_ns = e->t_ns;
-	c->resident_count = 0;
 	p->present = true;
 	p->t_s = (double)e->t_ns / 1e9;
 	p->device = (int64_t)device;
@@ -91,14 +92,23 @@ static void see_retries(struct collected *c, const struct sb_event *e)
 	p->limit_bytes = number(e, "limit_bytes");
 }
 
-/* They follow their event. Of the last one: later ones have none. */
+/* Lists of several threads come one thread after the other. */
 static void see_resident(struct collected *c, const struct sb_event *e)
 {
 	const char *component = text(c, e, "component"), *at = text(c, e, "at");
-	double bytes = number(e, "bytes");
+	double bytes = number(e, "bytes"), list = number(e, "set");
 
-	if (at && !strcmp(at, "alloc_retries") && component && bytes > 0 &&
-		c->resident_count < RESIDENTS_MOST)
+	if (!at || strcmp(at, "alloc_retries") != 0 || !component || !(bytes > 0))
+		return;
+	if (!c->resident_count || list != c->list || e->process != c->list_process) {
+		if (e->t_ns < c->list_ns)
+			return;
+		c->list_ns = e->t_ns;
+		c->list = list;
+		c->list_process = e->process;
+		c->resident_count = 0;
+	}
+	if (c->resident_count < RESIDENTS_MOST)
 		c->residents[c->resident_count++] = (struct sb_resident){ component, text(c, e, "dtype"),
 			bytes };
 }
