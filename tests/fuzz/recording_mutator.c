@@ -164,7 +164,7 @@ static void change_file_header(struct recording *r)
 	case 4: h->start_real_ns = odd_number(r, h->start_real_ns); break;
 	case 5: h->end_ticks = odd_number(r, h->end_ticks); break;
 	case 6: h->closed = !h->closed; break;
-	case 7: h->lost[below(r, SB_LOST_REASONS)] = odd_number(r, 0); break;
+	case 7: *sb_lost_at(h, below(r, SB_LOST_REASONS)) = odd_number(r, 0); break;
 	default: h->world_size = (int32_t)below(r, 9); break;
 	}
 }
