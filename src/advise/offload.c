@@ -1,6 +1,5 @@
 /* Weights that move between the host and the GPU inside generations. */
 #include "advise/weigh.h"
-#include "base/role.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,14 +13,9 @@ struct moves {
 	const struct sb_stage *stage; /* of the name that takes longest */
 };
 
-static bool moves_weights(const struct sb_stage *s)
-{
-	return s->role == STROBE_ROLE_OFFLOAD || s->role == STROBE_ROLE_LOAD;
-}
-
 static bool counts(const struct sb_stage *s)
 {
-	return moves_weights(s) && s->in_generation;
+	return sb_weigh_moves_weights(s) && s->in_generation;
 }
 
 /* All moves of that name, without those inside them. */

@@ -329,7 +329,7 @@ double sb_weigh_ahead_ratio(const struct sb_model *model)
 	return warm_s > 0 ? fmin(1, ahead_s * sb_weigh_warm_share(model) / warm_s) : 0;
 }
 
-static bool moves_weights(const struct sb_stage *s)
+bool sb_weigh_moves_weights(const struct sb_stage *s)
 {
 	return s->role == STROBE_ROLE_OFFLOAD || s->role == STROBE_ROLE_LOAD;
 }
@@ -340,7 +340,7 @@ static bool holds_only_moves(const struct sb_model *model, const struct sb_stage
 	const struct sb_stage *all = model->stages.stages;
 
 	for (size_t i = 0; s->child_count && i < model->stages.stage_count; i++)
-		if (all[i].parent == s - all && !moves_weights(&all[i]))
+		if (all[i].parent == s - all && !sb_weigh_moves_weights(&all[i]))
 			return false;
 	return true;
 }
@@ -353,7 +353,8 @@ static bool is_innermost_in_generation(const struct sb_model *model, const struc
 	if (s->span || s->role == STROBE_ROLE_GENERATION || !(s->gpu_span_count > 0) ||
 		s->gpu_span_count != s->count || !holds_only_moves(model, s))
 		return false;
-	if (moves_weights(s) && up && up->role != STROBE_ROLE_GENERATION && holds_only_moves(model, up))
+	if (sb_weigh_moves_weights(s) && up && up->role != STROBE_ROLE_GENERATION &&
+		holds_only_moves(model, up))
 		return false;
 	up = s;
 	while ((up = above(model, up)))
@@ -386,7 +387,7 @@ double sb_weigh_moves_s(const struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		sum_s += moves_weights(s) && s->in_generation ? sb_stage_worked_s(s) : 0;
+		sum_s += sb_weigh_moves_weights(s) && s->in_generation ? sb_stage_worked_s(s) : 0;
 	}
 	return sum_s * sb_weigh_warm_share(model);
 }

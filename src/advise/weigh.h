@@ -49,7 +49,8 @@ double sb_weigh_ahead_ratio(const struct sb_model *model);
  * the most that waits between stages can cost. INFINITY: not known, or the GPU was not behind in a step,
  * where such a wait delays the launches. */
 double sb_weigh_uncovered_s(const struct sb_model *model);
-/* Time of the warm generations in which weights move between the host and the GPU. */
+bool sb_weigh_moves_weights(const struct sb_stage *s); /* between the host and the GPU */
+/* Time of the warm generations in which they do. */
 double sb_weigh_moves_s(const struct sb_model *model);
 /* Of that, what it can save if nothing moves: no more than the time without a kernel, since weights that move on a stream
  * of their own move while the GPU computes. */
