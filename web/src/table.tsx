@@ -170,8 +170,9 @@ function compare(a: number | string | undefined, b: number | string | undefined)
   return String(a).localeCompare(String(b));
 }
 
-// Rows of plain fields: columns are the keys that occur, in their order.
-export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, onPick }: { rows: T[]; caption: string; skip?: string[]; most?: number; onPick?: (row: T) => void }) {
+// Rows of plain fields: columns are the keys that occur, in their order. Nothing where there are none.
+export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, onPick }: { rows: T[] | undefined; caption: string; skip?: string[]; most?: number; onPick?: (row: T) => void }) {
+  if (!rows?.length) return null;
   const same = (k: string) => k === 'family_index' || (k === 'device_index' || k === 'pid') && rows.every((r) => r[k] === rows[0][k]); // one GPU, one process: not worth a column
   const keys: string[] = [];
   for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k]) && !same(k)) keys.push(k);
@@ -218,11 +219,11 @@ const NAMED = ['scope', 'part', 'method'];
 // A setting as its file has it; what is a time there is in seconds.
 const setting = (key: string, v: unknown) => (/_interval$/.test(key) && v !== '' && Number.isFinite(Number(v)) ? `${String(v)}\u00a0s` : String(v));
 
-// Key and value, for everything that is a plain field. Literal: settings, named as one types them.
-export function FieldList({ fields, skip = [], literal = false }: { fields: Fields | undefined; skip?: string[]; literal?: boolean }) {
+// Key and value, for everything that is a plain field; a head only over some. Literal: settings, named as one types them.
+export function FieldList({ head, fields, skip = [], literal = false }: { head?: string; fields: Fields | undefined; skip?: string[]; literal?: boolean }) {
   const entries = Object.entries(fields ?? {}).filter(([k, v]) => !skip.includes(k) && isPlain(v) && v !== '' && !(Array.isArray(v) && !v.length));
   if (!entries.length) return null;
-  return (
+  const list = (
     <dl class="fields">
       {entries.map(([k, v]) => {
         const label = literal ? k : title(k);
@@ -235,5 +236,12 @@ export function FieldList({ fields, skip = [], literal = false }: { fields: Fiel
         );
       })}
     </dl>
+  );
+  if (!head) return list;
+  return (
+    <div class="sub">
+      <h4>{head}</h4>
+      {list}
+    </div>
   );
 }

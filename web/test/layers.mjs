@@ -182,3 +182,15 @@ test('on a phone the details leave the picture and what is alive in sight', asyn
   assert.equal(await page.locator('.selection').count(), 0);
   await close();
 });
+
+const GB = 1024 ** 3;
+const retries = { count: 12, reading_count: 4, device_index: 0, t_s: 0.8, stage: 'vae_decode', allocated_bytes: 61 * GB, slack_bytes: 17 * GB, total_bytes: 79 * GB, residents: [{ component: 'weights of transformer', dtype: 'bfloat16', bytes: 27 * GB }, { component: 'allocator slack', bytes: 2 * GB }] };
+
+test('an allocator that gave its cache back says where, how full it was and what held the memory', async (browser) => {
+  const { memory_over_time: _, ...rest } = report(layers);
+  const { page, seen, close } = await open(browser, writePage('retries', { report: { ...rest, alloc_retries: retries }, timeline: timeline() }));
+  assert.equal(plain(await page.locator('#held p').first().innerText()), 'The allocator got memory only after it gave its cache back in vae_decode; 12 times. Before the last: 61.0 GB allocated, 17.0 GB more reserved, of 79.0 GB.');
+  assert.deepEqual((await page.locator('#held tbody tr').allInnerTexts()).map(plain), ['weights of transformer (bfloat16) 27.0 GB', 'allocator slack 2.0 GB']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

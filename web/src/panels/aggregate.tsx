@@ -286,11 +286,11 @@ function jobBody(d: AggregateReport) {
           {num(d, 'unclear_collective_count') ? ` At ${count(num(d, 'unclear_collective_count'))} of them the clocks cannot tell who came last.` : ''}
         </p>
       )}
-      {d.communication && <FieldTable rows={d.communication} caption="Communication by group and operation, the most time first" />}
+      <FieldTable rows={d.communication} caption="Communication by group and operation, the most time first" />
       {d.attempts && <Attempts d={d} />}
-      {d.late_groups && <FieldTable rows={d.late_groups} caption="Groups that come late as a whole" />}
+      <FieldTable rows={d.late_groups} caption="Groups that come late as a whole" />
       {!!uncertain && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
-      {clocks.length > 0 && <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />}
+      <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />
     </>
   );
 }

@@ -61,13 +61,11 @@ export function stepsBody(r: Report): ComponentChildren {
   return (
     <>
       {d && <FieldList fields={d} />}
-      {(d?.rates ?? []).length > 0 && <FieldTable rows={d!.rates!} caption="Throughput: what is counted, over which time" />}
-      {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where the time of generations goes" />}
+      <FieldTable rows={d?.rates} caption="Throughput: what is counted, over which time" />
+      <FieldTable rows={d?.split} caption="Where the time of generations goes" />
       <OverTime what="step" series={steps.values} bins={d?.distribution} times={steps.times} />
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
-      {(d?.slow_steps ?? []).length > 0 && (
-        <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => jumpTo(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'), 'step')} />
-      )}
+      <FieldTable rows={d?.slow_steps} caption="Steps slower than their peers" onPick={(row) => jumpTo(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'), 'step')} />
       {b && (
         <>
           <h3>Blocks</h3>
@@ -89,14 +87,7 @@ export function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: st
   for (const [key, v] of Object.entries(of ?? {})) {
     if (skip.includes(key) || key === 'series' || key === 'distribution') continue; // drawn
     if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={caption(key)} onPick={timed(v as Fields[]) ? (row) => jumpTo(caption(key), seconds_(row.t_s), seconds_(row.duration_s), key === 'items' ? 'block' : undefined) : undefined} />);
-    else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v) && Object.keys(v).length) {
-      parts.push(
-        <div key={key} class="sub">
-          <h4>{caption(key)}</h4>
-          <FieldList fields={v as Fields} />
-        </div>,
-      );
-    }
+    else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v)) parts.push(<FieldList key={key} head={caption(key)} fields={v as Fields} />);
   }
   return <>{parts}</>;
 }
@@ -164,23 +155,10 @@ export function metricsBody(r: Report, charts: Chart[]): ComponentChildren {
         ))}
       </div>
       {(r.gpu_metrics?.devices ?? []).map((d) => (
-        <div class="sub" key={d.index}>
-          <h4>GPU {d.index}</h4>
-          <FieldList fields={d} skip={['index', 'series']} />
-        </div>
+        <FieldList key={d.index} head={`GPU ${d.index}`} fields={d} skip={['index', 'series']} />
       ))}
-      {r.cpu_metrics && (
-        <div class="sub">
-          <h4>CPU</h4>
-          <FieldList fields={r.cpu_metrics} />
-        </div>
-      )}
-      {r.disk_metrics && (
-        <div class="sub">
-          <h4>Disk</h4>
-          <FieldList fields={r.disk_metrics} />
-        </div>
-      )}
+      <FieldList head="CPU" fields={r.cpu_metrics} />
+      <FieldList head="Disk" fields={r.disk_metrics} />
     </>
   );
 }
@@ -191,11 +169,9 @@ export function cacheBody(r: Report): ComponentChildren {
   return (
     <>
       <FieldTable rows={caches} caption="Caches: hit rate = hits / (hits + misses)" skip={['timeline']} />
-      {caches.map((c) =>
-        c.timeline?.length ? (
-          <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => jumpTo(c.name, num(row, 't_s'), 0)} />
-        ) : null,
-      )}
+      {caches.map((c) => (
+        <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => jumpTo(c.name, num(row, 't_s'), 0)} />
+      ))}
     </>
   );
 }
@@ -223,15 +199,15 @@ export function layersBody(r: Report): ComponentChildren {
     <>
       <Readings report={r} topic="layers" />
       <FieldList fields={m} />
-      {(m.models ?? []).length > 0 && <FieldTable rows={m.models!} caption="Models" skip={['parameters']} />}
+      <FieldTable rows={m.models} caption="Models" skip={['parameters']} />
       {m.layers && (
         <>
           <FieldList fields={m.layers} />
-          {(m.layers.components ?? []).length > 0 && <FieldTable rows={m.layers.components!} caption="Components" />}
-          {(m.layers.slowest ?? []).length > 0 && <FieldTable rows={m.layers.slowest!} caption="Slowest layers" />}
+          <FieldTable rows={m.layers.components} caption="Components" />
+          <FieldTable rows={m.layers.slowest} caption="Slowest layers" />
         </>
       )}
-      {(m.variants ?? []).length > 0 && <FieldTable rows={m.variants!} caption="Variants" />}
+      <FieldTable rows={m.variants} caption="Variants" />
       <SubTables of={m} skip={['models', 'layers', 'variants']} />
     </>
   );
@@ -265,9 +241,9 @@ export function kernelsBody(r: Report): ComponentChildren {
           ]}
         />
       )}
-      {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
-      {(g.waits ?? []).length > 0 && <FieldTable rows={g.waits!} caption="Waits of the program for the GPU" onPick={(w) => jumpToKernel(text(w, 'name'), 'wait')} />}
-      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo(GPU_IDLE, num(row, 't_s'), num(row, 'duration_s'))} />}
+      <FieldTable rows={g.copies} caption="Copies" />
+      <FieldTable rows={g.waits} caption="Waits of the program for the GPU" onPick={(w) => jumpToKernel(text(w, 'name'), 'wait')} />
+      <FieldTable rows={g.gaps} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo(GPU_IDLE, num(row, 't_s'), num(row, 'duration_s'))} />
       <IdleFunctionTable report={r} />
       <SubTables of={{ ...g, traces: g.traces?.filter((t) => t.duration_s > 0) }} skip={['top_kernels', 'copies', 'waits', 'gaps', 'idle_functions']} />
     </>

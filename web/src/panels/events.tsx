@@ -14,7 +14,7 @@ export function eventsBody(r: Report): ComponentChildren {
   return (
     <>
       {events.length > 0 && <Events all={events} names={r.event_names ?? []} />}
-      {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
+      <FieldTable rows={counters} caption="Counters" />
     </>
   );
 }

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { nth } from '../colour';
 import { count, memory } from '../format';
 import { jumpTo } from '../jump';
-import type { OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
-import { Table, type Column } from '../table';
+import type { AllocRetries, OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
+import { FieldTable, Table } from '../table';
 import { Layers, Segments } from './layers';
 
 interface Part {
@@ -14,10 +14,7 @@ interface Part {
 
 const partOf = (p: Resident): Part => ({ name: p.dtype ? `${p.component} (${p.dtype})` : p.component, bytes: p.bytes });
 const placeOf = (m: ResidencyMoment): string => (m.device_index === undefined ? 'host' : `GPU ${m.device_index}`);
-const residentColumns: Column<Part>[] = [
-  { key: 'component', head: 'what', text: true, value: (p) => p.name },
-  { key: 'bytes', head: 'held', unit: '_memory_bytes' },
-];
+const held = (caption: string, all: Resident[] | undefined): ComponentChildren => <FieldTable caption={caption} most={12} rows={all?.map(partOf).map((p) => ({ what: p.name, memory_bytes: p.bytes }))} />;
 
 // One bar of parts side by side, in the colours of their names.
 function Bar({ parts, of, names }: { parts: Part[]; of: number; names: string[] }) {
@@ -50,19 +47,21 @@ function ranOut(o: OutOfMemory): ComponentChildren {
           {o.largest_piece_bytes !== undefined && `, the largest ${memory(o.largest_piece_bytes)}`}.
         </p>
       )}
-      {o.residents && <Table caption="What held it then" rows={o.residents.map(partOf)} most={12} columns={residentColumns} />}
-      {o.would_fit && (
-        <Table
-          caption="What would have helped"
-          rows={o.would_fit}
-          most={8}
-          columns={[
-            { key: 'free', head: 'without', text: true },
-            { key: 'bytes', head: 'gives', unit: '_memory_bytes' },
-            { key: 'fits', head: 'the request fits then', text: true, value: (w) => (w.fits ? 'yes' : 'no') },
-          ]}
-        />
-      )}
+      {held('What held it then', o.residents)}
+      <FieldTable caption="What would have helped" most={8} rows={o.would_fit?.map((w) => ({ without: w.free, gives_memory_bytes: w.bytes, the_request_fits_then: w.fits }))} />
+    </>
+  );
+}
+
+function retried(o: AllocRetries): ComponentChildren {
+  return (
+    <>
+      <p class="bad">
+        The allocator got memory only after it gave its cache back
+        {o.stage && ` in ${o.stage}`}
+        {o.count > 1 && `; ${count(o.count)} times`}.{o.allocated_bytes !== undefined && ` Before the last: ${memory(o.allocated_bytes)} allocated, ${memory(o.slack_bytes)} more reserved, of ${memory(o.limit_bytes ?? o.total_bytes)}.`}
+      </p>
+      {held('What held it after the last', o.residents)}
     </>
   );
 }
@@ -94,10 +93,11 @@ export function heldBody(r: Report): ComponentChildren {
   const unplaced = r.residency?.unplaced;
   const pictures = r.memory_over_time ?? [];
   const segments = r.memory_segments ?? [];
-  if (!r.out_of_memory && !pictures.length && !segments.length && !moments.some((m) => m.at === 'peak')) return null;
+  if (!r.out_of_memory && !r.alloc_retries && !pictures.length && !segments.length && !moments.some((m) => m.at === 'peak')) return null;
   return (
     <>
       {r.out_of_memory && ranOut(r.out_of_memory)}
+      {r.alloc_retries && retried(r.alloc_retries)}
       {pictures.length > 0 && <Layers pictures={pictures} />}
       {segments.length > 0 && <Segments segments={segments} />}
       {peaks(moments)}

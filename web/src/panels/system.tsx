@@ -20,24 +20,9 @@ export function systemBody(r: Report): ComponentChildren {
       )}
       <FieldList fields={info} skip={['command', 'duration']} />
       {s && <FieldList fields={s} skip={info.host === s.host ? ['host'] : []} />}
-      {Object.keys(s?.facts ?? {}).length > 0 && (
-        <div class="sub">
-          <h4>Machine</h4>
-          <FieldList fields={s!.facts} skip={Object.keys(s!.facts!).filter((k) => toldTwice(k, s!.facts!))} />
-        </div>
-      )}
-      {info.tags && Object.keys(info.tags).length > 0 && (
-        <div class="sub">
-          <h4>Tags</h4>
-          <FieldList fields={info.tags} />
-        </div>
-      )}
-      {Object.keys(s?.settings ?? {}).length > 0 && (
-        <div class="sub">
-          <h4>Configuration</h4>
-          <FieldList fields={s!.settings} literal />
-        </div>
-      )}
+      <FieldList head="Machine" fields={s?.facts} skip={Object.keys(s?.facts ?? {}).filter((k) => toldTwice(k, s!.facts!))} />
+      <FieldList head="Tags" fields={info.tags} />
+      <FieldList head="Configuration" fields={s?.settings} literal />
       {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}
     </>
   );
