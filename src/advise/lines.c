@@ -182,14 +182,15 @@ static bool tells_calls_in_steps(const struct sb_model *model)
 	return !isnan(sb_weigh_step_busy(model));
 }
 
-#define AHEAD_LEAST 0.5 /* of the stage's own time */
+#define AHEAD_MOST 0.9 /* of the stage's own time: in the rest a wait for the GPU comes to its end */
 
-/* The GPU is still at what was launched before: what the CPU does meanwhile holds nothing up. */
-static bool runs_ahead(const struct sb_model *model, const struct sb_line *l)
+/* The share of the line's stage in which the GPU is still at what was launched before: what the CPU does meanwhile holds
+ * nothing up. */
+static double ahead_ratio(const struct sb_model *model, const struct sb_line *l)
 {
-	const struct sb_stage *s = l->stage ? sb_model_stage(model, l->stage) : NULL;
+	const struct sb_stage *s = l && l->stage ? sb_model_stage(model, l->stage) : NULL;
 
-	return s && s->gpu_behind_s > AHEAD_LEAST * s->self_s;
+	return s && s->self_s > 0 ? fmin(1, s->gpu_behind_s / s->self_s) : 0;
 }
 
 /* A scheduler of the program's own: what it computes between two of the model's calls. */
@@ -232,7 +233,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	enum sb_doing doing = sb_hot_doing(l);
 	bool between = l->between || is_in_scheduler(l);
 
-	if (runs_ahead(model, l))
+	if (ahead_ratio(model, l) > AHEAD_MOST)
 		return false;
 	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
@@ -265,7 +266,8 @@ static bool knows_calls(const struct sb_model *model)
 static struct sb_advice *find_by_the_clock(struct sb_advisor *a, const struct sb_hot *hot, double idle_s)
 {
 	const struct sb_stage *s = sb_model_stage(a->model, "between_steps");
-	double spent_s = s ? s->covered_s * sb_weigh_warm_share(a->model) : 0, others_s = 0, percent;
+	double spent_s = s ? (s->covered_s - s->gpu_behind_s) * sb_weigh_warm_share(a->model) : 0;
+	double others_s = 0, percent;
 	const struct sb_line *l = hot->line;
 	struct sb_advice *f;
 
@@ -298,7 +300,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
 	/* where the CPU runs ahead, a line between the calls may wait for what the GPU has to do anyway */
-	double spent_s = hot.generation_s, left_s,
+	double ahead = ahead_ratio(a->model, hot.line), spent_s = hot.generation_s * (1 - ahead), left_s,
 	       idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 	struct sb_advice *f;
 
@@ -308,12 +310,16 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
 	left_s = fmax(0, sb_weigh_work_s(a->model) - a->model->garbage.warm_s);
-	if (a->model->garbage.warm_s > spent_s)
+	if (a->model->garbage.warm_s > hot.generation_s)
 		return; /* all of its samples may be theirs */
 	f = sb_blame_find(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of %s",
 			sb_weigh_percent(a->model, spent_s), sb_weigh_words(a->model)));
 
+	if (f && ahead * 100 >= 1)
+		f->evidence = sb_say(a,
+			"%s; for %.0f %% of '%s' the GPU was still at earlier work, which is not counted",
+			f->evidence, ahead * 100, hot.line->stage);
 	f = f ? f : find_by_the_clock(a, &hot, fmin(left_s, idle_s));
 	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
 		f->suggestion =

@@ -395,6 +395,35 @@ static void fold_collections(struct sb_advisor *a)
 	}
 }
 
+/* The line asks for GPU memory. */
+static bool asks_for_memory(const struct sb_advice *f)
+{
+	static const char *const words[] = { "torch.empty", "torch.zeros", "torch.ones", "torch.full",
+		"torch.rand" };
+
+	for (size_t i = 0; f->cause && i < sizeof words / sizeof *words; i++)
+		if (strstr(f->cause, words[i]))
+			return true;
+	return false;
+}
+
+/* What was given back has to be asked for again, at the line that makes tensors in the same stage. */
+static void fold_allocations(struct sb_advisor *a)
+{
+	struct sb_advice *thrash = found_as(a, "allocator_thrash"),
+			 *line = found_as(a, "python_between_steps");
+
+	if (!thrash || !line || !asks_for_memory(line) || !thrash->where.stage || !line->where.stage ||
+		strcmp(thrash->where.stage, line->where.stage) != 0 || !explain(a, thrash, line->id))
+		return;
+	thrash->saves_s = fmin(thrash->saves_s + line->saves_s, sb_weigh_idle_s(a->model));
+	thrash->rank_s = fmin(thrash->rank_s + line->rank_s, sb_weigh_idle_s(a->model));
+	thrash->evidence = sb_say(a, "%s; the memory is asked for again in %s: %s", thrash->evidence,
+		line->cause, line->evidence);
+	sb_weigh_priority(a, thrash);
+	leave_out(a, line);
+}
+
 #define FAR_LESS 0.25
 
 /* Where another thread has the GIL nearly all the time, every line is found waiting for it. */
@@ -414,6 +443,7 @@ void sb_symptoms_explain(struct sb_advisor *a)
 	merge_lines(a);
 	fold_leak(a);
 	fold_collections(a);
+	fold_allocations(a);
 	fold_waits_for_the_gil(a);
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];

@@ -352,7 +352,7 @@ static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
 }
 
 /* Five videos of one long step each, all of it in one line; parts: the step has the model's call as a stage; a GPU that
- * works for a third of the time; behind: it is at the model's call for most of the step. */
+ * works for a third of the time; behind: it is at the model's call for nearly all of the step. */
 static bool blames_python_in_steps(bool parts, bool gpu, bool behind)
 {
 	static const char *const columns[] = { "utilization_percent" };
@@ -377,7 +377,7 @@ static bool blames_python_in_steps(bool parts, bool gpu, bool behind)
 					    .name = sb_builder_name(s.b, "transformer", NULL),
 					    .launch_ns = i * SECOND + 1000,
 					    .start_ns = i * SECOND,
-					    .duration_ns = 700 * MS });
+					    .duration_ns = 950 * MS });
 	own = sb_builder_name(s.b, "main.<module>", NULL);
 	sb_builder_code_file(s.b, own, "/srv/main.py");
 	for (uint64_t i = 1; i < VIDEOS * 20; i++)

@@ -101,6 +101,22 @@ static void python_behind_a_busy_gpu_costs_nothing(void **state)
 	synthetic_done(&s);
 }
 
+/* The GPU works for 16 ms of the 25, of which the step waits through six: nine of the line's fifteen are the line's. */
+static void of_a_line_that_the_gpu_is_behind_at_first_the_rest_is_counted(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	put_videos(&s, 16);
+	see(&s, TID, "pipe.on_step", NULL, 70, 50);
+	f = finding(synthetic_model(&s, VIDEOS * LONG_MS * MS), "python_between_steps");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 41);
+	assert_near(f->saves_s, (VIDEOS - 1) * 0.009, 1e-3); /* what no stage had work in */
+	assert_non_null(strstr(f->evidence, "for 40 % of 'step' the GPU was still at earlier work"));
+	synthetic_done(&s);
+}
+
 /* What it is ranked by. No saving is stated without a trace: the allocations that follow are not seen. */
 static double emptying_costs(uint64_t gpu_ms)
 {
@@ -118,6 +134,40 @@ static double emptying_costs(uint64_t gpu_ms)
 	cost_s = f->rank_s;
 	synthetic_done(&s);
 	return cost_s;
+}
+
+/* A step that empties the cache at line 2, and then asks for memory at line 3. */
+static void what_is_asked_for_again_is_part_of_what_emptying_the_cache_costs(void **state)
+{
+	static const char source[] = "def on_step():\n"
+				     "    torch.cuda.empty_cache()\n"
+				     "    parts = [torch.empty(n) for n in sizes]\n";
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	char path[] = "/tmp/askXXXXXX.py";
+	int fd = mkstemps(path, 3);
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t name;
+
+	assert_int_equal(write(fd, source, sizeof source - 1), sizeof source - 1);
+	close(fd);
+	put_videos_at(&s, 0, 8000000000ull * SECOND);
+	name = sb_builder_name(s.b, "pipe.on_step", NULL);
+	sb_builder_code_file(s.b, name, path);
+	for (uint64_t at = 70, line = 2; at < VIDEOS * LONG_MS; at += 50, line = 5 - line)
+		sb_builder_stack_sample(
+			s.b, at * MS, &sample, &name, (const uint32_t[]){ (uint32_t)line }, 1);
+	m = synthetic_model(&s, VIDEOS * LONG_MS * MS);
+	unlink(path);
+	assert_null(finding(m, "python_between_steps"));
+	f = finding(m, "allocator_thrash");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 2);
+	assert_near(f->rank_s, 0.945, 1e-9); /* both lines: all samples of the warm videos */
+	assert_non_null(strstr(f->evidence, "asked for again in on_step"));
+	assert_string_equal(f->explains[0], "python_between_steps");
+	synthetic_done(&s);
 }
 
 /* It waits for the GPU, which works all but a millisecond of the 25. */
@@ -317,6 +367,8 @@ int main(void)
 		cmocka_unit_test(samples_reach_back_over_short_generations),
 		cmocka_unit_test(a_comprehension_counts_with_the_function_around_it),
 		cmocka_unit_test(python_behind_a_busy_gpu_costs_nothing),
+		cmocka_unit_test(of_a_line_that_the_gpu_is_behind_at_first_the_rest_is_counted),
+		cmocka_unit_test(what_is_asked_for_again_is_part_of_what_emptying_the_cache_costs),
 		cmocka_unit_test(emptying_the_cache_behind_a_busy_gpu_costs_what_the_gpu_idles),
 		cmocka_unit_test(a_thread_that_polls_an_event_holds_the_gil),
 		cmocka_unit_test(only_a_thread_that_waits_for_the_gil_is_said_to_hold_it),
