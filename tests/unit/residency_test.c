@@ -305,6 +305,29 @@ static void a_stage_between_two_samples_has_its_own_host_memory(void **state)
 	synthetic_done(&s);
 }
 
+/* A few megabytes are nothing to a video model and all that a small program has. */
+static void the_peak_of_a_small_program_is_its_highest_moment(void **state)
+{
+	static const char *const process[] = { "rss_mb", "anon_mb", "file_mb", "shared_mb" };
+	const struct sb_memory_picture *p;
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, process, 4);
+	synthetic_stage(&s, 2 * SECOND, 10 * SECOND, "transformer", 0);
+	for (uint64_t i = 1; i <= 10; i++) {
+		double anonymous = i < 5 ? 0.3 : 2.3;
+
+		sb_builder_sample(s.b, schema, i * SECOND, (double[]){ anonymous + 2, anonymous, 2, 0 }, 4);
+	}
+	p = &synthetic_model(&s, 11 * SECOND)->memory_pictures.all[0];
+	assert_int_equal(p->device, -1);
+	assert_near(held(p, "other anonymous memory", (size_t)p->peak), 2.3, 0.01);
+	assert_string_equal(p->stages[p->peak], "transformer");
+	synthetic_done(&s);
+}
+
 /* Memory belongs to the stage in which it came; what is given back came last. */
 static void layers_by_stage_are_what_came_in_it_and_is_still_there(void **state)
 {
@@ -380,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
 		cmocka_unit_test(a_stage_between_two_samples_has_its_own_host_memory),
+		cmocka_unit_test(the_peak_of_a_small_program_is_its_highest_moment),
 		cmocka_unit_test(layers_by_stage_are_what_came_in_it_and_is_still_there),
 		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),

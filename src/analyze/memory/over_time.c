@@ -252,12 +252,18 @@ static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
 	return true;
 }
 
+/* How far two moments are apart that count as equally high. A small program has its peak within a few megabytes. */
+static double alike_mb(double most)
+{
+	return fmin(ALIKE_MB, most * ALIKE_RATIO);
+}
+
 /* The stage in which memory rose to what it was at a moment: there may be readings between it and the moment before. */
 static const char *rose_in(const struct drawing *d, size_t moment)
 {
 	int64_t from_ns = moment ? (int64_t)(d->t_s[moment - 1] * 1e9) : d->c->run->from_ns;
 	int64_t to_ns = (int64_t)(d->t_s[moment] * 1e9);
-	double high = (own_at(d, moment) - ALIKE_MB) * SB_MB;
+	double own = own_at(d, moment), high = (own - alike_mb(own)) * SB_MB;
 	const struct sb_device_reading *all = d->c->readings.items, *last = NULL;
 	const struct sb_open_stage *stage;
 
@@ -303,7 +309,7 @@ static void choose_peak(const struct drawing *d, struct sb_memory_picture *p)
 		most = fmax(most, own_at(d, i));
 	if (choose_raised(d, most, p))
 		return;
-	while (first + 1 < d->count && own_at(d, first) < most - ALIKE_MB)
+	while (first + 1 < d->count && own_at(d, first) < most - alike_mb(most))
 		first++;
 	p->stages[first] = rose_in(d, first);
 	p->peak = (int64_t)first;
