@@ -87,6 +87,9 @@
  * allocated_bytes, reserved_bytes, both before_ (at the reading before), given_back_bytes, total_bytes, limit_bytes */
 #define SB_EVENT_ALLOC_RETRIES "strobe.alloc_retries"
 
+/* an event: torch's allocator gave bytes back to the driver since the last reading of this device */
+#define SB_EVENT_GIVEN_BACK "strobe.given_back"
+
 /* labels of snapshots that the Python package takes by itself: the allocator of a device, and of device -1 as the
  * allocated bytes the host's memory, pinned memory, and how many files are open */
 #define SB_MEMORY_READING "strobe.memory." /* what all of them begin with */

@@ -122,20 +122,44 @@ def model_offload(torch, tiny):
     row("model offload: left out", ", ".join(residency.get("unplaced", [])) or "none", "none", not residency.get("unplaced"))
 
 
-def sequential_offload(torch, tiny):
+def of_denoise(moments, name):
+    """MB of a model's weights at the moments of denoising: on the host, on the GPU."""
+    denoise = [moment for moment in moments if moment["stage"] == "denoise"]
+    return ([named(moment, name) for moment in denoise if "device_index" not in moment],
+            [named(moment, name) for moment in denoise if "device_index" in moment])
+
+
+def show_context(what, moments):
+    """CUDA's context and libraries do not grow and shrink with the parts that come and go: once decoding has begun, none is loaded."""
+    found = [part["bytes"] / MB for moment in moments if moment["stage"] == "vae_decode"
+             for part in moment["parts"] if part["component"] == "CUDA context and libraries"]
+    row("%s: CUDA context and libraries in the decoder" % what, ", ".join("%.0f MB" % mb for mb in found), "within 64 MB",
+        bool(found) and max(found) - min(found) <= 64)
+
+
+def in_parts(torch, tiny, what, offload):
+    """Modules that are brought one by one: what is resident adds up all the same."""
     pipeline = made(torch, tiny)
     whole = lying(pipeline.transformer)[HOST] / MB
-    pipeline.enable_sequential_cpu_offload()
-    with recorded("sequential", FAST) as run:
+    offload(pipeline)
+    with recorded(what.split()[0], FAST) as run:
         generate(pipeline, 2)
-    moments = report(run.folder)["residency"]["moments"]
-    denoise = [moment for moment in moments if moment["stage"] == "denoise"]
-    host = [named(moment, "transformer") for moment in denoise if "device_index" not in moment]
-    gpu = [named(moment, "transformer") for moment in denoise if "device_index" in moment]
-    row("sequential offload: the transformer on the host in denoise", ", ".join("%.0f" % mb for mb in host), "%.0f MB +- 2 %%" % whole,
+    seen = report(run.folder)
+    moments = seen["residency"]["moments"]
+    host, gpu = of_denoise(moments, "transformer")
+    row("%s: the transformer on the host in denoise" % what, ", ".join("%.0f" % mb for mb in host), "%.0f MB +- 2 %%" % whole,
         bool(host) and all(abs(mb - whole) <= 0.02 * whole for mb in host))
-    row("sequential offload: of it on the GPU", ", ".join("%.0f" % mb for mb in gpu), "< a tenth", bool(gpu) and max(gpu) < 0.1 * whole)
-    show_rests("sequential offload", moments)
+    row("%s: of it on the GPU" % what, ", ".join("%.0f" % mb for mb in gpu), "< a tenth", bool(gpu) and max(gpu) < 0.1 * whole)
+    show_rests(what, moments)
+    show_context(what, moments)
+
+
+def by_groups(pipeline, torch):
+    """Each leaf by itself, copied on a stream of its own: the host keeps its copies."""
+    from diffusers.hooks import apply_group_offloading
+    for name in MODELS:
+        apply_group_offloading(getattr(pipeline, name), onload_device=torch.device("cuda"), offload_device=torch.device("cpu"),
+                               offload_type="leaf_level", use_stream=True)
 
 
 def memory_offloaded():
@@ -148,4 +172,6 @@ def memory_offloaded():
         return
     model_offload(*found)
     gc.collect()  # two pipelines at a time would have other names for their models
-    sequential_offload(*found)
+    in_parts(*found, "sequential offload", lambda pipeline: pipeline.enable_sequential_cpu_offload())
+    gc.collect()
+    in_parts(*found, "group offload", lambda pipeline: by_groups(pipeline, found[0]))

@@ -420,6 +420,17 @@ def test_retries_before_the_recording_have_no_stage_and_a_reset_is_none(allocato
     assert [facts["count"] for facts in allocator.told("strobe.alloc_retries")] == [1]
 
 
+def test_what_the_allocator_gave_back_between_two_readings_is_recorded(allocator):
+    allocator.given_back = 3 * GB
+    growth.read(1, 1)
+    growth.read(1, 1)
+    assert not allocator.told("strobe.given_back")  # before the recording, and nothing since
+    allocator.given_back += GB  # torch.cuda.empty_cache()
+    growth.read(1, 1)
+    growth.read(1, 1)
+    assert allocator.told("strobe.given_back") == [dict(bytes=GB, device=0)]
+
+
 def test_what_held_the_memory_is_listed_sixteen_times_at_most(allocator):
     growth.read(1, 1)
     for _ in range(40):

@@ -301,6 +301,63 @@ static void a_context_that_is_being_made_is_as_large_as_it_is(void **state)
 	synthetic_done(&s);
 }
 
+/* Between two readings a part comes, and is given back to the driver: a sample that lies there has it, and the readings do not. */
+static void offloaded_in_parts(struct synthetic *s, int64_t given_back_mb)
+{
+	const uint64_t begin = 2000, decode = 4000, end = 6000;
+	uint32_t schema;
+
+	synthetic_open(s);
+	schema = sb_builder_schema(s->b, "gpu", 0, gpu, 2);
+	generation(s, 2);
+	for (uint64_t t = begin - 1000; t < decode; t += 200)
+		reading(s, t, 400, 500, 500);
+	sample(s, schema, begin - 900, 500);
+	for (uint64_t t = decode; t <= end; t += 200) {
+		struct strobe_attr gave[] = { INT("bytes", given_back_mb * MIB), INT("device", 0) };
+
+		if (given_back_mb)
+			sb_builder_event(s->b, t * MS - 1, SB_EVENT_GIVEN_BACK, 0, gave, 2);
+		reading(s, t, 400, 500, 560);
+		sample(s, schema, t + 100, 640);
+	}
+}
+
+static void what_came_and_went_between_two_readings_has_its_name(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_residency *r;
+
+	offloaded_in_parts(&s, 140);
+	m = synthetic_model(&s, 8 * SECOND);
+	r = moment(m, "vae_decode", "peak");
+	assert_non_null(r);
+	assert_near(r->total_bytes / MIB, 640 + CONTEXT_MB + OTHERS_MB, 1);
+	assert_near(part(r, "CUDA context and libraries"), CONTEXT_MB, 1);
+	assert_near(part(r, "weights, activations and other tensors"), 540, 1);
+	assert_near(part(r, "allocator slack"), 100, 1);
+	for (size_t i = 0; i < m->residency.count; i++)
+		if (m->residency.all[i].device == 0)
+			assert_near(m->residency.all[i].rest_bytes / MIB, 0, 1);
+	synthetic_done(&s);
+}
+
+/* It gave 40 MB back, so it never had the 140 MB: they have no name. */
+static void what_another_library_took_is_not_the_allocators(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_residency *r;
+
+	offloaded_in_parts(&s, 40);
+	m = synthetic_model(&s, 8 * SECOND);
+	r = moment(m, "vae_decode", "peak");
+	assert_non_null(r);
+	assert_near(r->rest_bytes / MIB, 100, 1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +368,8 @@ int main(void)
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
 		cmocka_unit_test(a_context_that_is_being_made_is_as_large_as_it_is),
+		cmocka_unit_test(what_came_and_went_between_two_readings_has_its_name),
+		cmocka_unit_test(what_another_library_took_is_not_the_allocators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

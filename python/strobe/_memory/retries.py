@@ -1,6 +1,7 @@
 """When torch's allocator gets no memory and tries again: it gives its whole cache back to the driver, which waits for the
 GPU, and asks once more. Where that helps no error tells it. The allocator counts these times; the readings of memory look
-at the count, and what held the memory is recorded when it has risen."""
+at the count, and what held the memory is recorded when it has risen. What the allocator gave back for another reason is
+recorded, too: how much it had between two readings is not known without that."""
 import os
 import sys
 import time
@@ -33,6 +34,8 @@ def look(device, stats):
         _last[device] = now
         if before is None:
             return  # what was before strobe looked has no stage
+        if now.given_back > before.given_back:
+            native.event("strobe.given_back", bytes=now.given_back - before.given_back, device=device)
         # each error is a retry, too: one that did not help
         helped = now.retries - before.retries - max(0, now.errors - before.errors)
         if helped > 0:

@@ -224,7 +224,8 @@ static double own_at(const struct drawing *d, size_t moment)
 	const struct sb_device_reading *reading = d->device < 0 ? NULL : d->at[moment].reading;
 	double sum = 0;
 
-	if (reading && !d->at[moment].raised && reading->t_ns > (int64_t)(d->t_s[moment] * 1e9) + 1)
+	if (reading && !d->at[moment].raised && !d->at[moment].between &&
+		reading->t_ns > (int64_t)(d->t_s[moment] * 1e9) + 1)
 		return 0; /* of a later moment, which is drawn too */
 	if (reading)
 		return d->at[moment].reserved / SB_MB;

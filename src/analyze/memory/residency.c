@@ -71,6 +71,8 @@ static void see_event(void *self, const struct sb_event *e)
 	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT)) {
 		sb_weights_see(&c->weights, c->model, e);
 		see_cache(c, e);
+	} else if (!strcmp(c->run->names[e->name].text, SB_EVENT_GIVEN_BACK)) {
+		sb_residency_given_back_see(c, e);
 	}
 }
 

@@ -27,6 +27,7 @@ struct sb_device_reading { /* of a device's allocator */
 	int64_t before; /* the number of the one before it, of the same device and process; -1: none */
 	int64_t raised_ns; /* when the most that was ever allocated rose before it: in the stage that did it; -1: it did not rise */
 	bool grew; /* what is reserved rose before it */
+	double given_back; /* to the driver, since the reading before */
 	uint32_t raised_in; /* the name of the stage that raised either; SB_NO_STAGE: none was open */
 };
 
@@ -42,6 +43,7 @@ struct sb_residency_collected {
 	struct sb_vec caches; /* struct sb_cache: each holds until the next one of its component */
 	struct sb_vec readings; /* struct sb_device_reading, once prepared by device, then by time */
 	struct sb_vec devices; /* of residency_device.c */
+	struct sb_vec given_back; /* of given_back.c */
 	struct sb_vec host_readings; /* struct sb_host_reading */
 	uint32_t host_process; /* whose they are */
 	bool several_read; /* they are of several processes */
@@ -107,8 +109,9 @@ struct sb_device_values {
 		reserved; /* what the reading says; at its raised_ns the most, and no less reserved */
 	double used, process, context; /* NAN: not known */
 	bool raised; /* the moment is the reading's raised_ns */
+	bool between; /* the driver's sample says how much the allocator had reserved between two readings */
 };
-/* The time of which the values are: of the allocator's reading where there is one. */
+/* The time of which the values are: of the allocator's reading, if they are what it says. */
 double sb_residency_device_time(const struct sb_device_values *v, double t_s);
 /* What is known of a device at a moment: of the reading and the driver's sample before it and those after it, two that agree.
  * Whatever shows a moment shows this. s: its series, one of a used GPU. */
@@ -121,6 +124,15 @@ bool sb_residency_device_peak(const struct sb_residency_collected *c, const stru
 const struct sb_device_reading *sb_residency_most(const struct sb_residency_collected *c, int device);
 /* When that maximum was reached. */
 double sb_residency_most_at(const struct sb_device_reading *most);
+
+/* ---- given_back.c ---- */
+/* Takes an event SB_EVENT_GIVEN_BACK. */
+void sb_residency_given_back_see(struct sb_residency_collected *c, const struct sb_event *e);
+void sb_residency_given_back_prepare(struct sb_residency_collected *c); /* once the readings are in order */
+/* What the allocator had reserved and allocated between two of a device's readings: v has the driver's sample of that time and what
+ * lies beside the allocator. Leaves v alone where the allocator changed nothing then. */
+void sb_residency_between(
+	const struct sb_device_reading *all, size_t count, double t_s, struct sb_device_values *v);
 
 /* ---- device_peaks.c ---- */
 /* Peaks of the memory panel, as the pictures and the stages' residency have them: of the run, and of each stage in the

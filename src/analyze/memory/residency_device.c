@@ -32,7 +32,7 @@ void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_e
 		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device, e->process,
 			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes,
 			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, NAN, false,
-			-1, -1, false, SB_NO_STAGE };
+			-1, -1, false, 0, SB_NO_STAGE };
 	else
 		c->failed = true;
 }
@@ -140,9 +140,9 @@ static void link_contexts(struct sb_residency_collected *c, int device)
 	}
 }
 
-/* At samples of the driver with the same reserved memory before and after. Each reading has the last one that was known
- * then, else the first. */
-static void learn_contexts(struct sb_residency_collected *c, const struct sb_series *s)
+/* At samples of the driver with the same reserved memory before and after; still: and nothing given back between. Each reading
+ * has the last one that was known then, else the first. */
+static void learn_contexts_of(struct sb_residency_collected *c, const struct sb_series *s, bool still)
 {
 	const struct sb_series_column *process = sb_series_column_find(s, "process_memory_mb");
 	struct sb_device_reading *all = c->readings.items, *before = NULL;
@@ -159,7 +159,8 @@ static void learn_contexts(struct sb_residency_collected *c, const struct sb_ser
 				before = &all[at];
 				before->context = known;
 			}
-		if (!before || at == c->readings.count || before->reserved != all[at].reserved)
+		if (!before || at == c->readings.count || before->reserved != all[at].reserved ||
+			(still && all[at].given_back > 0))
 			continue;
 		beside = process->values[i] * SB_MB - before->reserved;
 		known = beside > 0 ? beside : known;
@@ -170,7 +171,10 @@ static void learn_contexts(struct sb_residency_collected *c, const struct sb_ser
 			all[i].context = first;
 			all[i].context_later = true;
 		}
-	link_contexts(c, s->device);
+	if (still && isnan(first))
+		learn_contexts_of(c, s, false); /* as well as it can be known */
+	else
+		link_contexts(c, s->device);
 }
 
 /* ---- devices ---- */
@@ -226,10 +230,11 @@ void sb_residency_device_prepare(struct sb_residency_collected *c)
 		qsort(c->readings.items, c->readings.count, sizeof(struct sb_device_reading),
 			by_device_and_time);
 	link_readings(c);
+	sb_residency_given_back_prepare(c);
 	find_rises(c);
 	for (size_t i = 0; i < c->model->series_count; i++)
 		if (sb_residency_is_used_gpu(&c->model->series[i])) {
-			learn_contexts(c, &c->model->series[i]);
+			learn_contexts_of(c, &c->model->series[i], true);
 			c->failed |= !add_device(c, &c->model->series[i]);
 		}
 }
@@ -243,6 +248,7 @@ void sb_residency_device_done(struct sb_residency_collected *c)
 		sb_vec_done(&all[i].used);
 	}
 	sb_vec_done(&c->devices);
+	sb_vec_done(&c->given_back);
 }
 
 static const struct device *device_of(const struct sb_residency_collected *c, const struct sb_series *s)
@@ -370,7 +376,7 @@ static const struct sb_device_reading *raised_at(const struct sb_device_reading 
 
 double sb_residency_device_time(const struct sb_device_values *v, double t_s)
 {
-	return v->reading && !v->raised ? seconds_of(v->reading) : t_s;
+	return v->reading && !v->raised && !v->between ? seconds_of(v->reading) : t_s;
 }
 
 struct sb_device_values sb_residency_device_at(
@@ -388,7 +394,7 @@ struct sb_device_values sb_residency_device_at(
 	raised = raised_at(after, t_s);
 	if (!before && !(after && seconds_of(after) <= t_s + ADJACENT_S) && isnan(samples[0].t_s) &&
 		s->count && s->t_s[0] <= t_s) /* the run has not used it so far */
-		return (struct sb_device_values){ NULL, NAN, NAN, used_at(d, t_s), 0, NAN, false };
+		return (struct sb_device_values){ NULL, NAN, NAN, used_at(d, t_s), 0, NAN, false, false };
 	readings[0] = !after || (before && t_s - seconds_of(before) <= seconds_of(after) - t_s) ? before
 												: after;
 	readings[0] = raised ? raised : readings[0];
@@ -398,7 +404,7 @@ struct sb_device_values sb_residency_device_at(
 	agreed = agree(d, readings, samples, &reading, &sample);
 	v = (struct sb_device_values){ reading, reading ? reading->allocated : NAN,
 		reading ? reading->reserved : NAN, used_at(d, isnan(sample.t_s) ? t_s : sample.t_s),
-		sample.bytes, reading ? reading->context : NAN, raised != NULL };
+		sample.bytes, reading ? reading->context : NAN, raised != NULL, false };
 	if (raised) {
 		v.allocated = raised->most;
 		v.reserved = fmax(raised->reserved, raised->most); /* some may be given back since */
@@ -409,6 +415,8 @@ struct sb_device_values sb_residency_device_at(
 		v.context = fmax(0, sample.bytes - v.reserved);
 	else if (!isnan(growing))
 		v.context = growing;
+	else if (of_moment && !raised && !agreed)
+		sb_residency_between(d->readings, d->reading_count, sample.t_s, &v);
 	else if (reading && (raised ? !agreed || v.reserved > reading->reserved : !agreed && !of_moment))
 		follow_reading(&v);
 	return v;
