@@ -24,6 +24,7 @@ PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *
 /* What every section touches lies together: between two sections of a model that launches, the caches are full of it. */
 #define HOT_DATA __attribute__((section("strobe_hot")))
 #define HOT_CODE __attribute__((hot))
+#define HOT_THREAD __attribute__((tls_model("initial-exec"))) /* found without a call */
 
 struct section;
 
@@ -97,7 +98,7 @@ struct here {
 	uint64_t
 		own_ticks; /* what making sections took since the last one ended: no time to launch anything */
 };
-extern __thread struct here here;
+extern __thread struct here here HOT_THREAD;
 extern long context_offset; /* of PyThreadState.context; < 0: unknown */
 void track_switch(struct state *st, PyObject *context);
 int track_init(PyObject *module);

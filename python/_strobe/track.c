@@ -4,7 +4,7 @@
  * field lies is not part of the stable ABI, so it is found once, by looking. */
 #include "extension.h"
 
-__thread struct here here;
+__thread struct here here HOT_THREAD;
 HOT_DATA struct last_seen last_seen;
 HOT_DATA long context_offset = -1;
 

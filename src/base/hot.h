@@ -5,5 +5,6 @@
 
 #define SB_HOT_DATA __attribute__((section("strobe_hot")))
 #define SB_HOT_CODE __attribute__((hot))
+#define SB_HOT_INLINE inline __attribute__((always_inline)) /* also where rare code calls it too */
 
 #endif

@@ -45,7 +45,7 @@ static bool is_the_same(struct sb_gpu_marker *m, const struct sb_cuda *cuda, uin
 	return false;
 }
 
-static void change(
+static __attribute__((noinline, cold)) void change(
 	struct sb_gpu_marker *m, const struct sb_cuda *cuda, sb_cu_context handle, uint64_t now_ticks)
 {
 	sb_gpu_marker_done(m); /* the spares are the old one's */
@@ -58,7 +58,7 @@ static void change(
 		sb_lost(SB_LOST_GPU_POOL, 1);
 }
 
-struct sb_gpu_context *sb_gpu_marker_ask(
+SB_HOT_CODE struct sb_gpu_context *sb_gpu_marker_ask(
 	struct sb_gpu_marker *m, const struct sb_cuda *cuda, uint64_t now_ticks)
 {
 	uint32_t lost = atomic_load_explicit(&sb_gpu_contexts_lost, memory_order_relaxed);
@@ -92,13 +92,13 @@ static inline struct sb_gpu_event *share(
 	return last->event;
 }
 
-static __attribute__((noinline)) void refill(struct sb_gpu_marker *m, const struct sb_cuda *cuda)
+static SB_HOT_CODE __attribute__((noinline)) void refill(struct sb_gpu_marker *m, const struct sb_cuda *cuda)
 {
 	m->spare_count = sb_gpu_events_take(cuda, m->context, m->spares, SB_GPU_SPARES);
 }
 
 /* The first ones are timed, then one in a while: the quickest is soon known. */
-static inline int record(
+static SB_HOT_INLINE int record(
 	struct sb_gpu_marker *m, const struct sb_cuda *cuda, struct sb_gpu_event *event, sb_cu_stream stream)
 {
 	bool timed = m->put_count < TIMED_PUTS || m->put_count % TIMED_PUTS == 0;
@@ -116,7 +116,7 @@ static inline int record(
 }
 
 /* 0, the driver's error, or POOL_EMPTY. */
-static inline int put(struct sb_gpu_marker *m, const struct sb_cuda *cuda, sb_cu_stream stream)
+static SB_HOT_INLINE int put(struct sb_gpu_marker *m, const struct sb_cuda *cuda, sb_cu_stream stream)
 {
 	int capturing = 0, err = cuda->stream_capturing(stream, &capturing);
 

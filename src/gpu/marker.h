@@ -67,9 +67,9 @@ static inline struct sb_gpu_context *sb_gpu_marker_context(
 }
 
 /* The thread goes back to the program. */
-static inline void sb_gpu_marker_leave(struct sb_gpu_marker *m)
+static inline void sb_gpu_marker_leave(struct sb_gpu_marker *m, uint64_t now_ticks)
 {
-	m->last.left_ticks = sb_clock_ticks();
+	m->last.left_ticks = now_ticks;
 }
 
 /* What putting an event will touch is on its way into the cache: the resolving thread had it last. */

@@ -153,7 +153,7 @@ void sb_gpu_event_return(struct sb_gpu_event *event)
 	sb_ring_push(&event->context->free, &event);
 }
 
-bool sb_gpu_event_share(struct sb_gpu_event *event, uint64_t use)
+SB_HOT_CODE bool sb_gpu_event_share(struct sb_gpu_event *event, uint64_t use)
 {
 	uint64_t state = atomic_load_explicit(&event->state, memory_order_acquire);
 

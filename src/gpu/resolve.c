@@ -247,6 +247,11 @@ void sb_gpu_resolve_start(bool with_thread)
 		sb_session_on_close(sb_gpu_resolve_stop);
 }
 
+SB_HOT_CODE void sb_gpu_resolve_prefetch(void)
+{
+	sb_ring_prefetch(&submitted);
+}
+
 SB_HOT_CODE bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)
 {
 	if (!sb_ring_push_sized(&submitted, zone, sizeof *zone))

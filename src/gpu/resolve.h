@@ -25,6 +25,7 @@ struct sb_gpu_pending {
  * Does nothing when already started. */
 void sb_gpu_resolve_start(bool with_thread);
 
+void sb_gpu_resolve_prefetch(void); /* what handing one over will touch is on its way into the cache */
 /* Hands a zone over. false: no room; the references stay the caller's. */
 bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone);
 

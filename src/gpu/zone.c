@@ -21,7 +21,7 @@
 #define LINE_BYTES 64u /* of a cache */
 
 struct open_zone {
-	struct sb_gpu_event *begin; /* NULL: this zone is not timed */
+	_Alignas(LINE_BYTES) struct sb_gpu_event *begin; /* NULL: this zone is not timed */
 	sb_cu_stream handle;
 	uint64_t launch_ticks;
 	uint32_t name;
@@ -237,7 +237,8 @@ static __attribute__((noinline, cold)) const struct sb_cuda *decide(struct open_
 	return cuda;
 }
 
-SB_HOT_CODE void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+SB_HOT_CODE void sb_gpu_zone_begin(
+	uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival, uint64_t begin_ticks)
 {
 	uint32_t epoch = sb_session_epoch();
 	struct local *l = local_get();
@@ -249,15 +250,16 @@ SB_HOT_CODE void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb
 		return;
 	sb_gpu_marker_prefetch(&l->marker);
 	z = push(l);
-	*z = (struct open_zone){
-		.name = name, .handle = stream, .epoch = epoch, .track = sb_track_current()
-	};
+	*z = (struct open_zone){ .name = name,
+		.handle = stream,
+		.epoch = epoch,
+		.track = sb_track_current(),
+		.launch_ticks = begin_ticks };
 	if (__builtin_expect(!cuda || atomic_load_explicit(&undecided_count, memory_order_relaxed), 0))
 		cuda = decide(z);
 	if (!cuda)
 		return;
-	z->launch_ticks = sb_clock_ticks();
-	c = sb_gpu_marker_context(&l->marker, cuda, z->launch_ticks);
+	c = sb_gpu_marker_context(&l->marker, cuda, begin_ticks);
 	if (!c)
 		return;
 	if (__builtin_expect(l->epoch != epoch, 0))
@@ -304,6 +306,7 @@ SB_HOT_CODE uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct 
 	if (!l || !pop(l, name, stream, &z))
 		return name;
 	sb_gpu_marker_prefetch(&l->marker);
+	sb_gpu_resolve_prefetch();
 	if (z.begin && z.epoch == sb_session_epoch())
 		time_end(l, &z, stream, arrival);
 	else if (z.begin) /* it began in a session that is closed */
@@ -313,12 +316,12 @@ SB_HOT_CODE uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct 
 	return z.cut ? SB_GPU_ZONE_CUT : z.name;
 }
 
-SB_HOT_CODE void sb_gpu_zone_leave(void)
+SB_HOT_CODE void sb_gpu_zone_leave(uint64_t now_ticks)
 {
 	struct local *l = local_get();
 
 	if (l)
-		sb_gpu_marker_leave(&l->marker);
+		sb_gpu_marker_leave(&l->marker, now_ticks);
 }
 
 /* The driver has cancellation points: a thread that ended there would keep events, and
@@ -326,18 +329,17 @@ SB_HOT_CODE void sb_gpu_zone_leave(void)
 static void begin(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
 	int cancel = sb_cancel_off();
+	uint64_t begin_ticks = sb_zone_begin(name);
 
-	strobe_zone_begin_id(name);
-	sb_gpu_zone_begin(name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_C });
+	sb_gpu_zone_begin(
+		name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_C }, begin_ticks);
 	sb_cancel_restore(cancel);
 }
 
 static inline void end_zone(uint32_t name, void *stream, uint32_t launch_puts)
 {
 	name = sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
-	if (name != SB_GPU_ZONE_CUT)
-		strobe_zone_end_id(name);
-	sb_gpu_zone_leave();
+	sb_gpu_zone_leave(name != SB_GPU_ZONE_CUT ? sb_zone_end(name) : sb_clock_ticks());
 }
 
 static void end(uint32_t name, void *stream)
@@ -358,9 +360,8 @@ SB_HOT_CODE void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint
 {
 	if (!STROBE_ON_())
 		return;
-	strobe_zone_begin_id(name);
-	sb_gpu_zone_begin(
-		name, stream, (struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER });
+	sb_gpu_zone_begin(name, stream,
+		(struct sb_gpu_arrival){ arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER }, sb_zone_begin(name));
 }
 
 SB_HOT_CODE void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)

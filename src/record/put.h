@@ -24,6 +24,10 @@ struct strobe_attr;
 /* Writes a duration that began at start_ticks and ends now, in the zones of the calling thread. */
 void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count);
 
+/* As strobe_zone_begin_id() and strobe_zone_end_id(), where the caller knows that a session is on. They return when. */
+uint64_t sb_zone_begin(uint32_t name);
+uint64_t sb_zone_end(uint32_t name);
+
 uint32_t sb_track_current(void); /* of the calling thread; 0: the thread itself */
 
 /* Interns a name (code may be NULL): an id for the life of the process. */

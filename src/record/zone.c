@@ -26,27 +26,28 @@ static inline void publish(struct sb_writer *w, uint64_t *at, uint64_t word)
 }
 
 /* A word that carries a time. */
-static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t id, uint64_t ticks)
+static __attribute__((noinline, cold)) uint64_t put_slow(enum sb_kind kind, uint32_t id, uint64_t ticks)
 {
 	struct sb_writer *w;
 
 	if (!STROBE_ON_())
-		return;
+		return ticks;
 	if (sb_clock_kind == SB_CLOCK_MONOTONIC) /* then writers never have an end: see writer.c */
 		ticks = sb_clock_slow_ticks();
 	w = sb_writer_enter();
 	if (!w)
-		return;
+		return ticks;
 	if (sb_writer_room(w, 1, ticks))
 		publish(w, w->hot.cur,
 			sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
 	sb_writer_leave(w);
 	if (sb_stage_log_on())
 		sb_stage_log_event(&w->stage_log, kind, id, ticks);
+	return ticks;
 }
 
-/* `low`: the word's lower part, kind and name. */
-static inline void put_low(uint32_t low)
+/* `low`: the word's lower part, kind and name. Returns the word's time. */
+static inline uint64_t put_low(uint32_t low)
 {
 	struct sb_writer *w = sb_here;
 	uint64_t ticks, since, *at;
@@ -57,16 +58,15 @@ static inline void put_low(uint32_t low)
 	ticks = sb_clock_counter();
 	since = ticks - w->hot.base;
 	at = w->hot.cur;
-	if (__builtin_expect(at >= poisonable_end(w) || since >> SB_TICK_BITS, 0)) {
-		put_slow(sb_word_kind(low), sb_word_id(low), ticks);
-		return;
-	}
+	if (__builtin_expect(at >= poisonable_end(w) || since >> SB_TICK_BITS, 0))
+		return put_slow(sb_word_kind(low), sb_word_id(low), ticks);
 	publish(w, at, (since << SB_VALUE_SHIFT) + low);
+	return ticks;
 }
 
-static inline void put(enum sb_kind kind, uint32_t id)
+static inline uint64_t put(enum sb_kind kind, uint32_t id)
 {
-	put_low((uint32_t)sb_word(kind, id, 0));
+	return put_low((uint32_t)sb_word(kind, id, 0));
 }
 
 static bool id_is_off(uint32_t id)
@@ -136,6 +136,16 @@ SB_HOT_CODE void strobe_zone_end_id(uint32_t name)
 {
 	if (STROBE_ON_())
 		put(SB_END, name & SB_ID_MAX);
+}
+
+SB_HOT_CODE uint64_t sb_zone_begin(uint32_t name)
+{
+	return put(SB_BEGIN, name & SB_ID_MAX);
+}
+
+SB_HOT_CODE uint64_t sb_zone_end(uint32_t name)
+{
+	return put(SB_END, name & SB_ID_MAX);
 }
 
 void strobe_zone_begin_code(const char *dynamic_name, const char *code)

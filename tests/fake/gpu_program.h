@@ -52,7 +52,7 @@ static struct sb_gpu_arrival from_c(void)
 
 static void begin(uint32_t name, void *stream)
 {
-	sb_gpu_zone_begin(name, stream, from_c());
+	sb_gpu_zone_begin(name, stream, from_c(), sb_clock_ticks());
 }
 
 static uint32_t end(uint32_t name, void *stream)

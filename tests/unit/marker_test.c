@@ -80,7 +80,7 @@ static void interpreter_may_take_longer_but_not_as_long_as_a_launch(void **state
 		clock_ticks += ns * sb_clock_hz() / 1000000000u + 1;
 		arrived = from_c();
 		arrived.launch_puts = SB_GPU_PUTS_FROM_INTERPRETER;
-		sb_gpu_zone_begin(71, stream_1, arrived);
+		sb_gpu_zone_begin(71, stream_1, arrived, sb_clock_ticks());
 		assert_int_equal(put_count(), ns < 2000 ? 0 : 1);
 		end(71, stream_1);
 		pass_us(20);
@@ -109,11 +109,11 @@ static void time_spent_asking_for_the_stream_is_not_the_programs(void **state)
 	(void)state;
 	zone(70, stream_1, MS);
 	pass_us(2); /* the end of the ordinary zone */
-	sb_gpu_zone_leave();
+	sb_gpu_zone_leave(sb_clock_ticks());
 	put_count();
 	arrived = from_c();
 	pass_us(3); /* torch looks its stream up */
-	sb_gpu_zone_begin(71, stream_1, arrived);
+	sb_gpu_zone_begin(71, stream_1, arrived, sb_clock_ticks());
 	assert_int_equal(put_count(), 0);
 	end(71, stream_1);
 }
