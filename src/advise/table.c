@@ -429,7 +429,7 @@ static const struct sb_rule rules[] = {
 		  "(torch.backends.cudnn.version()) and takes the dtype." },
 		sb_rule_fallback_conv },
 	{ { "precision_mismatch", "cause", HIGH, HOURS, false, "precision_percent", "percent", 5,
-		  "a GPU trace; without one the models' dtypes",
+		  "a GPU trace; without one the models' dtypes and the GPU's FP64 counter",
 		  "fp32 or fp64 products beside a 16-bit model, or casts in every call, cost more than this "
 		  "share",
 		  "Load it in the precision it shall compute in: torch_dtype=torch.bfloat16, or "

@@ -295,22 +295,92 @@ static void find_double(struct sb_advisor *a, const struct sb_event_row *e, cons
 }
 
 /* With a trace of the GPU its kernels say it. */
-static void find_doubles(struct sb_advisor *a)
+static bool find_doubles(struct sb_advisor *a)
 {
+	bool found = false;
+
 	for (size_t i = 0; i < a->model->events.count; i++) {
 		const struct sb_stage *s = double_model(a->model, i);
 
+		found |= s != NULL;
 		if (s && !(sb_weigh_traced(a->model) &&
 				 is(sb_asked_text(&a->model->events.rows[i], "device"), "cuda")))
 			find_double(a, &a->model->events.rows[i], s);
 	}
+	return found;
+}
+
+/* ---- float64 by the GPU's own counters ----------------------------------------- */
+
+#define DOUBLES_LEAST 0.002 /* of the time of the SMs: a program without float64 reads nothing at all */
+#define OTHERS_MOST 0.01 /* that other processes keep the GPU busy: the counters are the whole GPU's */
+
+/* The time of the FP64 pipes over that of the SMs, in the warm generation that has least of it; 0: none, or not read. */
+static double least_doubles(const struct sb_model *model)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	double least = INFINITY;
+
+	if (sb_weigh_others(model) > OTHERS_MOST)
+		return 0;
+	for (size_t i = sb_weigh_leaves_first_out(model) ? 1 : 0; i < g->count; i++) {
+		const double *percent = g->all[i].counters.percent;
+
+		if (g->all[i].counters.covered_s > 0 && percent[SB_COUNTER_SM] > 0)
+			least = fmin(least, percent[SB_COUNTER_FP64] / percent[SB_COUNTER_SM]);
+	}
+	return isfinite(least) ? least : 0;
+}
+
+/* A reading is longer than most stages: the one that takes most of the GPU's time is likeliest. */
+static const struct sb_stage *longest_on_gpu(const struct sb_model *model)
+{
+	const struct sb_stage *longest = NULL;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->side_by_side && s->in_generation && s->gpu_span_count &&
+			(!longest || sb_weigh_gpu_s(s) > sb_weigh_gpu_s(longest)))
+			longest = s;
+	}
+	return longest;
+}
+
+static void find_doubles_outside(struct sb_advisor *a)
+{
+	const struct sb_stage *s = longest_on_gpu(a->model);
+	double ratio = least_doubles(a->model);
+	struct sb_advice *f;
+
+	if (sb_weigh_traced(a->model) || !s || !(ratio >= DOUBLES_LEAST))
+		return;
+	f = find(a, s, "the GPU computes in float64",
+		sb_say(a,
+			"its FP64 units worked in every warm generation, at least %.1f %% as long as its "
+			"SMs; a program without float64 hardly uses them",
+			ratio * 100),
+		sb_say(a,
+			"a tensor of 64 bits has got in: a numpy array, a Python constant, torch.float64 "
+			"left from a scheduler; where, the counters do not tell: most of the GPU's time is "
+			"in '%s'",
+			s->name),
+		SB_POSSIBLE);
+	if (!f)
+		return;
+	if (is(f->priority, "high")) /* it may be a small part of what the GPU does */
+		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
+	f->where.stage = s->name;
+	f->suggestion = "Give it a dtype where it is made (torch.tensor(x, dtype=latents.dtype)), or "
+			".to(latents.dtype) before it meets other tensors.";
 }
 
 void sb_untraced_precision(struct sb_advisor *a)
 {
 	const struct sb_event_row *half = half_model(a->model);
 
-	find_doubles(a);
+	if (!find_doubles(a))
+		find_doubles_outside(a);
 	for (size_t i = 0; !sb_weigh_traced(a->model) && i < a->model->events.count; i++) {
 		const struct sb_event_row *e = model_at(a->model, i);
 		const struct sb_stage *s = e && is(sb_asked_text(e, "dtype"), "float32") &&

@@ -242,14 +242,15 @@ bool sb_weigh_is_warm(const struct sb_model *model, double t_s)
 	return g->count && t_s >= g->all[first].begin_s && t_s <= g->all[g->count - 1].end_s;
 }
 
-double sb_weigh_utilization(const struct sb_model *model)
+/* Of the column, 0 to 1, on the GPU that has most of it. */
+static double warm_mean(const struct sb_model *model, const char *column)
 {
 	double most = NAN;
 
 	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
 		const struct sb_series_column *c = strcmp(s->source, "gpu") == 0
-							   ? sb_series_column_find(s, "utilization_percent")
+							   ? sb_series_column_find(s, column)
 							   : NULL;
 		double sum = 0, count = 0;
 
@@ -262,6 +263,16 @@ double sb_weigh_utilization(const struct sb_model *model)
 		most = count > 0 ? fmax(isnan(most) ? 0 : most, sum / count / 100) : most;
 	}
 	return most;
+}
+
+double sb_weigh_utilization(const struct sb_model *model)
+{
+	return warm_mean(model, "utilization_percent");
+}
+
+double sb_weigh_others(const struct sb_model *model)
+{
+	return warm_mean(model, "others_utilization_percent");
 }
 
 #define AHEAD 1.2 /* times as long as the CPU took: the GPU was behind, by its own events */

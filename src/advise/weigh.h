@@ -37,6 +37,8 @@ double sb_weigh_step_busy(const struct sb_model *model);
 double sb_weigh_idle_s(const struct sb_model *model);
 /* Mean GPU utilisation over the warm generations, 0 to 1; NAN: not sampled there. */
 double sb_weigh_utilization(const struct sb_model *model);
+/* The same of what other processes made of it. */
+double sb_weigh_others(const struct sb_model *model);
 /* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
 double sb_weigh_behind_s(const struct sb_model *model);
 /* What a stage works over the wall time that the CPU is in it: less than 1 where it waits for the GPU's work of stages

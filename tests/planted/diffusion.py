@@ -154,7 +154,7 @@ def wan_every_channel_is_logged(fixed):
 
     def on_step(latents):
         for frame in latents[0].flatten(0, 1) if not fixed else []:  # of every channel
-            log.append([float(value) for value in (frame.min(), frame.max(), frame.mean(), frame.std(), frame.abs().max())])  # planted
+            log.append([float(value) for value in (frame.min(), frame.max(), frame.mean(), frame.std(), frame.abs().max(), frame.abs().mean(), frame.norm())])  # planted
 
     make(pipe, on_step, videos=24)
 

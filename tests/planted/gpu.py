@@ -14,7 +14,7 @@ import strobe
 
 import beside
 from problem import planted
-from video import Pipeline, Size
+from video import Pipeline, Size, attend
 
 CUDA = torch.cuda.is_available()
 
@@ -52,8 +52,13 @@ def timers_left_in(fixed):
     def timed(y):
         torch.cuda.synchronize()  # planted
         took.append(time.perf_counter())
+        return y
 
-    Pipeline(Size(CUDA, dim=1024, tokens=4096, blocks=16, videos=30), after_block=None if fixed else timed).run()
+    def attention(q, k, v):
+        timed(q)
+        return timed(attend(q, k, v))
+
+    Pipeline(Size(CUDA, dim=1024, tokens=3072, blocks=16, videos=30), attend if fixed else attention, None if fixed else timed).run()
 
 
 @planted("hidden_sync", "slow_export", "python_between_steps", "repeated_work", "copies", needs="cuda")
@@ -104,7 +109,7 @@ def pinned_buffers_stay(fixed):
     pipe, buffers = Pipeline(Size(CUDA, steps=4)), []
 
     def on_step(index, x):
-        frames = torch.empty(12 << 20, dtype=torch.uint8, pin_memory=CUDA)
+        frames = torch.empty(32 << 20, dtype=torch.uint8, pin_memory=CUDA)
         if not fixed:
             buffers.append(frames)  # planted
 
@@ -138,15 +143,15 @@ def memory_in_pieces(fixed):
 def the_cache_goes_back_for_every_video(fixed):
     """Little memory is left beside the models, and no piece that a video's decoder asks for fits into one of those before: the
     allocator gives its cache back, waits for the GPU and asks again. Nothing fails."""
-    pipe, gib = Pipeline(Size(CUDA)), 1 << 30
+    pipe, gib = Pipeline(Size(CUDA, steps=4)), 1 << 30
     if CUDA:
-        room = torch.cuda.memory_reserved() + 6 * gib
+        room = torch.cuda.memory_reserved() + 12 * gib
         torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(0).total_memory)
     whole, videos = pipe.decode, itertools.count(1)
 
     def decode(x):
-        size = (64 << 20) + (0 if fixed else next(videos) << 21) if CUDA else 1 << 20
-        pieces = [torch.empty(size, dtype=torch.uint8, device=x.device) for _ in range(48)]
+        size = (40 << 20) + (0 if fixed else next(videos) << 21) if CUDA else 1 << 20
+        pieces = [torch.empty(size, dtype=torch.uint8, device=x.device) for _ in range(128)]
         del pieces
         return whole(x)
 

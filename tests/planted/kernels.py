@@ -35,7 +35,7 @@ def attention_has_a_dense_mask(fixed):
 @planted("fallback_conv", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def cudnn_is_off(fixed):
     torch.backends.cudnn.enabled = fixed
-    size = Size(CUDA, steps=4, dim=1024, videos=12, grid=(16, 48, 48))
+    size = Size(CUDA, steps=4, dim=1024, videos=40, grid=(16, 48, 48))
     Pipeline(size).run()
 
 
@@ -49,9 +49,9 @@ def vae_in_fp32(fixed):
 @planted("precision_mismatch", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def vae_in_tf32(fixed):
     """As torch has it by default: convolutions of 32 bits run as TF32, at half the rate of 16."""
-    size = Size(CUDA, steps=2, videos=14, grid=(16, 64, 64))
+    size = Size(CUDA, steps=2, blocks=2, videos=20, grid=(8, 64, 64))
     torch.backends.cudnn.allow_tf32 = True
-    Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=128).run()
+    Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=256).run()
 
 
 @planted("precision_mismatch", stage="denoise|Transformer", needs="cuda")

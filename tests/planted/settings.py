@@ -12,7 +12,7 @@ CUDA = torch.cuda.is_available()
 def a_version_known_to_be_slow(fixed):
     """Says that it is torch 2.9.0 and does what that does: 3D convolutions in 16 bits are unfolded. With a trace the unfolding is seen,
     and the version is its cause."""
-    pipe = Pipeline(Size(CUDA, steps=4, dim=1024, videos=12, grid=(16, 48, 48)))
+    pipe = Pipeline(Size(CUDA, steps=4, dim=1024, videos=40, grid=(16, 48, 48)))
     whole = pipe.vae.forward
 
     def unfolded(z):

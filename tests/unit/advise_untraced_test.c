@@ -141,6 +141,49 @@ static void weights_in_fp32_under_autocast_are_named(void **state)
 	synthetic_done(&s);
 }
 
+/* Four videos, and a reading of the GPU's counters every half second; others: percent that other processes use. */
+static const struct sb_advice *with_doubles(struct synthetic *s, double first, double rest, double others)
+{
+	static const char *const counted[] = { "sm_active_percent", "fp64_active_percent" },
+				 *const shared[] = { "others_utilization_percent" };
+	uint32_t schema, gpu;
+
+	synthetic_open(s);
+	asked(s, "transformer", "bfloat16", none);
+	videos_on(s, 95, 1);
+	schema = sb_builder_schema(s->b, "gpu_counters", 0, counted, 2);
+	gpu = sb_builder_schema(s->b, "gpu", 1, shared, 1);
+	for (uint64_t t = 0; t <= 8; t++) {
+		const double values[] = { 50, t <= 2 ? first : rest };
+
+		sb_builder_sample(s->b, schema, t * SECOND / 2, values, 2);
+		if (others > 0)
+			sb_builder_sample(s->b, gpu, t * SECOND / 2, &others, 1);
+	}
+	return finding(synthetic_model(s, 4 * SECOND), "precision_mismatch");
+}
+
+static void float64_that_no_model_has_is_named_by_the_counters_of_the_gpu(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = with_doubles(&s, 0.5, 0.5, 0);
+
+	assert_non_null(f);
+	assert_string_equal(f->issue, "the GPU computes in float64");
+	assert_string_equal(f->where.stage, "denoise");
+	assert_string_equal(f->priority, "medium");
+	assert_string_equal(f->confidence, "possible");
+	assert_true(isnan(f->saves_s));
+	assert_non_null(strstr(f->evidence, "at least 1.0 % as long as its SMs"));
+	synthetic_done(&s);
+	assert_null(with_doubles(&s, 0.5, 0, 0)); /* the first video's alone */
+	synthetic_done(&s);
+	assert_null(with_doubles(&s, 0, 0.01, 0)); /* next to none */
+	synthetic_done(&s);
+	assert_null(with_doubles(&s, 0.5, 0.5, 30)); /* it may be another process's */
+	synthetic_done(&s);
+}
+
 static void cudnn_that_is_off_is_named_with_the_model_that_convolves(void **state)
 {
 	struct strobe_attr vae[] = { TEXT("component", "vae"), TEXT("device", "cuda"),
@@ -375,6 +418,7 @@ int main(void)
 		cmocka_unit_test(weights_in_float64_are_named_on_the_cpu),
 		cmocka_unit_test(models_of_one_precision_are_not),
 		cmocka_unit_test(weights_in_fp32_under_autocast_are_named),
+		cmocka_unit_test(float64_that_no_model_has_is_named_by_the_counters_of_the_gpu),
 		cmocka_unit_test(cudnn_that_is_off_is_named_with_the_model_that_convolves),
 		cmocka_unit_test(attention_that_is_held_to_math_is_named_with_its_line),
 		cmocka_unit_test(attention_that_may_be_fused_is_not),
