@@ -1,4 +1,7 @@
-/* The rule about switches for finding errors that were left on: they were set when a model was called (the event "torch.asked"). */
+/* Rules about switches that were left on, as they were when a model was called (the event "torch.asked"): those for finding errors,
+ * and the recording of gradients. */
+#include "advise/debug.h"
+
 #include "advise/asked.h"
 #include "advise/weigh.h"
 
@@ -76,4 +79,49 @@ void sb_rule_debug_mode(struct sb_advisor *a)
 {
 	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
 		find_switch(a, &switches[i]);
+}
+
+/* ---- gradients ---- */
+
+#define RECORDING_COSTS 0.1 /* of the model's time, to rank by; what the graph keeps of memory comes on top */
+
+static bool goes_back(const struct sb_model *model)
+{
+	return sb_model_stage(model, "backward") || sb_model_stage(model, "optimizer");
+}
+
+const char *sb_debug_gradients(const struct sb_model *model, const char *name)
+{
+	const struct sb_stage *stage = goes_back(model) ? NULL : longest_with(model, "gradients");
+
+	return stage && (!name || !strcmp(stage->name, name)) ? stage->name : NULL;
+}
+
+void sb_rule_gradients_unused(struct sb_advisor *a)
+{
+	const char *name = sb_debug_gradients(a->model, NULL);
+	const struct sb_stage *stage = name ? sb_model_stage(a->model, name) : NULL;
+	double took_s = stage ? fmin(sb_weigh_gpu_s(stage), sb_weigh_work_s(a->model)) : 0,
+	       percent = sb_weigh_percent(a->model, took_s);
+	struct sb_advice *f;
+
+	if (!stage || !(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, NAN,
+		sb_say(a, "gradients are recorded in '%s', and no backward pass follows", name),
+		sb_say(a, "%lld calls, %s; none of torch's backward passes ran",
+			(long long)sb_stage_calls(stage), sb_say_seconds(a, took_s)));
+	sb_finding_cause(f,
+		sb_say(a,
+			"'%s' is called without torch.inference_mode() or no_grad(): each operation keeps "
+			"its "
+			"inputs for a "
+			"backward pass, and a result that is kept keeps all that made it",
+			name),
+		SB_GAIN_ESTIMATED, SB_CERTAIN);
+	if (!f)
+		return;
+	f->stage = stage->name;
+	f->rank_s = RECORDING_COSTS * took_s;
+	sb_weigh_priority(a, f);
 }

@@ -1,4 +1,5 @@
 /* Rules about what grows and never stops: memory, open files. */
+#include "advise/debug.h"
 #include "advise/rule.h"
 #include "advise/weigh.h"
 
@@ -149,6 +150,16 @@ static void doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_gro
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
+static const char *graph_words(struct sb_advisor *a, const char *name)
+{
+	return sb_say(a,
+		"'%s' is called while gradients are recorded: a result that is kept for the next call keeps "
+		"the "
+		"whole graph that "
+		"made it",
+		name);
+}
+
 static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const char *words, const char *of)
 {
 	const struct sb_event_row *e = holder_of(a->model, of);
@@ -159,15 +170,21 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 	struct sb_advice *f = sb_advisor_find(a, g->per_unit / SB_MB, NAN,
 		sb_say(a, "%s grows by %.1f MB with every %s", words, g->per_unit / SB_MB, unit_words(a, g)),
 		freed ? sb_say(a, "%s; %s", evidence_of(a, g), freed) : evidence_of(a, g));
-	bool known = (holder && holder->s) || freed;
+	const char *graph = sb_debug_gradients(a->model, NULL);
+	bool known = (holder && holder->s) || freed || graph;
 
 	sb_finding_cause(f,
 		holder && holder->s ? holder->s
 		: freed             ? freed
+		: graph             ? graph_words(a, graph)
 				    : sb_say(a, "something keeps what each %s makes%s", unit_words(a, g), in),
 		SB_GAIN_ESTIMATED, known ? SB_LIKELY : SB_POSSIBLE);
 	if (f && line)
 		sb_finding_line(f, line->file, (uint32_t)line->line);
+	if (f && graph && !freed && !(holder && holder->s))
+		f->suggestion =
+			"Call the model under torch.inference_mode(); what is kept for the next call, "
+			".detach() first.";
 	add_place(f, e, g->where);
 	if (f && !known && (may_settle(g) || sb_weigh_sizes_grow(a->model)))
 		doubt(a, f, g);

@@ -96,6 +96,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(cache_idle)              \
 	X(asked_not_ran)           \
 	X(debug_mode)              \
+	X(gradients_unused)        \
 	X(known_version)           \
 	X(gil_contention)          \
 	X(thread_oversubscription) \

@@ -365,6 +365,14 @@ static const struct sb_rule rules[] = {
 		  "than this share",
 		  "Switch it off where no error is looked for." },
 		sb_rule_debug_mode },
+	{ { "gradients_unused", "cause", MEDIUM, HOURS, false, "gradients_percent", "percent", 20,
+		  "a model of torch's",
+		  "models whose gradients are recorded take more than this share, and nothing goes back "
+		  "through "
+		  "them",
+		  "Call it under torch.inference_mode(), or torch.no_grad() where its results are needed "
+		  "for training." },
+		sb_rule_gradients_unused },
 	/* ---- the host ---- */
 	{ { "gil_contention", "cause", HIGH, HOURS, false, "gil_percent", "percent", 40,
 		  "sampled Python stacks of several threads",

@@ -96,3 +96,38 @@ def test_a_model_of_no_pipeline_tells_the_dtype_of_most_of_its_weights_once(run,
     events = run(sys.executable, str(script)).report()["events"]
     asked = [e["attributes"] for e in events if e["name"] == "torch.asked" and "compiled" not in e["attributes"]]
     assert [(a["component"], a["dtype"], a["device"]) for a in asked] == [("Net", "bfloat16", "cpu")]
+
+
+GRADIENTS = """
+import sys
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x)
+
+class Frozen(Net):
+    pass
+
+net, frozen, x = Net(), Frozen().requires_grad_(False), torch.zeros(2, 8)
+with torch.set_grad_enabled(sys.argv[1] != "off"):
+    net(x)
+    frozen(x)
+if sys.argv[1] == "used":
+    x.requires_grad_()
+    torch.autograd.grad(net(x).sum(), x)
+"""
+
+
+@pytest.mark.parametrize("how", ["on", "off", "used"])
+def test_a_model_says_whether_its_gradients_are_recorded(run, tmp_path, how):
+    script = tmp_path / "gradients.py"
+    script.write_text(GRADIENTS)
+    report = run(sys.executable, str(script), how).report()
+    asked = {e["attributes"]["component"]: e["attributes"].get("gradients") for e in report["events"] if e["name"] == "torch.asked"}
+    assert asked == {"Net": None if how == "off" else 1, "Frozen": None}
+    assert ("backward" in {stage["name"] for stage in report["stage_analysis"]["stages"]}) == (how == "used")

@@ -231,6 +231,34 @@ static void switches_for_finding_errors_are_named(void **state)
 	assert_string_equal(said_of_switch("dtype_is_fine", 1), "");
 }
 
+/* A model that is called under a mode that records gradients. */
+static bool gradients_are_unused(bool goes_back)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	bool said;
+
+	synthetic_open(&s);
+	asked(&s, whole("gradients", 1), none);
+	video(&s, STEPS);
+	if (goes_back)
+		synthetic_stage(&s, STEPS * SECOND, (STEPS + 1) * SECOND, "backward", STROBE_ROLE_STAGE);
+	f = finding(synthetic_model(&s, (STEPS + 2) * SECOND), "gradients_unused");
+	said = f != NULL;
+	if (f) {
+		assert_string_equal(f->where.stage, "transformer");
+		assert_non_null(strstr(f->suggestion, "inference_mode"));
+	}
+	synthetic_done(&s);
+	return said;
+}
+
+static void gradients_that_nothing_uses_are_named(void **state)
+{
+	assert_true(gradients_are_unused(false));
+	assert_false(gradients_are_unused(true));
+}
+
 /* An answer of eight tokens after a prompt; each of them is computed from all before it. */
 static const struct sb_advice *said_of_answers(struct synthetic *s, bool cached)
 {
@@ -265,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switches_for_finding_errors_are_named),
+		cmocka_unit_test(gradients_that_nothing_uses_are_named),
 		cmocka_unit_test(answers_without_a_key_value_cache_are_named),
 		cmocka_unit_test(a_cache_that_serves_no_step_is_idle),
 		cmocka_unit_test(a_cache_that_serves_steps_is_not),

@@ -28,9 +28,12 @@ def tell(components):
             tell_model(name, module)
 
 
-def tell_model(name, module):
+def tell_model(name, module, called=False):
+    """called: it is about to compute, under the mode that the program has set."""
     module, wrapper = uncompiled(module), module
     facts = _facts(module)
+    if called and _records_gradients(module):
+        facts["gradients"] = 1
     if wrapper is not module and _sees_compiling():
         facts["compiled"] = 1
     key = (name, *facts.items())
@@ -90,6 +93,10 @@ def _switches(torch, convolves):
         facts["autocast"] = str(newer("cuda") if newer else torch.get_autocast_gpu_dtype()).replace("torch.", "")
     if convolves and not torch.backends.cudnn.enabled:
         facts["cudnn"] = 0
+    elif convolves and torch.backends.cudnn.benchmark:
+        facts["cudnn_benchmark"] = 1
+    if torch.are_deterministic_algorithms_enabled():
+        facts["deterministic"] = 1
     cuda = torch.backends.cuda
     fused = [getattr(cuda, name, None) for name in ("flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled")]
     if not any(enabled() for enabled in fused if enabled is not None):
@@ -111,6 +118,11 @@ def _debugging(torch, device):
     if torch.is_anomaly_enabled() and torch.is_grad_enabled():
         facts["anomaly"] = 1
     return facts
+
+
+def _records_gradients(module):
+    torch = sys.modules["torch"]
+    return torch.is_grad_enabled() and any(p.requires_grad for p in itertools.islice(module.parameters(), WEIGHTS_MOST))
 
 
 def _first_convolution(module):

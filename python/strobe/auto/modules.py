@@ -151,7 +151,7 @@ def _tell_first(name, module):
     training.first_call(module)
     if not components.has_name(module) and not _is_a_part(type(module)):
         asked.tell_versions()
-        asked.tell_model(name, module)
+        asked.tell_model(name, module, called=True)
 
 
 def name_in_frame(frame):

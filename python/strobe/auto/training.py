@@ -30,6 +30,7 @@ def watch(torch):
     global _graph_task
     _graph_task = getattr(torch._C, "_current_graph_task_id", None)
     wrap(torch.autograd, "backward", _going_back)  # Tensor.backward() calls it too
+    wrap(torch.autograd, "grad", _going_back)
 
 
 def watch_optimizers(module):
