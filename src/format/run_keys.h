@@ -81,7 +81,9 @@
 /* an event: strobe's own counting at the end is done. before_bytes, after_bytes (the process's highest resident memory until
  * then), duration_s */
 #define SB_EVENT_OWN_MEMORY "strobe.own_memory"
-/* an event: memory ran out. requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, device, file, line */
+/* an event: memory ran out. requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, device, file, line;
+ * SB_ATTR_REFUSED_BY_DRIVER: the driver refused it, and an allocator above it may have got it with its next try */
+#define SB_ATTR_REFUSED_BY_DRIVER "refused_by_driver"
 #define SB_EVENT_OUT_OF_MEMORY "out_of_memory"
 /* an event: within within_ns until then torch's allocator got no memory count times, gave its cache back and got it then. device,
  * allocated_bytes, reserved_bytes, both before_ (at the reading before), given_back_bytes, total_bytes, limit_bytes */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "gpu/launch.h"
+#include "gpu/refused.h"
 #include "gpu/ring.h"
 #include "gpu/torch_profiler.h"
 #include "gpu/waits.h"
@@ -222,6 +223,8 @@ static void called(void *user, uint32_t domain, uint32_t id, const void *data)
 
 	if (wait)
 		sb_wait_called(wait, domain, data);
+	else if (sb_refused_asks(domain, id))
+		sb_refused_called(id, data);
 	else
 		sb_launch_callback(user, domain, id, data);
 }
@@ -301,6 +304,8 @@ int sb_activity_start(
 	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before"
 			    : !launches_wanted() ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0"
 						 : NULL;
+	if (subscriber)
+		sb_refused_enable(cupti, subscriber, 1);
 	if (!*out_unattributed) {
 		sb_activity_records_launches();
 		enable_callbacks(1);
@@ -351,6 +356,8 @@ void sb_activity_stop(bool (*awaited)(void))
 	if (!cupti)
 		return;
 	sb_activity_cut();
+	if (subscriber)
+		sb_refused_enable(cupti, subscriber, 0);
 	enable_callbacks(0);
 	collect_last(awaited);
 	held = atomic_load(&handed_out);

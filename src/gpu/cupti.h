@@ -178,6 +178,13 @@ typedef void (*cupti_buffer_completed)(
 			218, 220, 428, 429, 430 /* copies, memsets */                                        \
 	}
 
+/* The calls that take memory of a device. */
+enum { CUPTI_DRIVER_ALLOCATE_PITCH = 244, CUPTI_DRIVER_CREATE = 549 };
+#define CUPTI_DRIVER_ALLOCATIONS                                                               \
+	{                                                                                      \
+		243, CUPTI_DRIVER_ALLOCATE_PITCH, 371, CUPTI_DRIVER_CREATE, 598, 599, 611, 612 \
+	}
+
 /* The calls that wait for device work. */
 #define CUPTI_RUNTIME_WAITS             \
 	{                               \

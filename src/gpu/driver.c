@@ -38,6 +38,7 @@ static const struct sb_dynlib_entry entries[] = {
 	OPTIONAL(device_count, "cuDeviceGetCount"),
 	OPTIONAL(primary_state, "cuDevicePrimaryCtxGetState"),
 	OPTIONAL(device_attribute, "cuDeviceGetAttribute"),
+	OPTIONAL(memory_info, "cuMemGetInfo_v2"),
 };
 
 static void say_not_loaded(void)

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef void *sb_cu_context;
@@ -16,6 +17,7 @@ typedef void *sb_cu_event;
 
 enum {
 	SB_CU_OK = 0,
+	SB_CU_OUT_OF_MEMORY = 2,
 	SB_CU_DEINITIALIZED = 4,
 	SB_CU_INVALID_CONTEXT = 201,
 	SB_CU_NOT_READY = 600,
@@ -47,6 +49,7 @@ struct sb_cuda {
 	int (*device_count)(int *);
 	int (*primary_state)(int device, unsigned *flags, int *active);
 	int (*device_attribute)(int *out, int attribute, int device);
+	int (*memory_info)(size_t *out_free, size_t *out_total); /* of the current context's device */
 };
 
 extern _Atomic(const struct sb_cuda *) sb_cuda_found; /* NULL: none so far */

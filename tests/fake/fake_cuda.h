@@ -21,6 +21,7 @@ struct fake_cuda {
 	void (*on_record)(void (*f)(void)); /* called while an event is recorded: time passes */
 	void (*record_takes)(uint64_t ns); /* of the real CPU's time: for benchmarks */
 	void (*fail_capturing)(int error); /* asking whether a stream captures answers this */
+	void (*memory)(uint64_t free_bytes, uint64_t total_bytes); /* of each device */
 };
 
 /* The library's one export for tests. */

@@ -35,6 +35,7 @@ struct fake_cupti {
 	void (*finish)(void);
 	void (*on_flush)(void (*function)(void)); /* called before each */
 	void (*drop)(uint32_t count); /* CUPTI drops records, for a reason of its own */
+	void (*driver_call)(uint32_t id, const void *params, int result); /* by the program */
 };
 
 typedef const struct fake_cupti *(*fake_cupti_function)(void);

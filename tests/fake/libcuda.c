@@ -321,6 +321,16 @@ API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 	return OK;
 }
 
+static uint64_t free_bytes, total_bytes;
+
+API int cuMemGetInfo_v2(size_t *out_free, size_t *out_total)
+{
+	COUNTED;
+	*out_free = free_bytes;
+	*out_total = total_bytes;
+	return total_bytes ? OK : NOT_INITIALIZED;
+}
+
 /* ---- what strobe must never call --------------------------------------- */
 
 #define FORBIDDEN(name)    \
@@ -356,6 +366,13 @@ static void reset(void)
 	record_ns = 0;
 	current = NULL;
 	push_depth = 0;
+	free_bytes = total_bytes = 0;
+}
+
+static void memory(uint64_t of_free, uint64_t of_total)
+{
+	free_bytes = of_free;
+	total_bytes = of_total;
 }
 
 static uint64_t call_count(const char *function)
@@ -438,7 +455,7 @@ API const struct fake_cuda *fake_cuda(void);
 API const struct fake_cuda *fake_cuda(void)
 {
 	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current,
-		destroy, fail_record, limit_events, on_record, record_takes, fail_capturing };
+		destroy, fail_record, limit_events, on_record, record_takes, fail_capturing, memory };
 
 	return &fake;
 }

@@ -309,6 +309,17 @@ static void synchronize(uint32_t runtime_id, uint32_t driver_id, void *stream, v
 	call(CUPTI_DOMAIN_RUNTIME, runtime_id, CUPTI_API_EXIT, params, &words[0]);
 }
 
+static void driver_call(uint32_t id, const void *params, int result)
+{
+	struct cupti_callback_data data = {
+		.params = params, .return_value = &result, .correlation = ++next_correlation
+	};
+
+	for (data.site = CUPTI_API_ENTER; callback && callbacks[id] && data.site <= CUPTI_API_EXIT;
+		data.site++)
+		callback(NULL, CUPTI_DOMAIN_DRIVER, id, &data);
+}
+
 static void *record(int kind)
 {
 	uint8_t *at;
@@ -483,7 +494,7 @@ API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
 		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records, shape,
-		sized, synchronize, begin, finish, on_flush, drop };
+		sized, synchronize, begin, finish, on_flush, drop, driver_call };
 
 	return &fake;
 }

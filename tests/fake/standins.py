@@ -6,11 +6,13 @@ import os
 P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
 F, B = ctypes.c_double, ctypes.c_bool
 CUDA = [("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
-        ("make_current", None, P, I)]
+        ("make_current", None, P, I), ("destroy", None, P), ("fail_record", None, I), ("limit_events", None, U32), ("on_record", None, P),
+        ("record_takes", None, U64), ("fail_capturing", None, I), ("memory", None, U64, U64)]
 CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64), ("launch", U32),
          ("kernel", None, U32, U64, U64, S), ("copy", None, U32, U64, U64, B, B, B, U64), ("memset", None, U32, U64, U64, U64),
          ("enabled", B, I), ("subscribed", B), ("held", U32), ("hold_empty", None), ("take_over", None), ("unzeroed", U32),
-         ("refused_records", U64), ("shape", None, I, I), ("sized", None, I, I, U32)]
+         ("refused_records", U64), ("shape", None, I, I), ("sized", None, I, I, U32), ("synchronize", None, U32, U32, P, P),
+         ("begin", None, U32, S), ("finish", None), ("on_flush", None, P), ("drop", None, U32), ("driver_call", None, U32, P, I)]
 
 PM = [("reset", None), ("sample", None, I, U64, U64, F, F, F, F), ("overflow", None, I), ("occupy", None, I, B), ("pass_limit", None, U32),
       ("know", None, S, B), ("time_trigger", None, B), ("sampling", B, I), ("held", U32), ("mistakes", U32), ("started", U64, I)]

@@ -53,6 +53,41 @@ def trace_records_kernels_and_lets_go():
     assert rec.meta["gpu_trace_begin_ticks"] < rec.meta["gpu_trace_end_ticks"]
 
 
+class Request(ctypes.Structure):
+    """How the driver's calls get theirs: where to put it, bytes; of cuMemCreate what it is, too."""
+    _fields_ = [("out", P), ("bytes", ctypes.c_size_t), ("more", P)]
+
+
+ALLOCATE, CREATE, OUT_OF_MEMORY, MB = 243, 549, 2, 1 << 20
+
+
+@case
+def memory_that_the_driver_refuses_is_told_while_a_trace_runs():
+    p = Program()
+    p.cuda.memory(300 * MB, 1000 * MB)
+    request = Request(None, 700 * MB, None)
+    refuse = lambda: p.cupti.driver_call(ALLOCATE, ctypes.byref(request), OUT_OF_MEMORY)
+    refuse()  # before the trace: CUPTI is nobody's
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0, p.strobe.strobe_error()
+    p.strobe.strobe_zone_begin(b"decode")
+    p.cupti.driver_call(ALLOCATE, ctypes.byref(request), 0)
+    refuse()
+    p.cupti.driver_call(CREATE, ctypes.byref(Request(None, 900 * MB, ctypes.cast((ctypes.c_int * 4)(1, 0, 3, 0), P))), OUT_OF_MEMORY)  # of the host
+    p.cupti.driver_call(CREATE, ctypes.byref(Request(None, 800 * MB, ctypes.cast((ctypes.c_int * 4)(1, 0, 1, 0), P))), OUT_OF_MEMORY)
+    p.strobe.strobe_zone_end()
+    p.strobe.strobe_gpu_trace_stop()
+    p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+    refuse()
+    p.stop()
+    report = report_of(p.folder + "/last")
+    found = report["out_of_memory"]
+    assert (found["count"], found["stage"], found["device_index"]) == (2, "decode", 0), found
+    assert (found["requested_bytes"], found["free_bytes"], found["total_bytes"]) == (800 * MB, 300 * MB, 1000 * MB), found
+    assert found["residents"] == [{"component": "all processes and the driver", "bytes": 700 * MB}], found
+    assert report["recommendations"][0]["id"] == "out_of_memory", report["recommendations"]
+    assert p.cuda.calls(b"cuMemGetInfo_v2") == 2
+
+
 @case
 def how_a_kernel_was_launched_comes_back_from_its_name():
     p = Program()

@@ -66,6 +66,7 @@ static void callbacks_have_the_layout_of_the_toolkit(void **state)
 	SAME(cupti_callback_data, params, CUpti_CallbackData, functionParams);
 	SAME(cupti_callback_data, site, CUpti_CallbackData, callbackSite);
 	SAME(cupti_callback_data, context, CUpti_CallbackData, context);
+	SAME(cupti_callback_data, return_value, CUpti_CallbackData, functionReturnValue);
 	SAME(cupti_callback_data, correlation, CUpti_CallbackData, correlationId);
 	SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
 	SAME(cupti_subscriber_params, other_name_size, CUpti_SubscriberParams, oldSubscriberSize);
@@ -132,8 +133,17 @@ static void numbers_are_those_of_the_toolkit(void **state)
 {
 	static const uint32_t driver[] = CUPTI_DRIVER_LAUNCHES;
 	static const uint32_t runtime_waits[] = CUPTI_RUNTIME_WAITS, driver_waits[] = CUPTI_DRIVER_WAITS;
+	static const uint32_t allocations[] = CUPTI_DRIVER_ALLOCATIONS;
 
 	(void)state;
+	assert_int_equal(allocations[0], CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
+	assert_int_equal(allocations[1], CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2);
+	assert_int_equal(allocations[2], CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged);
+	assert_int_equal(allocations[3], CUPTI_DRIVER_TRACE_CBID_cuMemCreate);
+	assert_int_equal(allocations[4], CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync);
+	assert_int_equal(allocations[5], CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz);
+	assert_int_equal(allocations[6], CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync);
+	assert_int_equal(allocations[7], CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync_ptsz);
 	assert_int_equal(runtime_waits[0], CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
 	assert_int_equal(runtime_waits[1], CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000);
 	assert_int_equal(runtime_waits[2], CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020);

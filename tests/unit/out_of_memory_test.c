@@ -40,6 +40,59 @@ static void ran_out(struct synthetic *s, uint64_t t_ns, int64_t requested, int64
 		resident(s, t_ns + 4000, "allocator slack", slack, NULL);
 }
 
+static void refused(struct synthetic *s, uint64_t t_ns)
+{
+	struct strobe_attr attrs[] = { INT(SB_ATTR_REFUSED_BY_DRIVER, 1), INT("device", 0),
+		INT("requested_bytes", 16 * GIB), INT("free_bytes", 10 * GIB), INT("total_bytes", 80 * GIB) };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_OUT_OF_MEMORY, 0, attrs, 5);
+}
+
+/* The monitor's last sample is of when the run had less: what the others had is as it was. */
+static void memory_that_the_driver_refuses_has_its_stage_and_what_was_in_use(void **state)
+{
+	static const char *const columns[] = { "memory_used_mb", "process_memory_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_out_of_memory_panel *p;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, columns, 2);
+	sb_builder_sample(s.b, schema, SECOND, (double[]){ 22 * 1024, 20 * 1024 }, 2);
+	synthetic_begin(&s, SECOND, "decode", 0);
+	refused(&s, 2 * SECOND);
+	refused(&s, 2 * SECOND + MS);
+	synthetic_end(&s, 3 * SECOND);
+	m = synthetic_model(&s, 4 * SECOND);
+	p = &m->out_of_memory;
+	assert_int_equal(p->count, 2);
+	assert_string_equal(p->stage, "decode");
+	assert_string_equal(p->residents[0].component, "memory of this run");
+	assert_near(p->residents[0].bytes, 68.0 * GIB, 1);
+	assert_string_equal(p->residents[1].component, "other processes and the driver");
+	assert_near(p->residents[1].bytes, 2.0 * GIB, 1);
+	assert_non_null(
+		strstr(m->advice.all[0].issue, "GPU memory ran out in 'decode': 16.00 GB were asked for"));
+	synthetic_done(&s);
+}
+
+/* Its allocator may have got it with its next try, and tells where it did not. */
+static void what_the_driver_refuses_torch_is_for_torch_to_tell(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, SECOND, 3 * SECOND, "decode", 0);
+	refused(&s, 2 * SECOND);
+	sb_builder_snapshot(s.b, 3 * SECOND, SB_MEMORY_READING_DEVICE, 0, 60 * GIB, 61 * GIB, 70 * GIB);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_false(m->out_of_memory.present);
+	assert_int_equal(m->out_of_memory.count, 0);
+	synthetic_done(&s);
+}
+
 /* A VAE at full resolution, after a minute of denoising. */
 static struct sb_model *vae_fails(struct synthetic *s, int64_t requested, int64_t slack)
 {
@@ -412,6 +465,8 @@ static void nothing_is_said_where_memory_sufficed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_that_the_driver_refuses_has_its_stage_and_what_was_in_use),
+		cmocka_unit_test(what_the_driver_refuses_torch_is_for_torch_to_tell),
 		cmocka_unit_test(it_is_the_first_finding_with_its_place),
 		cmocka_unit_test(slack_that_would_do_is_fragmentation),
 		cmocka_unit_test(fragments_of_a_limited_process_are_named),

@@ -1,7 +1,9 @@
 /* out_of_memory: the last time that memory ran out, what held it and what would have helped. */
 #include "analyze/memory/weights.h"
+#include "analyze/memory/residency.h"
 #include "run/open_stages.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/memory_units.h"
 #include "base/role.h"
 #include "format/run_keys.h"
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #define RESIDENTS_MOST (64u + SB_WEIGHTS_MOST)
+#define REFUSALS_MOST 4096u
 
 struct collected {
 	struct sb_run *run;
@@ -19,6 +22,9 @@ struct collected {
 	int64_t t_ns;
 	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
 	size_t resident_count;
+	struct sb_vec refusals; /* struct refusal */
+	struct sb_map of_torch; /* processes whose allocator is torch's: it tells of its errors by itself */
+	bool failed;
 	struct sb_weights weights;
 	struct host_reading { /* the last one of the program's process */
 		int64_t t_ns;
@@ -26,6 +32,12 @@ struct collected {
 		double anonymous, mapped; /* NAN: not known */
 		bool several; /* processes have such readings */
 	} host;
+};
+
+struct refusal { /* by the driver */
+	int64_t t_ns, device;
+	uint32_t process;
+	double requested_bytes, free_bytes, total_bytes;
 };
 
 static const struct sb_run_attr *attr(const struct sb_event *e, const char *key)
@@ -48,6 +60,22 @@ static const char *text(struct collected *c, const struct sb_event *e, const cha
 	const struct sb_run_attr *a = attr(e, key);
 
 	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
+}
+
+static void see_torch(struct collected *c, const struct sb_event *e)
+{
+	c->failed |= !sb_map_put(&c->of_torch, e->process, 1);
+}
+
+static void see_refusal(struct collected *c, const struct sb_event *e)
+{
+	double device = number(e, "device");
+	struct refusal *r = c->refusals.count < REFUSALS_MOST ? sb_vec_push(&c->refusals, sizeof *r) : NULL;
+
+	c->failed |= !r && c->refusals.count < REFUSALS_MOST;
+	if (r)
+		*r = (struct refusal){ e->t_ns, isnan(device) ? 0 : (int64_t)device, e->process,
+			number(e, "requested_bytes"), number(e, "free_bytes"), number(e, "total_bytes") };
 }
 
 static void see_failure(struct collected *c, const struct sb_event *e)
@@ -112,9 +140,15 @@ static void see_event(void *self, const struct sb_event *e)
 	if (e->kind == SB_EVENT_SNAPSHOT) {
 		if (strcmp(name, SB_MEMORY_READING_HOST) == 0)
 			see_host(c, e);
-	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0)
+		else if (strcmp(name, SB_MEMORY_READING_DEVICE) == 0)
+			see_torch(c, e);
+	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0 && attr(e, SB_ATTR_REFUSED_BY_DRIVER)) {
+		see_refusal(c, e);
+	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0) {
+		if (attr(e, "reserved_bytes"))
+			see_torch(c, e);
 		see_failure(c, e);
-	else if (strcmp(name, SB_EVENT_RESIDENT) == 0) {
+	} else if (strcmp(name, SB_EVENT_RESIDENT) == 0) {
 		see_resident(c, e);
 		sb_weights_see(&c->weights, c->model, e);
 	}
@@ -141,6 +175,65 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->zone = see_zone;
 	v->event = see_event;
 	return 0;
+}
+
+/* ---- refused by the driver ---- */
+
+static void add_resident(struct collected *c, const char *component, double bytes)
+{
+	if (bytes > 0)
+		c->residents[c->resident_count++] = (struct sb_resident){ sb_model_text(c->model, component),
+			NULL, bytes };
+}
+
+/* What was in use is exact; what of it is others' is the last sample's. */
+static void add_in_use(struct collected *c, const struct refusal *r)
+{
+	const struct sb_series *s = sb_model_series(c->model, "gpu", (int)r->device);
+	double used = r->total_bytes - r->free_bytes, t_s = (double)r->t_ns / 1e9;
+	double others = sb_residency_value_at(s, "memory_used_mb", t_s) -
+			sb_residency_value_at(s, "process_memory_mb", t_s);
+
+	if (isnan(used))
+		return;
+	others = isnan(others) ? others : fmin(fmax(others, 0), used);
+	add_resident(c, isnan(others) ? "all processes and the driver" : "memory of this run",
+		isnan(others) ? used : used - others);
+	add_resident(c, "other processes and the driver", others);
+}
+
+/* Of processes without torch: its allocator gives its cache back and asks again. */
+static void add_refusals(struct collected *c)
+{
+	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
+	const struct refusal *all = c->refusals.items, *last = NULL;
+	uint32_t ignored;
+
+	for (size_t i = 0; i < c->refusals.count; i++) {
+		if (sb_map_get(&c->of_torch, all[i].process, &ignored))
+			continue;
+		p->count++;
+		if ((!p->present && !last) || all[i].t_ns >= (last ? last->t_ns : c->t_ns))
+			last = &all[i];
+	}
+	if (!last)
+		return;
+	*p = (struct sb_out_of_memory_panel){ .present = true,
+		.count = p->count,
+		.t_s = (double)last->t_ns / 1e9,
+		.device = last->device,
+		.requested_bytes = last->requested_bytes,
+		.free_bytes = last->free_bytes,
+		.total_bytes = last->total_bytes,
+		.allocated_bytes = NAN,
+		.slack_bytes = NAN,
+		.limit_bytes = NAN,
+		.fragmented_bytes = NAN,
+		.largest_piece_bytes = NAN,
+		.piece_count = -1 };
+	c->t_ns = last->t_ns;
+	c->resident_count = 0;
+	add_in_use(c, last);
 }
 
 /* ---- killed by the kernel ---- */
@@ -300,10 +393,11 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sb_out_of_memory_panel *p = &model->out_of_memory;
 	const struct sb_open_stage *stage = NULL;
 
+	add_refusals(c);
 	see_kill(c);
-	if (!p->present)
+	if (!p->present && !c->failed)
 		return 0;
-	if (c->stages.failed || c->weights.failed)
+	if (c->failed || c->stages.failed || c->weights.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	sb_open_stages_at(&c->stages, &c->t_ns, 1, &stage);
 	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
@@ -325,6 +419,8 @@ static void done(void *self)
 		return;
 	sb_open_stages_done(&c->stages);
 	sb_weights_done(&c->weights);
+	sb_vec_done(&c->refusals);
+	sb_map_done(&c->of_torch);
 	free(c);
 }
 
