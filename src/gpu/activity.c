@@ -3,6 +3,7 @@
 #include "gpu/activity.h"
 
 #include "base/error.h"
+#include "gpu/buffers.h"
 #include "gpu/launch.h"
 #include "gpu/refused.h"
 #include "gpu/ring.h"
@@ -14,12 +15,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
-#define BUFFER_BYTES (1u << 20) /* about 4 800 kernels */
-#define BUFFERS_MAX 64u /* 64 MiB at most; touched as they are needed */
-#define BUFFERS_USUAL 24u /* these go round; the others are for when none of them is free */
 #define FULL_WAITING 4u /* so many full buffers are not left until the next look */
 #define LARGEST_RECORD 1024u /* what is left of a full buffer is less */
 #define LAST_RECORDS_NS 10000000000ull
@@ -34,10 +31,8 @@ struct filled {
 
 static const struct sb_cupti *cupti;
 static void *subscriber;
-static struct sb_ring empty_ring, spare_ring, filled_ring; /* made once, kept */
-static uint8_t *memory;
+static struct sb_ring filled_ring; /* made once, kept */
 static _Atomic uint32_t handed_out; /* buffers that CUPTI holds */
-static _Atomic uint32_t taken, taken_most; /* buffers that are not free */
 static _Atomic bool refused; /* none was free, and CUPTI has not yet said what that cost */
 static void (*_Atomic wake)(void);
 static _Atomic uint32_t cut_launch; /* the last launch before the cut; 0: none, or no cut yet */
@@ -49,32 +44,16 @@ static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CU
 
 /* ---- buffers; these run on CUPTI's and the program's threads ----------- */
 
-static struct sb_ring *ring_of(const uint8_t *buffer)
-{
-	return (size_t)(buffer - memory) < BUFFERS_USUAL * (size_t)BUFFER_BYTES ? &empty_ring : &spare_ring;
-}
-
-static void count_taken(void)
-{
-	uint32_t now = atomic_fetch_add(&taken, 1) + 1, most = atomic_load(&taken_most);
-
-	while (now > most && !atomic_compare_exchange_weak(&taken_most, &most, now))
-		;
-}
-
 /* None free: CUPTI drops records and counts them; memory stays bounded. */
 static void requested(uint8_t **buffer, size_t *size, size_t *record_count)
 {
 	*record_count = 0;
-	*size = BUFFER_BYTES;
-	if (sb_ring_pop(&empty_ring, buffer) || sb_ring_pop(&spare_ring, buffer)) {
+	*buffer = sb_gpu_buffer_take();
+	*size = *buffer ? SB_GPU_BUFFER_BYTES : 0;
+	if (*buffer)
 		atomic_fetch_add(&handed_out, 1);
-		count_taken();
-		return;
-	}
-	atomic_store(&refused, true);
-	*buffer = NULL;
-	*size = 0;
+	else
+		atomic_store(&refused, true);
 }
 
 /* One that came back because it is full: the reader need not be woken for what it has asked for itself. */
@@ -89,26 +68,9 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
 		tell();
 }
 
-static bool make_buffers(void)
+static bool make_queue(void)
 {
-	if (memory)
-		return true;
-	if (!sb_ring_init(&empty_ring, BUFFERS_MAX, sizeof(uint8_t *)) ||
-		!sb_ring_init(&spare_ring, BUFFERS_MAX, sizeof(uint8_t *)) ||
-		!sb_ring_init(&filled_ring, BUFFERS_MAX, sizeof(struct filled)))
-		return false;
-	memory = mmap(NULL, BUFFERS_MAX * (size_t)BUFFER_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED) {
-		memory = NULL;
-		return false;
-	}
-	for (uint32_t i = 0; i < BUFFERS_MAX; i++) {
-		uint8_t *buffer = memory + (size_t)i * BUFFER_BYTES;
-
-		sb_ring_push(ring_of(buffer), &buffer);
-	}
-	return true;
+	return filled_ring.slots || sb_ring_init(&filled_ring, SB_GPU_BUFFERS, sizeof(struct filled));
 }
 
 /* ---- what has been delivered --------------------------------------------- */
@@ -145,9 +107,9 @@ static void read_filled(void)
 			sb_activity_records_put(record);
 		read_dropped(f.context, f.stream);
 		memset(f.buffer, 0, f.bytes);
-		atomic_fetch_sub(&taken, 1);
-		sb_ring_push(ring_of(f.buffer), &f.buffer);
+		sb_gpu_buffer_give(f.buffer);
 	}
+	sb_gpu_buffers_ready();
 }
 
 /* Asks CUPTI for what is complete, with CUPTI_FLUSH_FORCED for all, and writes it. */
@@ -272,18 +234,17 @@ int sb_activity_start(
 	const struct sb_cupti *with, bool hold_records, void (*full)(void), const char **out_unattributed)
 {
 	int err, result;
-	uint32_t out;
 
 	cupti = with;
-	if (!make_buffers() || !sb_launches_init() || !sb_waits_init(with)) {
+	if (!sb_gpu_buffers_init() || !make_queue() || !sb_launches_init() || !sb_waits_init(with)) {
 		cupti = NULL;
 		return sb_fail(STROBE_ENOMEM, "no memory for GPU records");
 	}
 	taken_over = false;
 	atomic_store(&cut_launch, 0);
 	atomic_store(&refused, false);
-	out = atomic_load(&taken);
-	atomic_store(&taken_most, out);
+	sb_gpu_buffers_count_anew();
+	sb_gpu_buffers_ready();
 	atomic_store(&wake, full);
 	sb_activity_records_begin(hold_records);
 	err = subscribe();
@@ -308,6 +269,7 @@ int sb_activity_start(
 		sb_refused_enable(cupti, subscriber, 1);
 	if (!*out_unattributed) {
 		sb_activity_records_launches();
+		sb_launches_ready();
 		enable_callbacks(1);
 	}
 	return 0;
@@ -375,8 +337,8 @@ void sb_activity_stop(bool (*awaited)(void))
 	unsubscribe();
 	sb_launches_done();
 	atomic_store(&wake, NULL);
-	if (memory && !atomic_load(&handed_out))
-		madvise(memory, BUFFERS_MAX * (size_t)BUFFER_BYTES, MADV_DONTNEED);
+	if (!atomic_load(&handed_out))
+		sb_gpu_buffers_clear();
 	counts = sb_activity_counts();
 	tell_losses(&counts);
 	cupti = NULL;
@@ -387,7 +349,7 @@ struct sb_activity_counts sb_activity_counts(void)
 	struct sb_activity_counts counts = sb_activity_records_counts();
 
 	counts.taken_over = taken_over;
-	counts.buffers_most = atomic_load(&taken_most);
+	counts.buffers_most = sb_gpu_buffers_most();
 	return counts;
 }
 
@@ -397,6 +359,7 @@ void sb_activity_forget(void)
 	subscriber = NULL;
 	sb_waits_forget();
 	atomic_store(&handed_out, 0);
-	atomic_store(&taken, 0);
+	sb_ring_done(&filled_ring);
+	sb_gpu_buffers_forget();
 	atomic_store(&wake, NULL);
 }

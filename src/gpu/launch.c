@@ -2,6 +2,7 @@
  * when the records come. */
 #include "gpu/launch.h"
 
+#include "base/populate.h"
 #include "gpu/cupti.h"
 #include "record/clock.h"
 
@@ -36,6 +37,11 @@ bool sb_launches_init(void)
 	atomic_store(&last, 0);
 	atomic_store(&slots, memory);
 	return true;
+}
+
+void sb_launches_ready(void)
+{
+	sb_populate(atomic_load(&slots), SLOTS * sizeof(struct slot));
 }
 
 /* The address space stays: a callback may be under way. */

@@ -12,6 +12,7 @@ struct sb_launch_call {
 };
 
 bool sb_launches_init(void); /* false: no memory */
+void sb_launches_ready(void); /* its pages are there before a call is noted */
 void sb_launches_done(void); /* gives the memory back */
 
 /* A CUPTI callback function. */

@@ -3,6 +3,7 @@
 #include "record/recorder.h"
 
 #include "base/error.h"
+#include "base/populate.h"
 #include "record/run_bytes.h"
 
 #include <errno.h>
@@ -18,10 +19,6 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 /* How often and how long a writer without room waits for the file to grow before it folds instead. A
  * writer with nothing to fold would lose events, so it waits longer. */
@@ -174,7 +171,7 @@ static bool fault_in(char *from, size_t size)
 {
 	long page = sysconf(_SC_PAGESIZE);
 
-	if (!madvise(from, size, MADV_POPULATE_WRITE))
+	if (sb_populate(from, size))
 		return true;
 	if (errno != EINVAL)
 		return false;
