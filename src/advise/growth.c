@@ -1,5 +1,6 @@
 /* Rules about what grows and never stops: memory, open files. */
 #include "advise/debug.h"
+#include "advise/growth.h"
 #include "advise/rule.h"
 #include "advise/weigh.h"
 
@@ -7,8 +8,6 @@
 
 #include <string.h>
 
-#define TOTAL_LEAST (64 * SB_MB) /* over the run, where it is counted by steps or calls */
-#define FILES_LEAST 16
 #define SETTLED_LEAST 16 /* steps or calls */
 
 static const struct sb_pair *attr(const struct sb_event_row *e, const char *key)
@@ -50,19 +49,30 @@ static const struct sb_growth *row_of(const struct sb_model *model, const char *
 	return NULL;
 }
 
-/* The unit for its growth: generations, else steps, else calls. It is as large as is certain: the low end of its
- * interval. Memory that goes up and down, as weights that are moved do, has a wide one. */
+/* The unit for its growth: generations, else steps, else calls, else seconds. What grows is a leak, unless the user raised the limit. */
 static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *of)
 {
+	bool raised = a->limit > a->rule->threshold;
+
 	for (size_t i = 0; i < SB_GROWTH_UNITS; i++) {
 		const struct sb_growth *g = row_of(a->model, of, sb_growth_units[i]);
-		double least = i ? TOTAL_LEAST : 0, limit = i ? a->limit / 8 : a->limit;
+		double limit = i ? a->limit / 8 : a->limit;
 
-		if (g && g->verdict == SB_GROWTH_GROWS && g->low > limit * SB_MB &&
-			g->low * (double)g->unit_count >= least)
+		if (g && g->verdict == SB_GROWTH_GROWS && (!raised || g->low > limit * SB_MB))
 			return g;
 	}
 	return NULL;
+}
+
+double sb_growth_leaked(const struct sb_model *model, bool on_host)
+{
+	for (size_t i = 0; i < SB_GROWTH_UNITS; i++) {
+		const struct sb_growth *g = row_of(model, on_host ? "host" : "vram", sb_growth_units[i]);
+
+		if (g && g->verdict == SB_GROWTH_GROWS)
+			return g->per_unit * (double)g->unit_count;
+	}
+	return 0;
 }
 
 static const char *unit_words(struct sb_advisor *a, const struct sb_growth *g)
@@ -127,11 +137,16 @@ static const char *line_words(struct sb_advisor *a, const struct sb_memory_line 
 		name ? name + 1 : l->file, (long long)l->line, (long long)l->end_count, l->end_bytes / SB_MB);
 }
 
-/* malloc keeps what was freed: over so few steps or calls it may still be on its way to what they need at once. */
-static bool may_settle(const struct sb_growth *g)
+static bool is_over_time(const struct sb_growth *g)
 {
-	return strcmp(g->of, "host") == 0 && strcmp(g->per, "generation") != 0 &&
-	       g->unit_count < SETTLED_LEAST;
+	return strcmp(g->per, "second") == 0;
+}
+
+/* malloc keeps what was freed: over so few steps or calls it may still be on its way to what they need at once. */
+static bool may_settle(const struct sb_model *model, const struct sb_growth *g)
+{
+	return !model->out_of_memory.present && strcmp(g->of, "host") == 0 &&
+	       strcmp(g->per, "generation") != 0 && (is_over_time(g) || g->unit_count < SETTLED_LEAST);
 }
 
 static void doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_growth *g)
@@ -140,13 +155,18 @@ static void doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_gro
 
 	sb_finding_cause(f,
 		grow ? "nothing was found that keeps it; the generations themselves became larger"
-		     : sb_say(a,
-			       "nothing was found that keeps it; in %lld %ss the allocator may not have "
-			       "settled",
-			       (long long)g->unit_count, g->per),
+		: is_over_time(g)
+			? "nothing was found that keeps it; the program may load what it works on"
+			: sb_say(a,
+				  "nothing was found that keeps it; in %lld %ss the allocator may not "
+				  "have settled",
+				  (long long)g->unit_count, g->per),
 		SB_GAIN_ESTIMATED, SB_POSSIBLE);
 	f->suggestion = grow ? "Record several generations of one size: a leak goes on."
-			     : "Record a longer run: a leak goes on, an allocator stops.";
+			: is_over_time(g)
+				? "Record a longer run, with --memory-history=host: the line whose memory "
+				  "stays is named then."
+				: "Record a longer run: a leak goes on, an allocator stops.";
 	f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
@@ -177,6 +197,7 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 		holder && holder->s ? holder->s
 		: freed             ? freed
 		: graph             ? graph_words(a, graph)
+		: is_over_time(g)   ? "something keeps what the program makes"
 				    : sb_say(a, "something keeps what each %s makes%s", unit_words(a, g), in),
 		SB_GAIN_ESTIMATED, known ? SB_LIKELY : SB_POSSIBLE);
 	if (f && line)
@@ -186,7 +207,7 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 			"Call the model under torch.inference_mode(); what is kept for the next call, "
 			".detach() first.";
 	add_place(f, e, g->where);
-	if (f && !known && (may_settle(g) || sb_weigh_sizes_grow(a->model)))
+	if (f && !known && (may_settle(a->model, g) || sb_weigh_sizes_grow(a->model)))
 		doubt(a, f, g);
 	else
 		raise(a, f);
@@ -260,8 +281,7 @@ void sb_rule_open_files(struct sb_advisor *a)
 		const struct sb_pair *holder = attr(e, "holder"), *target = attr(e, "target");
 		struct sb_advice *f;
 
-		if (!g || g->verdict != SB_GROWTH_GROWS ||
-			g->per_unit * (double)g->unit_count < FILES_LEAST || !(g->per_unit > a->limit))
+		if (!g || g->verdict != SB_GROWTH_GROWS || !(g->per_unit > a->limit))
 			continue;
 		f = sb_advisor_find(a, g->per_unit, NAN,
 			sb_say(a, "%.1f more files are open after every %s", g->per_unit, unit_words(a, g)),

@@ -1,6 +1,8 @@
 /* The rules about memory that ran out: the first finding of a run that died of it, and an allocator that got memory only after it
  * had given its cache back. */
+#include "advise/growth.h"
 #include "advise/rule.h"
+#include "advise/symptoms.h"
 #include "advise/weigh.h"
 
 #include "base/memory_units.h"
@@ -40,9 +42,9 @@ static const char *fragments_words(struct sb_advisor *a, const struct sb_out_of_
 		pieces = sb_say(a, ", in %lld piece%s of at most %.0f MB", (long long)p->piece_count,
 			p->piece_count == 1 ? "" : "s", p->largest_piece_bytes / SB_MB);
 	return sb_say(a,
-		"fragmentation: %.1f GB are reserved and in no use%s: it fits with "
+		"fragmentation: %s are reserved and in no use%s: it fits with "
 		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-		slack / GB, pieces);
+		size_words(a, slack), pieces);
 }
 
 /* What the request could have at most, if nothing else were there. */
@@ -63,10 +65,10 @@ static const char *never_words(struct sb_advisor *a, const struct sb_out_of_memo
 						 : "the device";
 
 	return sb_say(a,
-		"the request alone is larger than %s: %.1f of %.1f GB. It cannot fit, whatever is freed: a "
+		"the request alone is larger than %s: %s of %s. It cannot fit, whatever is freed: a "
 		"smaller "
 		"size, fewer frames at a time, or tiles",
-		has, p->requested_bytes / GB, room(p) / GB);
+		has, size_words(a, p->requested_bytes), size_words(a, room(p)));
 }
 
 static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
@@ -79,21 +81,25 @@ static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memor
 	if (first && first->fits)
 		return strcmp(first->free, "allocator slack") == 0
 			       ? fragments_words(a, p, first->bytes)
-			       : sb_say(a, "without the %s (%.1f GB) it fits: offload them before this stage",
-					 first->free, first->bytes / GB);
+			       : sb_say(a, "without the %s (%s) it fits: offload them before this stage",
+					 first->free, size_words(a, first->bytes));
 	for (size_t i = 0; i < p->would_fit_count; i++)
 		most += p->would_fit[i].bytes;
 	if (first && most + p->free_bytes >= p->requested_bytes)
-		return sb_say(a,
-			"no single part gives enough; all weights and the slack together are %.1f GB",
-			most / GB);
+		return sb_say(a, "no single part gives enough; all weights and the slack together are %s",
+			size_words(a, most));
 	if (first)
 		return sb_say(a,
-			"even without all weights and the slack (%.1f GB) it does not fit: a smaller size, "
-			"fewer "
+			"even without all weights and the slack (%s) it does not fit: a smaller size, fewer "
 			"frames at a time, or tiles",
-			most / GB);
+			size_words(a, most));
 	return NULL;
+}
+
+/* "8.00 GB", so that what was asked for and what was free differ; less in megabytes. */
+static const char *exact_words(struct sb_advisor *a, double bytes)
+{
+	return bytes < GB ? sb_say(a, "%.1f MB", bytes / SB_MB) : sb_say(a, "%.2f GB", bytes / GB);
 }
 
 /* ": 8.00 GB were asked for, 1.00 GB were free"; of an error that does not tell nothing. */
@@ -101,14 +107,14 @@ static const char *asked_words(struct sb_advisor *a, const struct sb_out_of_memo
 {
 	const char *asked = isnan(p->requested_bytes)
 				    ? ""
-				    : sb_say(a, ": %.2f GB were asked for", p->requested_bytes / GB);
+				    : sb_say(a, ": %s were asked for", exact_words(a, p->requested_bytes));
 
 	if (isnan(p->free_bytes))
 		return asked;
-	asked = sb_say(a, "%s%s%.2f GB were free", asked, *asked ? ", " : ": ", p->free_bytes / GB);
+	asked = sb_say(a, "%s%s%s were free", asked, *asked ? ", " : ": ", exact_words(a, p->free_bytes));
 	return isnan(p->limit_bytes)
 		       ? asked
-		       : sb_say(a, "%s of the limit of %.2f GB it has", asked, p->limit_bytes / GB);
+		       : sb_say(a, "%s of the limit of %s it has", asked, exact_words(a, p->limit_bytes));
 }
 
 static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
@@ -116,7 +122,7 @@ static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memor
 	if (p->resident_count)
 		return sb_say(a, "held by %s", residents_words(a, p->residents, p->resident_count));
 	if (!isnan(p->allocated_bytes))
-		return sb_say(a, "%.1f GB were allocated", p->allocated_bytes / GB);
+		return sb_say(a, "%s were allocated", size_words(a, p->allocated_bytes));
 	return sb_say(a, "%lld time%s", (long long)p->count, p->count == 1 ? "" : "s");
 }
 
@@ -183,6 +189,49 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 	if (p->stage)
 		f->stage = f->where.stage = p->stage;
 	f->rank_s = a->model->summary.wall_s * 1000; /* before everything else */
+}
+
+/* ---- what it stands for ---- */
+
+#define LEAKED_LEAST 0.25 /* of what was held */
+
+/* Without what leaks there would have been room: it is what the request lacked, or much of what was held. */
+static bool is_of_leak(const struct sb_out_of_memory_panel *p, double leaked_bytes)
+{
+	double held = fmax(p->allocated_bytes, 0), missing = p->requested_bytes - p->free_bytes;
+
+	return !never_fits(p) && leaked_bytes > 0 &&
+	       (isnan(missing) || held > 0 ? leaked_bytes >= LEAKED_LEAST * held : leaked_bytes >= missing);
+}
+
+static void blame_leak(struct sb_advisor *a, struct sb_advice *f, const struct sb_advice *leak, double bytes)
+{
+	f->evidence = sb_say(a, "%s; %s of it came one by one: %s (%s)", f->evidence, size_words(a, bytes),
+		leak->issue, leak->evidence);
+	sb_finding_cause(f, sb_say(a, "memory leaks: %s", leak->cause), SB_GAIN_ESTIMATED,
+		strcmp(leak->confidence, "likely") ? SB_POSSIBLE : SB_LIKELY);
+	f->suggestion = leak->suggestion;
+	if (leak->where.file)
+		sb_finding_line(f, leak->where.file, leak->where.line);
+}
+
+void sb_out_of_memory_explain(struct sb_advisor *a)
+{
+	const struct sb_out_of_memory_panel *p = &a->model->out_of_memory;
+	struct sb_advice *f = sb_symptoms_found(a, "out_of_memory"), *other;
+	double leaked = sb_growth_leaked(a->model, p->device < 0);
+
+	if (!f)
+		return;
+	other = sb_symptoms_found(a, "memory_leak");
+	if (other && is_of_leak(p, leaked) && sb_symptoms_name(a, f, other->id)) {
+		blame_leak(a, f, other, leaked);
+		sb_symptoms_leave_out(a, other);
+		f = sb_symptoms_found(a, "out_of_memory");
+	}
+	other = sb_symptoms_found(a, p->device < 0 ? "ram_limit" : "gpu_memory");
+	if (other && sb_symptoms_name(a, f, other->id))
+		sb_symptoms_leave_out(a, other);
 }
 
 /* ---- the allocator tries again ---- */

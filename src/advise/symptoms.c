@@ -170,8 +170,7 @@ static bool is_of_another_stage(
 	       (!stage || !is_inside(model, stage, symptom->stage));
 }
 
-/* False: no memory. */
-static bool explain(struct sb_advisor *a, struct sb_advice *cause, const char *id)
+bool sb_symptoms_name(struct sb_advisor *a, struct sb_advice *cause, const char *id)
 {
 	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
 
@@ -188,7 +187,7 @@ static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const st
 {
 	double part;
 
-	if (!explain(a, cause, symptom->id))
+	if (!sb_symptoms_name(a, cause, symptom->id))
 		return;
 	if (!strcmp(symptom->id, "offload")) /* it has this movement already, as a share of another time */
 		return;
@@ -280,7 +279,7 @@ static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 	f->confidence = "possible";
 }
 
-static void leave_out(struct sb_advisor *a, const struct sb_advice *f)
+void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f)
 {
 	struct sb_advice *all = a->found.items;
 	size_t i = (size_t)(f - all);
@@ -289,7 +288,7 @@ static void leave_out(struct sb_advisor *a, const struct sb_advice *f)
 	a->found.count--;
 }
 
-static struct sb_advice *found_as(const struct sb_advisor *a, const char *id)
+struct sb_advice *sb_symptoms_found(const struct sb_advisor *a, const char *id)
 {
 	struct sb_advice *all = a->found.items;
 
@@ -332,7 +331,7 @@ static void merge_lines(struct sb_advisor *a)
 		other->rank_s += all[i].rank_s;
 		other->evidence = sb_say(a, "%s; and %s", other->evidence, all[i].evidence);
 		sb_weigh_priority(a, other);
-		leave_out(a, &all[i]);
+		sb_symptoms_leave_out(a, &all[i]);
 		return;
 	}
 }
@@ -364,12 +363,12 @@ static void fold_leak(struct sb_advisor *a)
 	for (size_t i = 0; line && i < a->found.count; i++) {
 		if (strcmp(all[i].id, "memory_leak") || all[i].where.file)
 			continue;
-		if (!explain(a, line, all[i].id))
+		if (!sb_symptoms_name(a, line, all[i].id))
 			return;
 		line->evidence = sb_say(
 			a, "%s; what it makes stays for a while: %s", line->evidence, all[i].issue);
 		line->priority = strcmp(all[i].priority, "high") ? line->priority : all[i].priority;
-		leave_out(a, &all[i]);
+		sb_symptoms_leave_out(a, &all[i]);
 		return;
 	}
 }
@@ -378,19 +377,19 @@ static void fold_leak(struct sb_advisor *a)
 static void fold_collections(struct sb_advisor *a)
 {
 	static const char *const lines[] = { "python_between_steps", "python_in_forward" };
-	struct sb_advice *f = found_as(a, "garbage_collection"), *line;
+	struct sb_advice *f = sb_symptoms_found(a, "garbage_collection"), *line;
 
 	for (size_t i = 0; f && f->where.file && i < sizeof lines / sizeof *lines; i++) {
-		line = found_as(a, lines[i]);
+		line = sb_symptoms_found(a, lines[i]);
 		if (!line || !line->where.file || strcmp(line->where.file, f->where.file) != 0 ||
 			line->where.line != f->where.line || !(line->rank_s > f->rank_s) ||
-			!explain(a, line, f->id))
+			!sb_symptoms_name(a, line, f->id))
 			continue;
 		line->saves_s += f->saves_s;
 		line->rank_s += f->rank_s;
 		line->evidence = sb_say(a, "%s; what it makes sets off %s", line->evidence, f->evidence);
 		sb_weigh_priority(a, line);
-		leave_out(a, f);
+		sb_symptoms_leave_out(a, f);
 		return;
 	}
 }
@@ -410,18 +409,18 @@ static bool asks_for_memory(const struct sb_advice *f)
 /* What was given back has to be asked for again, at the line that makes tensors in the same stage. */
 static void fold_allocations(struct sb_advisor *a)
 {
-	struct sb_advice *thrash = found_as(a, "allocator_thrash"),
-			 *line = found_as(a, "python_between_steps");
+	struct sb_advice *thrash = sb_symptoms_found(a, "allocator_thrash"),
+			 *line = sb_symptoms_found(a, "python_between_steps");
 
 	if (!thrash || !line || !asks_for_memory(line) || !thrash->where.stage || !line->where.stage ||
-		strcmp(thrash->where.stage, line->where.stage) != 0 || !explain(a, thrash, line->id))
+		strcmp(thrash->where.stage, line->where.stage) != 0 || !sb_symptoms_name(a, thrash, line->id))
 		return;
 	thrash->saves_s = fmin(thrash->saves_s + line->saves_s, sb_weigh_idle_s(a->model));
 	thrash->rank_s = fmin(thrash->rank_s + line->rank_s, sb_weigh_idle_s(a->model));
 	thrash->evidence = sb_say(a, "%s; the memory is asked for again in %s: %s", thrash->evidence,
 		line->cause, line->evidence);
 	sb_weigh_priority(a, thrash);
-	leave_out(a, line);
+	sb_symptoms_leave_out(a, line);
 }
 
 #define FAR_LESS 0.25
@@ -429,18 +428,20 @@ static void fold_allocations(struct sb_advisor *a)
 /* Where another thread has the GIL nearly all the time, every line is found waiting for it. */
 static void fold_waits_for_the_gil(struct sb_advisor *a)
 {
-	struct sb_advice *gil = found_as(a, "gil_contention"), *line = found_as(a, "python_between_steps");
+	struct sb_advice *gil = sb_symptoms_found(a, "gil_contention"),
+			 *line = sb_symptoms_found(a, "python_between_steps");
 
-	if (gil && line && line->rank_s < FAR_LESS * gil->rank_s && explain(a, gil, line->id))
-		leave_out(a, line);
+	if (gil && line && line->rank_s < FAR_LESS * gil->rank_s && sb_symptoms_name(a, gil, line->id))
+		sb_symptoms_leave_out(a, line);
 }
 
 void sb_symptoms_explain(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
-	bool gaps = found_as(a, "gpu_gaps") != NULL;
+	bool gaps = sb_symptoms_found(a, "gpu_gaps") != NULL;
 
 	merge_lines(a);
+	sb_out_of_memory_explain(a);
 	fold_leak(a);
 	fold_collections(a);
 	fold_allocations(a);

@@ -5,10 +5,18 @@
 #include <stdbool.h>
 
 struct sb_advisor;
+struct sb_advice;
 
 /* Removes each symptom that is explained by causes, and names it in their findings. A symptom that stays
  * says that no cause was found, and what to record to find it. */
 void sb_symptoms_explain(struct sb_advisor *a);
+/* The first finding of this rule; NULL: none. */
+struct sb_advice *sb_symptoms_found(const struct sb_advisor *a, const char *id);
+/* Names another rule among what the finding explains; false: no memory. */
+bool sb_symptoms_name(struct sb_advisor *a, struct sb_advice *cause, const char *id);
+void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f);
+/* Memory that ran out because it leaks, and how full it was: one finding says all. */
+void sb_out_of_memory_explain(struct sb_advisor *a);
 /* True if it says what is seen and not what causes it. */
 bool sb_rule_is_symptom(const char *id);
 /* True if it says where the time goes and not why. */

@@ -388,9 +388,12 @@ static const struct sb_rule rules[] = {
 		  "workers." },
 		sb_rule_thread_oversubscription },
 	{ { "memory_leak", "cause", HIGH, HOURS, false, "leak_mb", "mb", 8,
-		  "readings of memory after five generations, steps or calls, or more",
-		  "memory grows by more than this with every generation, or by an eighth of it with every "
-		  "step or call and 64 MB in all, and goes on growing",
+		  "readings of memory after five generations, steps or calls, or more; without these over "
+		  "six "
+		  "seconds",
+		  "memory grows by more than this with every generation, or by 64 MB in all with steps, "
+		  "calls "
+		  "or over time, and goes on growing",
 		  "Keep no tensors beyond their generation: lists of latents, logs with tensors, closures; "
 		  "detach and move to "
 		  "the CPU what must stay." },

@@ -5,7 +5,7 @@
 
 static const char *const verdicts[] = { "steady", "settles", "returned", "grows", SB_NAMES_END };
 static const char *const kinds[] = { "vram", "host", "pinned", "open_files", SB_NAMES_END };
-const char *const sb_growth_units[] = { "generation", "step", "call", SB_NAMES_END };
+const char *const sb_growth_units[] = { "generation", "step", "call", "second", SB_NAMES_END };
 
 SB_FIELD_WHEN(is_bytes, sb_growth, strcmp(it->of, "open_files") != 0)
 SB_FIELD_WHEN(is_files, sb_growth, strcmp(it->of, "open_files") == 0)
@@ -19,10 +19,10 @@ static const struct sb_field sb_growth_fields_rows[] = {
 	SB_FIELD_NAMED(sb_growth, verdict, "verdict", SB_ALWAYS, verdicts,
 		"steady; settles: a cache that filled up; returned: given back after the generation; grows: "
 		"a leak"),
-	SB_FIELD(sb_growth, unit_count, "unit_count", SB_ALWAYS, "generations, steps or calls"),
+	SB_FIELD(sb_growth, unit_count, "unit_count", SB_ALWAYS, "generations, steps, calls or seconds"),
 	SB_FIELD(sb_growth, reading_count, "reading_count", SB_ALWAYS, "low-water marks between them"),
 	SB_FIELD_AS(MB, sb_growth, per_unit, "per_unit_mb", SB_KNOWN,
-		"growth per generation, step or call: median slope over all pairs of readings",
+		"growth per generation, step, call or second: median slope over all pairs of readings",
 		.range = SB_SIGNED, .when = is_bytes),
 	SB_FIELD_AS(MB, sb_growth, low, "per_unit_low_mb", SB_KNOWN, "low end of its 95 % interval",
 		.range = SB_SIGNED, .when = is_bytes),
@@ -38,4 +38,4 @@ static const struct sb_field sb_growth_fields_rows[] = {
 		"chance of readings in such an order if nothing grew", .range = SB_SHARE),
 };
 SB_FIELDS(sb_growth_fields, sb_growth, "MemoryGrowth",
-	"How memory and open files grow with generations, steps and calls.");
+	"How memory and open files grow with generations, steps and calls, or over time.");

@@ -17,17 +17,17 @@ enum sb_growth_verdict {
 struct sb_growth {
 	const char *of; /* "vram", "host", "pinned", "open_files" */
 	const char *per; /* one of sb_growth_units */
-	const char *stage; /* whose calls; of generations and steps NULL */
+	const char *stage; /* whose calls; of the others NULL */
 	const char *where; /* the stage in which most of it rose; NULL: none stands out */
 	enum sb_growth_verdict verdict;
-	int64_t unit_count; /* generations, steps, calls */
+	int64_t unit_count; /* generations, steps, calls, seconds */
 	int64_t reading_count; /* low-water marks that the slope is of */
 	double per_unit, low, high; /* the slope and its 95 % interval: bytes, or files */
 	double p; /* that there is no slope */
 };
 
 extern const struct sb_fields sb_growth_fields;
-extern const char *const sb_growth_units[]; /* "generation", "step", "call", SB_NAMES_END */
-#define SB_GROWTH_UNITS 3
+extern const char *const sb_growth_units[]; /* "generation", "step", "call", "second", SB_NAMES_END */
+#define SB_GROWTH_UNITS 4
 
 #endif

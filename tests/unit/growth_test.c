@@ -284,6 +284,78 @@ static void sampled_memory_counts_without_mapped_files(void **state)
 	synthetic_done(&s);
 }
 
+/* What the user is told of is a finding: 0.9 MB a call are 270 MB after 300 of them. */
+static void a_small_leak_of_many_calls_is_a_finding(void **state)
+{
+	int64_t mb[300];
+	struct synthetic s;
+	struct sb_model *m;
+
+	for (int i = 0; i < 300; i++)
+		mb[i] = 1000 + i * 9 / 10;
+	m = calls_of(&s, mb, 300);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_GROWS);
+	assert_non_null(strstr(finding(m, "memory_leak")->issue, "0.9 MB with every call of 'answer'"));
+	synthetic_done(&s);
+}
+
+/* And what is not one does not "go on growing". */
+static void a_little_is_no_growth(void **state)
+{
+	int64_t mb[40];
+	struct synthetic s;
+	struct sb_model *m;
+
+	for (int i = 0; i < 40; i++)
+		mb[i] = 1000 + i;
+	m = calls_of(&s, mb, 40);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_STEADY);
+	assert_null(finding(m, "memory_leak"));
+	synthetic_done(&s);
+}
+
+/* A service without stages: imports until 3 s, and then rss_mb of one sample a second. */
+static struct sb_model *service(struct synthetic *s, double (*rss_mb)(uint64_t second))
+{
+	static const char *const columns[] = { "rss_mb", "file_mb" };
+	uint32_t schema;
+
+	synthetic_open(s);
+	schema = sb_builder_schema(s->b, "process", -1, columns, 2);
+	synthetic_stage(s, 100 * MS, 3 * SECOND, "import numpy", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < 20; i++) {
+		double values[2] = { rss_mb(i), 20 };
+
+		sb_builder_sample(s->b, schema, i * SECOND + 500 * MS, values, 2);
+	}
+	return synthetic_model(s, 20 * SECOND);
+}
+
+static double cached(uint64_t second)
+{
+	return 60 + 58 * (double)second;
+}
+
+static double loaded(uint64_t second)
+{
+	return second < 3 ? 100 * (double)second : 400;
+}
+
+static void a_leak_without_any_unit_is_found_over_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = service(&s, cached);
+	const struct sb_growth *g = growth(m, "host", "second");
+
+	assert_non_null(g);
+	assert_int_equal(g->verdict, SB_GROWTH_GROWS);
+	assert_near(g->per_unit / (double)MIB, 58, 1);
+	assert_non_null(strstr(finding(m, "memory_leak")->issue, "58.0 MB with every second"));
+	synthetic_done(&s);
+	assert_null(finding(service(&s, loaded), "memory_leak"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +369,9 @@ int main(void)
 		cmocka_unit_test(memory_of_generations_that_become_larger_is_doubted),
 		cmocka_unit_test(noise_is_steady),
 		cmocka_unit_test(files_that_stay_open_are_found),
+		cmocka_unit_test(a_small_leak_of_many_calls_is_a_finding),
+		cmocka_unit_test(a_little_is_no_growth),
+		cmocka_unit_test(a_leak_without_any_unit_is_found_over_time),
 		cmocka_unit_test(readings_are_not_listed_as_snapshots),
 		cmocka_unit_test(sampled_memory_counts_without_mapped_files),
 	};

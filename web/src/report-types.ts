@@ -821,16 +821,16 @@ export type MemoryLine = {
   stack?: string; // of its largest allocation, innermost first
 };
 
-// How memory and open files grow with generations, steps and calls.
+// How memory and open files grow with generations, steps and calls, or over time.
 export type MemoryGrowth = {
   of: "vram" | "host" | "pinned" | "open_files"; // vram: the allocator's, or the process's as sampled; host: resident without mapped files
-  per: "generation" | "step" | "call"; // what it is counted by
+  per: "generation" | "step" | "call" | "second"; // what it is counted by
   stage?: string; // the stage whose calls are counted
   where?: string; // the stage in which most of it rose
   verdict: "steady" | "settles" | "returned" | "grows"; // steady; settles: a cache that filled up; returned: given back after the generation; grows: a leak
-  unit_count: number; // generations, steps or calls
+  unit_count: number; // generations, steps, calls or seconds
   reading_count: number; // low-water marks between them
-  per_unit_mb?: number; // growth per generation, step or call: median slope over all pairs of readings
+  per_unit_mb?: number; // growth per generation, step, call or second: median slope over all pairs of readings
   per_unit_low_mb?: number; // low end of its 95 % interval
   per_unit_high_mb?: number; // high end of its 95 % interval
   per_unit_count?: number; // the same in open files

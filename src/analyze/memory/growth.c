@@ -1,4 +1,4 @@
-/* growth: what each generation, step or call leaves behind, and whether that ever stops.
+/* growth: what each generation, step or call leaves behind, of a program without these each second; and whether that ever stops.
  *
  * Readings between the ends of two units become one low-water mark: what a unit takes and
  * gives back again does not count. The slope over these is Theil-Sen's, its significance
@@ -22,14 +22,20 @@
 #define P_MOST 0.02
 #define LATE_LEAST 0.3 /* of the slope: what the second half must still have */
 #define BYTES_LEAST (16 * SB_MB) /* over the whole run: less is noise of allocators */
+#define LEAK_LEAST (64 * SB_MB) /* and this of what does not end */
+#define EACH_LEAST (8 * SB_MB) /* or this with every generation */
 #define LEVEL_LEAST 0.01 /* and of what was there */
-#define FILES_LEAST 8
+#define FILES_LEAST 16
 #define CALLS_LEAST 8
+#define SECONDS_LEAST 6 /* after the imports, where there is no unit */
 #define WHERE_LEAST 0.5 /* of the growth */
+
+#define START_ROLES (1u << STROBE_ROLE_IMPORT | 1u << STROBE_ROLE_LOAD)
 
 struct collected {
 	struct sb_run *run;
 	struct sb_growth_readings readings;
+	int64_t started_ns; /* when the last module was imported, the last weights were loaded */
 	struct sb_open_stages stages; /* and steps, iterations */
 	bool failed;
 };
@@ -56,7 +62,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct collected *c = self;
 
-	sb_open_stages_add(&c->stages, z);
+	if (1u << z->role & START_ROLES)
+		c->started_ns = z->end_ns > c->started_ns ? z->end_ns : c->started_ns;
+	else
+		sb_open_stages_add(&c->stages, z);
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -71,7 +80,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_ITERATION |
-		   1u << STROBE_ROLE_BLOCK;
+		   1u << STROBE_ROLE_BLOCK | START_ROLES;
 	v->only_long = true; /* as open_stages.c keeps them */
 	v->zone = see_zone;
 	v->event = see_event;
@@ -91,6 +100,8 @@ static const struct sb_growth_kind kinds[] = {
 	{ "pinned", SB_MEMORY_READING_PINNED, "process", "pinned_mb", NULL, SB_MB },
 	{ "open_files", SB_MEMORY_READING_FILES, "process", "open_file_count", NULL, 1 },
 };
+
+#define KINDS (sizeof kinds / sizeof *kinds)
 
 /* ---- units ---- */
 
@@ -195,20 +206,36 @@ static void marks_of(const struct sb_growth_points *p, const struct units *u, st
 	m->level = m->count ? m->y[0] : NAN;
 }
 
-static enum sb_growth_verdict judge(
-	const struct marks *m, const struct sb_trend *t, const char *of, double units)
+/* Over the whole run. */
+static bool is_something(const struct marks *m, const struct sb_trend *t, const char *of, double units)
 {
-	size_t half = m->count / 2;
 	double least = strcmp(of, "open_files") == 0 ? FILES_LEAST
 						     : fmax(BYTES_LEAST, LEVEL_LEAST * m->level);
+
+	return t->slope * units >= least;
+}
+
+/* A leak is as large as is certain: the low end of its interval. Memory that goes up and down, as weights that are moved do,
+ * has a wide one. */
+static bool is_leak(const struct sb_trend *t, const char *of, const struct units *u)
+{
+	return strcmp(of, "open_files") == 0 || t->low * (double)u->count >= LEAK_LEAST ||
+	       (strcmp(u->per, "generation") == 0 && t->low >= EACH_LEAST);
+}
+
+static enum sb_growth_verdict judge(
+	const struct marks *m, const struct sb_trend *t, const char *of, const struct units *u)
+{
+	size_t half = m->count / 2;
 	struct sb_trend late;
 
-	if (m->count < MARKS_LEAST || t->p > P_MOST || !(t->slope > 0) || t->slope * units < least)
+	if (m->count < MARKS_LEAST || t->p > P_MOST || !(t->slope > 0) ||
+		!is_something(m, t, of, (double)u->count))
 		return SB_GROWTH_STEADY;
 	if (sb_stats_trend(m->x + half, m->y + half, m->count - half, &late) != 0 ||
 		!(late.slope >= LATE_LEAST * t->slope))
 		return SB_GROWTH_SETTLES;
-	return SB_GROWTH_GROWS;
+	return is_leak(t, of, u) ? SB_GROWTH_GROWS : SB_GROWTH_STEADY;
 }
 
 /* ---- where ---- */
@@ -257,8 +284,8 @@ static int add_row(struct collected *c, struct sb_model *model, const struct uni
 	if (!err && m->count >= MARKS_LEAST) {
 		double growth = t.slope * (double)u->count;
 
-		*row = (struct sb_growth){ of, u->per, u->stage, NULL, judge(m, &t, of, (double)u->count),
-			(int64_t)u->count, (int64_t)m->count, t.slope, t.low, t.high, t.p };
+		*row = (struct sb_growth){ of, u->per, u->stage, NULL, judge(m, &t, of, u), (int64_t)u->count,
+			(int64_t)m->count, t.slope, t.low, t.high, t.p };
 		if (row->verdict == SB_GROWTH_GROWS && strcmp(u->per, "generation") != 0 &&
 			sb_growth_is_given_back(p, model))
 			row->verdict = SB_GROWTH_RETURNED;
@@ -274,7 +301,7 @@ static int look_at(struct collected *c, struct sb_model *model, const struct uni
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && u->count >= MARKS_LEAST && i < sizeof kinds / sizeof *kinds; i++) {
+	for (size_t i = 0; !err && u->count >= MARKS_LEAST && i < KINDS; i++) {
 		struct sb_growth_points p;
 
 		err = sb_growth_points_of(&c->readings, model, &kinds[i], &p)
@@ -301,6 +328,27 @@ static int look_at_calls(struct collected *c, struct sb_model *model)
 	return err;
 }
 
+/* Seconds of the run after its start-up: for a program whose work has no name. */
+static int look_at_time(struct collected *c, struct sb_model *model)
+{
+	double from_s = (double)c->started_ns / 1e9, wall_s = (double)c->run->to_ns / 1e9 - from_s;
+	struct units u = { .per = "second" };
+	int err;
+
+	if (!(wall_s >= SECONDS_LEAST))
+		return 0;
+	u.end_s = malloc((size_t)wall_s * sizeof *u.end_s);
+	if (!u.end_s)
+		return sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+	while (u.count < (size_t)wall_s) {
+		u.end_s[u.count] = from_s + (double)(u.count + 1);
+		u.count++;
+	}
+	err = look_at(c, model, &u);
+	free(u.end_s);
+	return err;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct collected *c = self;
@@ -308,7 +356,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	int err = 0;
 
 	(void)run;
-	model->memory.growth = sb_model_alloc(model, 12 * sizeof *model->memory.growth);
+	model->memory.growth = sb_model_alloc(model, SB_GROWTH_UNITS * KINDS * sizeof *model->memory.growth);
 	if (c->failed || c->stages.failed || !model->memory.growth ||
 		!units_of_generations(model, &generations) ||
 		!units_of_zones(c, &steps, "step", 1u << STROBE_ROLE_STEP, 0, false))
@@ -322,6 +370,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		err = look_at(c, model, &steps);
 	if (!err && generations.count < MARKS_LEAST && steps.count < MARKS_LEAST)
 		err = look_at_calls(c, model);
+	if (!err && !model->memory.growth_count)
+		err = look_at_time(c, model);
 	free(generations.end_s);
 	free(steps.end_s);
 	return err;
