@@ -51,6 +51,7 @@ struct state {
 	PyTypeObject *section_type;
 	PyTypeObject *loop_type;
 	PyTypeObject *span_type;
+	PyTypeObject *inside_type;
 	PyTypeObject *bound_type;
 	struct name_slot names[NAME_SLOTS];
 	struct key_slot keys[NAME_SLOTS];
@@ -160,11 +161,17 @@ extern PyMethodDef memory_error_methods[];
 /* ---- loop.c ---- */
 int loop_init(PyObject *module, struct state *st);
 PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs);
-extern struct loop *loops_open; /* NULL: there is no turn that the following have to look at. With the GIL */
 void loops_section_begins(void);
 /* error: its class, or NULL. An error ends the turns inside the section whose iterators are kept. */
 void loops_section_ends(PyObject *error);
 PyObject *loops_end(PyObject *module, PyObject *error);
+
+/* ---- inside.c: how many sections are open inside a place ---- */
+extern uint32_t sections_counted; /* 0: neither loops nor places have to hear of sections. With the GIL */
+int inside_init(PyObject *module, struct state *st);
+PyObject *inside_new(PyObject *module, PyObject *unused);
+void inside_begins(void);
+void inside_ends(void);
 
 /* ---- span.c ---- */
 int span_init(PyObject *module, struct state *st);

@@ -26,7 +26,7 @@ struct loop {
 	struct loop *next_open;
 };
 
-HOT_DATA struct loop *loops_open; /* of all threads, the newest first; with the GIL */
+static struct loop *loops_open; /* of all threads, the newest first; with the GIL */
 
 static unsigned long this_thread(void)
 {
@@ -102,8 +102,10 @@ static void forget_open(struct loop *l)
 
 	while (*at && *at != l)
 		at = &(*at)->next_open;
-	if (*at)
-		*at = l->next_open;
+	if (!*at)
+		return;
+	*at = l->next_open;
+	sections_counted--;
 }
 
 static void begin(struct loop *l, PyObject *item)
@@ -120,9 +122,11 @@ static void begin(struct loop *l, PyObject *item)
 	l->open = true;
 	l->thread = this_thread();
 	l->track = here.track;
+	inside_begins();
 	l->sections_inside = 0;
 	l->next_open = loops_open;
 	loops_open = l;
+	sections_counted++;
 }
 
 /* error: the class of the exception that ends the turn; NULL: none does */
@@ -135,6 +139,7 @@ static void end(struct loop *l, PyObject *error)
 	if (!STROBE_ON_() || l->thread != this_thread())
 		return;
 	track_follow(l->state);
+	inside_ends();
 	if (error)
 		raised_put(&error, 1);
 	strobe_role_end((enum strobe_role)l->role);
@@ -160,6 +165,7 @@ void loops_section_begins(void)
 
 	if (l)
 		l->sections_inside++;
+	inside_begins();
 }
 
 static void end_kept(PyObject *error)
@@ -179,6 +185,7 @@ void loops_section_ends(PyObject *error)
 	l = open_here();
 	if (l && l->sections_inside) /* none: a generator entered it in an earlier turn */
 		l->sections_inside--;
+	inside_ends();
 }
 
 /* loops_end(error class or None): before attributes are given to a section that ends */

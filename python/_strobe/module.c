@@ -78,7 +78,7 @@ static int module_exec(PyObject *module)
 	if (!st->sections || !st->device_zero || !st->word_gpu || !st->word_code)
 		return -1;
 	if (bound_init(module, st) < 0 || section_init(module, st) < 0 || loop_init(module, st) < 0 ||
-		span_init(module, st) < 0)
+		span_init(module, st) < 0 || inside_init(module, st) < 0)
 		return -1;
 	if (PyModule_AddFunctions(module, record_methods) < 0 ||
 		PyModule_AddFunctions(module, session_methods) < 0 ||
@@ -104,6 +104,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(st->section_type);
 	Py_VISIT(st->loop_type);
 	Py_VISIT(st->span_type);
+	Py_VISIT(st->inside_type);
 	Py_VISIT(st->bound_type);
 	Py_VISIT(st->sections);
 	Py_VISIT(st->plain);
@@ -130,6 +131,7 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(st->section_type);
 	Py_CLEAR(st->loop_type);
 	Py_CLEAR(st->span_type);
+	Py_CLEAR(st->inside_type);
 	Py_CLEAR(st->bound_type);
 	return 0;
 }

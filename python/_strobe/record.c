@@ -370,6 +370,7 @@ PyMethodDef record_methods[] = {
 	{ "span", FAST(span_new), METH_FASTCALL | METH_KEYWORDS,
 		"span(name, /)\n--\n\nWork that may end on another thread or task: call its end()." },
 	{ "loop", FAST(loop_new), METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "inside", inside_new, METH_NOARGS, NULL },
 	{ "loops_end", loops_end, METH_O, NULL },
 	{ "zone_begin", zone_begin, METH_VARARGS, NULL },
 	{ "zone_end", zone_end, METH_VARARGS, NULL },

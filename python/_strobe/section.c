@@ -44,7 +44,7 @@ static HOT_CODE PyObject *section_enter(PyObject *self, PyObject *unused)
 		uint64_t arrived_ticks = __builtin_expect(timed, 0) ? strobe_gpu_zone_arrive() : 0;
 
 		track_follow(s->state);
-		if (__builtin_expect(loops_open != NULL, 0))
+		if (__builtin_expect(sections_counted != 0, 0))
 			loops_section_begins();
 		if (__builtin_expect(timed, 0))
 			begin_timed(s, arrived_ticks);
@@ -101,7 +101,7 @@ static HOT_CODE PyObject *section_exit(PyObject *self, PyObject *const *args, Py
 		s->open_count--;
 	if (records(s)) {
 		track_follow(s->state);
-		if (__builtin_expect(loops_open != NULL, 0))
+		if (__builtin_expect(sections_counted != 0, 0))
 			loops_section_ends(nargs > 0 && args[0] != Py_None ? args[0] : NULL);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			raised_put(args, nargs);

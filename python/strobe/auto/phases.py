@@ -6,21 +6,31 @@ BEFORE, BETWEEN, AFTER = "before_steps", "between_steps", "after_steps"
 
 
 class Phases:
-    """Of one generation: at most one phase is open, and none inside a step or another stage."""
+    """Of one generation: at most one phase is open, and none inside a step or another stage. Sections of the program's own
+    lie in it, and what the framework does in these lies in them."""
     phase = None       # the open one's name
     phase_zone = None  # None: none is open
+    inside = None      # counts the sections that are open in it
+    left_out = False   # the steps lie in sections of the program's own: these say what is between them
 
     def open_phase(self, name):
         """Takes no GPU time: in a phase the host prepares, or waits for what the steps have launched."""
-        if not native.role_recorded(ROLE_STEP):
+        if not self.close_phase() or self.left_out or not native.role_recorded(ROLE_STEP):
             return
         self.phase, self.phase_zone = name, section(name, gpu=False)
         self.phase_zone.__enter__()
+        self.inside = native.inside()
 
     def close_phase(self, error=None):
+        """False: a section of the program's is open in it, which would end with it."""
+        if self.phase_zone is None:
+            return True
+        if self.inside.count and error is None:
+            return False
         zone, self.phase_zone = self.phase_zone, None
-        if zone is not None:
-            leave(zone, error)
+        self.inside.close()
+        leave(zone, error)
+        return True
 
 
 def leave(zone, error):
@@ -33,18 +43,18 @@ def leave(zone, error):
 
 class Beside:
     """A stage in place of the open phase, which goes on after it."""
-    __slots__ = ("phases", "inner")
+    __slots__ = ("phases", "inner", "closed")
 
     def __init__(self, phases, inner):
         self.phases, self.inner = phases, inner
 
     def __enter__(self):
-        self.phases.close_phase()
+        self.closed = self.phases.close_phase()
         return self.inner.__enter__()
 
     def __exit__(self, kind, error, trace):
         result = self.inner.__exit__(kind, error, trace)
-        if kind is None:
+        if self.closed and kind is None:
             self.phases.open_phase(self.phases.phase)
         return result
 

@@ -39,24 +39,24 @@ def transparent(function):
     return function
 
 
-def is_wrapped(function):
-    return hasattr(function, MARK)
+def is_wrapped(function, mark=MARK):
+    return hasattr(function, mark)
 
 
-def wrap(owner, name, make):
+def wrap(owner, name, make, mark=MARK):
     """owner.name = make(original), keeping static and class methods what they are.
-    Nothing happens when there is no such attribute or it is wrapped already."""
+    Nothing happens when there is no such attribute or it has that mark already."""
     raw = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name, None)
     if raw is None:
         return False
     kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
     original = raw.__func__ if kind else raw
-    if not callable(original) or is_wrapped(original):
+    if not callable(original) or is_wrapped(original, mark):
         return False
     replacement = transparent(make(original))
     try:
         functools.update_wrapper(replacement, original)
-        setattr(replacement, MARK, original)
+        setattr(replacement, mark, original)
         setattr(owner, name, kind(replacement) if kind else replacement)
     except (AttributeError, TypeError):  # a built-in type
         return False

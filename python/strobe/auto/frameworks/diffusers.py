@@ -158,7 +158,7 @@ class Call(Activity):
             return call(module, *args, **kwargs)
 
     def begin_step(self):
-        self.close_phase()
+        self.left_out |= not self.close_phase()
         self.in_step, here.denoising = True, self
         self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
         self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)

@@ -7,8 +7,9 @@ import sys
 from ... import _profile
 from ..._imports import when_imported
 from . import main_module
-from ..wrapping import MARK, guard, wrap
+from ..wrapping import guard, wrap
 
+STAGE = "_strobe_stage"  # its own mark: a framework that is known wraps a function that is a stage too
 _CODE = r"(?s)\s*(?:\[([^\]]*)\]\s*|([0-9][0-9a-z.]{0,7})(?:\s+|$))(.*)"
 _ESCAPED = "%(3B|3D|0A|25)"
 _pending = {}  # target -> why it is not there yet
@@ -120,9 +121,9 @@ def _wrap(module, target, path, code, name):
     if isinstance(owner, type) and last not in vars(owner):  # inherited: wrap it here, not in the base
         inherited = getattr(owner, last)
         replacement = _profile.profile(inherited, name=name, **options)
-        setattr(replacement, MARK, inherited)
+        setattr(replacement, STAGE, inherited)
         setattr(owner, last, replacement)
-    elif not wrap(owner, last, lambda original: _profile.profile(original, name=name, **options)):
+    elif not wrap(owner, last, lambda original: _profile.profile(original, name=name, **options), STAGE):
         _missing(target, "%s is no function that can be wrapped" % path)
         return
     _pending.pop(target, None)
