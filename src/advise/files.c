@@ -19,6 +19,8 @@ static bool is_export(const struct sb_model *model, const struct sb_line *l)
 	if (!sb_blame_counts(l) || l->step_s > 0 || (!stage && l->among_s > 0) ||
 		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))
 		return false;
+	if (doing == SB_DOES_COMPUTE && sb_hot_only_waits(model, l))
+		return false; /* what the line does is not known, where its file is not at hand */
 	return stage || (doing == SB_DOES_WRITE && (l->generation_s > 0 || l->outside_s > 0));
 }
 
@@ -74,10 +76,12 @@ static const char *export_issue(struct sb_advisor *a, const struct sb_hot *hot)
 void sb_rule_slow_export(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_export);
-	struct sb_advice *f = sb_blame_find(
-		a, &hot, hot.generation_s + hot.outside_s, SB_LIKELY, export_issue(a, &hot));
+	struct sb_advice *f;
 
+	hot.generation_s *= 1 - sb_hot_ahead_ratio(a->model, hot.line);
+	f = sb_blame_find(a, &hot, hot.generation_s + hot.outside_s, SB_LIKELY, export_issue(a, &hot));
 	weigh_export(a, f, &hot);
+	sb_hot_say_ahead(a, f, &hot);
 	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
 		f->suggestion = "Leave fsync() to the end of the run: it waits for the disk each time.";
 	else if (f && !writes_frames(hot.line))

@@ -198,6 +198,51 @@ struct sb_hot sb_hot_find(
 	return find_in(model, NULL, fits);
 }
 
+#define AHEAD_MOST 0.9 /* in the rest a wait for the GPU comes to its end */
+
+/* Of the warm generations, at lines of the stage that wait for the GPU. */
+static double known_waits_s(const struct sb_model *model, const char *stage)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		enum sb_doing doing = sb_hot_doing(&model->lines.all[i]);
+
+		if (is_in(&model->lines.all[i], stage) &&
+			(doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY))
+			sum_s += model->lines.all[i].generation_s;
+	}
+	return sum_s;
+}
+
+double sb_hot_ahead_ratio(const struct sb_model *model, const struct sb_line *line)
+{
+	const struct sb_stage *s = line && line->stage ? sb_model_stage(model, line->stage) : NULL;
+	double waits_s, own_s, behind_s;
+
+	if (!s || !(s->gpu_behind_s > 0))
+		return 0;
+	waits_s = known_waits_s(model, line->stage);
+	own_s = s->self_s * sb_weigh_warm_share(model) - waits_s;
+	behind_s = s->gpu_behind_s * sb_weigh_warm_share(model) - waits_s;
+	return own_s > 0 && behind_s > 0 ? fmin(1, behind_s / own_s) : 0;
+}
+
+bool sb_hot_only_waits(const struct sb_model *model, const struct sb_line *line)
+{
+	return sb_hot_ahead_ratio(model, line) > AHEAD_MOST;
+}
+
+void sb_hot_say_ahead(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *hot)
+{
+	double ratio = f ? sb_hot_ahead_ratio(a->model, hot->line) : 0;
+
+	if (ratio * 100 >= 1)
+		f->evidence = sb_say(a,
+			"%s; for %.0f %% of '%s' the GPU was still at earlier work, which is not counted",
+			f->evidence, ratio * 100, hot->line->stage);
+}
+
 static const char *place_words(struct sb_advisor *a, const struct sb_line *line)
 {
 	const char *base = strrchr(line->file, '/'), *name = strrchr(line->function, '.');

@@ -31,6 +31,13 @@ struct sb_hot {
 /* The function whose matching lines took most time. */
 struct sb_hot sb_hot_find(
 	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *));
+/* The share of the line's time in which the GPU was still at what had been launched before: what the CPU does meanwhile holds
+ * nothing up. The time of lines that are known to wait for it is theirs. 0: not known. */
+double sb_hot_ahead_ratio(const struct sb_model *model, const struct sb_line *line);
+/* True if that is so nearly all the time: then it only waits for the GPU. */
+bool sb_hot_only_waits(const struct sb_model *model, const struct sb_line *line);
+/* Says what was not counted, in a finding that may be NULL. */
+void sb_hot_say_ahead(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *hot);
 /* "on_step (wan.py:41): time.sleep(0.02)" */
 const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line);
 /* Puts the place into a finding that may be NULL. */

@@ -182,17 +182,6 @@ static bool tells_calls_in_steps(const struct sb_model *model)
 	return !isnan(sb_weigh_step_busy(model));
 }
 
-#define AHEAD_MOST 0.9 /* of the stage's own time: in the rest a wait for the GPU comes to its end */
-
-/* The share of the line's stage in which the GPU is still at what was launched before: what the CPU does meanwhile holds
- * nothing up. */
-static double ahead_ratio(const struct sb_model *model, const struct sb_line *l)
-{
-	const struct sb_stage *s = l && l->stage ? sb_model_stage(model, l->stage) : NULL;
-
-	return s && s->self_s > 0 ? fmin(1, s->gpu_behind_s / s->self_s) : 0;
-}
-
 /* A scheduler of the program's own: what it computes between two of the model's calls. */
 static bool is_in_scheduler(const struct sb_line *l)
 {
@@ -233,7 +222,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	enum sb_doing doing = sb_hot_doing(l);
 	bool between = l->between || is_in_scheduler(l);
 
-	if (ahead_ratio(model, l) > AHEAD_MOST)
+	if (sb_hot_only_waits(model, l))
 		return false;
 	if (l->step_s > 0 && doing != SB_DOES_SLEEP && doing != SB_DOES_WRITE && !tells_calls_in_steps(model))
 		return false;
@@ -300,8 +289,8 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
 	/* where the CPU runs ahead, a line between the calls may wait for what the GPU has to do anyway */
-	double ahead = ahead_ratio(a->model, hot.line), spent_s = hot.generation_s * (1 - ahead), left_s,
-	       idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
+	double ahead = sb_hot_ahead_ratio(a->model, hot.line), spent_s = hot.generation_s * (1 - ahead),
+	       left_s, idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
 	struct sb_advice *f;
 
 	if (a->model->generations.whole_run)
@@ -316,10 +305,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 		sb_say(a, "Python between the model's calls takes %.0f %% of %s",
 			sb_weigh_percent(a->model, spent_s), sb_weigh_words(a->model)));
 
-	if (f && ahead * 100 >= 1)
-		f->evidence = sb_say(a,
-			"%s; for %.0f %% of '%s' the GPU was still at earlier work, which is not counted",
-			f->evidence, ahead * 100, hot.line->stage);
+	sb_hot_say_ahead(a, f, &hot);
 	f = f ? f : find_by_the_clock(a, &hot, fmin(left_s, idle_s));
 	if (f && hot.line->text && strstr(hot.line->text, "fsync("))
 		f->suggestion =

@@ -114,9 +114,50 @@ static void export_inside_the_generations_is_weighed_without_the_last(void **sta
 	}
 }
 
+/* Five videos whose step is launched in 100 ms and takes the GPU `gpu_ms`; the rest of the second is an export, at a line whose
+ * text is not at hand. */
+static const struct sb_advice *export_beside_the_gpu(struct synthetic *s, uint64_t gpu_ms)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = TID, .duration_ns = gpu_ms * MS };
+	uint32_t name;
+
+	synthetic_open(s);
+	name = sb_builder_name(s->b, "main.export", NULL);
+	g.name = sb_builder_name(s->b, "denoise", NULL);
+	sb_builder_code_file(s->b, name, "/srv/main.py");
+	for (uint64_t i = 0; i < 5; i++) {
+		synthetic_begin(s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(s, i * SECOND, i * SECOND + 100 * MS, "denoise", STROBE_ROLE_STEP);
+		synthetic_stage(s, i * SECOND + 100 * MS, (i + 1) * SECOND, "export", 0);
+		synthetic_end(s, (i + 1) * SECOND);
+		g.launch_ns = g.start_ns = i * SECOND + 1000;
+		sb_builder_gpu(s->b, &g);
+		for (uint64_t k = 2; k <= 10; k++)
+			sb_builder_stack_sample(s->b, i * SECOND + k * 100 * MS - MS, &sample, &name,
+				(const uint32_t[]){ 88 }, 1);
+	}
+	return finding(synthetic_model(s, 5 * SECOND), "slow_export");
+}
+
+static void a_wait_for_the_gpu_in_an_export_is_no_slow_export_without_the_source_either(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	assert_null(export_beside_the_gpu(&s, 980));
+	synthetic_done(&s);
+	f = export_beside_the_gpu(&s, 550);
+	assert_non_null(f);
+	assert_near(f->saves_s, 4 * 0.45, 0.02);
+	assert_non_null(strstr(f->evidence, "for 50 % of 'export' the GPU was still at earlier work"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_for_the_gpu_in_an_export_is_no_slow_export_without_the_source_either),
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
 		cmocka_unit_test(pictures_that_are_read_between_the_generations_are_no_export),
 		cmocka_unit_test(the_export_of_a_single_generation_is_not_sent_to_a_thread),
