@@ -13,7 +13,7 @@ static PyObject *bound_get(PyObject *self, PyObject *object, PyObject *type)
 	struct bound *b = (struct bound *)self;
 	PyObject **kept;
 
-	if (!object || object == Py_None) {
+	if (!object) {
 		Py_INCREF(self);
 		return self;
 	}

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static SB_HOT_DATA struct sb_cuda table;
+static SB_HOT_LINES struct sb_cuda table;
 SB_HOT_DATA _Atomic(const struct sb_cuda *) sb_cuda_found;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t next_look_ticks;

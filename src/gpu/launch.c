@@ -56,7 +56,7 @@ void sb_launches_done(void)
 
 void sb_launch_callback(void *user, uint32_t domain, uint32_t id, const void *data)
 {
-	static __thread uint32_t tid;
+	static __thread uint32_t tid __attribute__((tls_model("initial-exec"))); /* found without a call */
 	const struct cupti_callback_data *d = data;
 	struct slot *table = atomic_load_explicit(&slots, memory_order_relaxed), *s;
 

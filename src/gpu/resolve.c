@@ -22,7 +22,7 @@
 #define STOP_NS 1000000000ull /* how long a stop may look for the last events */
 #define RESERVE 64u /* events kept free ahead of use */
 
-static SB_HOT_DATA struct sb_ring submitted;
+static SB_HOT_LINES struct sb_ring submitted;
 static struct sb_gpu_pending *waiting;
 static uint32_t waiting_count;
 

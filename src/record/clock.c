@@ -10,7 +10,7 @@
 #include <cpuid.h>
 #endif
 
-SB_HOT_DATA enum sb_clock_kind sb_clock_kind = SB_CLOCK_MONOTONIC;
+SB_HOT_DATA _Alignas(64) enum sb_clock_kind sb_clock_kind = SB_CLOCK_MONOTONIC;
 static uint64_t clock_hz = 1000000000u;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

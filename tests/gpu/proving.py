@@ -108,11 +108,12 @@ def spin(torch, seconds):
     torch.cuda._sleep(int(seconds * 1.98e9))
 
 
-def bare_library():
+def bare_library(cupti=None):
+    """bare_cupti.c over the CUPTI at a path, or over the program's."""
     source, target = os.path.join(HERE, "bare_cupti.c"), os.path.join(tempfile.mkdtemp(), "libbare.so")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", os.path.join(HERE, "..", "..", "src"), source, "-o", target, "-ldl"], check=True)
     bare = ctypes.CDLL(target)
-    mapped = [line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line]
+    mapped = [cupti] if cupti else [line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line]
     if not mapped:
         import nvidia
         mapped = sorted(glob.glob(os.path.join(list(nvidia.__path__)[0], "*", "lib", "libcupti.so*")))
