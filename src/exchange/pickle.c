@@ -13,11 +13,9 @@ enum { WINDOW = 1 << 18, TEXT_MOST = 1900 };
 
 /* ---- bytes ---- */
 
-/* So many bytes at the window's place; false: the file ends before. */
-static bool have(struct sb_pickle_reader *r, size_t size)
+/* Bytes that are not in the window yet. */
+static bool fetch(struct sb_pickle_reader *r, size_t size)
 {
-	if (r->end - r->at >= size)
-		return true;
 	memmove(r->window, r->window + r->at, r->end - r->at);
 	r->passed += r->at;
 	r->end -= r->at;
@@ -34,7 +32,13 @@ static bool have(struct sb_pickle_reader *r, size_t size)
 	return true;
 }
 
-static uint64_t number_of(struct sb_pickle_reader *r, size_t size)
+/* So many bytes at the window's place; false: the file ends before. */
+static inline bool have(struct sb_pickle_reader *r, size_t size)
+{
+	return r->end - r->at >= size || fetch(r, size);
+}
+
+static inline uint64_t number_of(struct sb_pickle_reader *r, size_t size)
 {
 	uint64_t value = 0;
 
@@ -129,47 +133,10 @@ static void push_float(struct sb_pickle_reader *r)
 
 /* ---- opcodes ---- */
 
-/* What takes something off the stack. False: none of these. */
-static bool combine(struct sb_pickle_reader *r, unsigned char op)
+static void push_bytes(struct sb_pickle_reader *r, uint64_t size)
 {
-	switch (op) {
-	case 's': sb_pickle_set_items(r, false); return true;
-	case 'u': sb_pickle_set_items(r, true); return true;
-	case 'a': sb_pickle_append_items(r, false); return true;
-	case 'e': sb_pickle_append_items(r, true); return true;
-	case 't': sb_pickle_make_tuple(r, true, 0); return true;
-	case 0x85: sb_pickle_make_tuple(r, false, 1); return true;
-	case 0x86: sb_pickle_make_tuple(r, false, 2); return true;
-	case 0x87: sb_pickle_make_tuple(r, false, 3); return true;
-	default: return false;
-	}
-}
-
-static bool scalar(struct sb_pickle_reader *r, unsigned char op)
-{
-	switch (op) {
-	case 'N':
-	case ')': push_nothing(r); return true;
-	case 0x88: push_number(r, 1); return true;
-	case 0x89: push_number(r, 0); return true;
-	case 'K': push_number(r, (int64_t)number_of(r, 1)); return true;
-	case 'M': push_number(r, (int64_t)number_of(r, 2)); return true;
-	case 'J': push_number(r, (int32_t)number_of(r, 4)); return true;
-	case 0x8a: push_long(r, number_of(r, 1)); return true;
-	case 0x8b: push_long(r, number_of(r, 4)); return true;
-	case 'G': push_float(r); return true;
-	case 0x8c:
-	case 'U': push_text(r, number_of(r, 1)); return true;
-	case 'X':
-	case 'T': push_text(r, number_of(r, 4)); return true;
-	case 0x8d: push_text(r, number_of(r, 8)); return true;
-	case 'C': pass(r, number_of(r, 1)); break;
-	case 'B': pass(r, number_of(r, 4)); break;
-	case 0x8e: pass(r, number_of(r, 8)); break;
-	default: return false;
-	}
-	push_nothing(r); /* bytes */
-	return true;
+	pass(r, size);
+	push_nothing(r);
 }
 
 static void refuse(struct sb_pickle_reader *r, unsigned char op)
@@ -193,7 +160,7 @@ static bool step(struct sb_pickle_reader *r)
 	if (!have(r, 1))
 		return false;
 	op = r->window[r->at++];
-	switch (op) {
+	switch (op) { /* in one place, so that it is one jump */
 	case '.': return false;
 	case 0x80: number_of(r, 1); break;
 	case 0x95: number_of(r, 8); break;
@@ -205,9 +172,33 @@ static bool step(struct sb_pickle_reader *r)
 	case 0x94: sb_pickle_put_memo(r, r->next_memo); break;
 	case 'h': sb_pickle_get_memo(r, number_of(r, 1)); break;
 	case 'j': sb_pickle_get_memo(r, number_of(r, 4)); break;
-	default:
-		if (!scalar(r, op) && !combine(r, op))
-			refuse(r, op);
+	case 's': sb_pickle_set_items(r, false); break;
+	case 'u': sb_pickle_set_items(r, true); break;
+	case 'a': sb_pickle_append_items(r, false); break;
+	case 'e': sb_pickle_append_items(r, true); break;
+	case 't': sb_pickle_make_tuple(r, true, 0); break;
+	case 0x85: sb_pickle_make_tuple(r, false, 1); break;
+	case 0x86: sb_pickle_make_tuple(r, false, 2); break;
+	case 0x87: sb_pickle_make_tuple(r, false, 3); break;
+	case 'N':
+	case ')': push_nothing(r); break;
+	case 0x88: push_number(r, 1); break;
+	case 0x89: push_number(r, 0); break;
+	case 'K': push_number(r, (int64_t)number_of(r, 1)); break;
+	case 'M': push_number(r, (int64_t)number_of(r, 2)); break;
+	case 'J': push_number(r, (int32_t)number_of(r, 4)); break;
+	case 0x8a: push_long(r, number_of(r, 1)); break;
+	case 0x8b: push_long(r, number_of(r, 4)); break;
+	case 'G': push_float(r); break;
+	case 0x8c:
+	case 'U': push_text(r, number_of(r, 1)); break;
+	case 'X':
+	case 'T': push_text(r, number_of(r, 4)); break;
+	case 0x8d: push_text(r, number_of(r, 8)); break;
+	case 'C': push_bytes(r, number_of(r, 1)); break;
+	case 'B': push_bytes(r, number_of(r, 4)); break;
+	case 0x8e: push_bytes(r, number_of(r, 8)); break;
+	default: refuse(r, op);
 	}
 	return !r->err;
 }
@@ -245,6 +236,7 @@ int sb_pickle_read(struct sb_foreign *source, const char *path, const struct sb_
 	free(r.objects);
 	free(r.marks);
 	free(r.kept);
+	free(r.low);
 	sb_map_done(&r.memo);
 	return r.err;
 }

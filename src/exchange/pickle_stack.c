@@ -8,7 +8,8 @@
 
 #define SEARCH_FAR 256u
 #define SEARCHED_MOST (1u << 28)
-#define MEMO_MOST (1u << 20) /* numbers that are kept; others are read as nothing */
+#define LOW_MOST (1u << 20) /* numbers below are looked up at once */
+#define MEMO_MOST (1u << 20) /* higher numbers that are kept; others are read as nothing */
 
 int sb_pickle_broken(struct sb_pickle_reader *r, const char *what)
 {
@@ -23,10 +24,47 @@ static struct sb_pickle_object *object_of(struct sb_pickle_reader *r, const stru
 	return v->kind == SB_PICKLE_OBJECT ? &r->objects[v->number] : NULL;
 }
 
+static uint64_t packed(const struct sb_pickle_value *v)
+{
+	bool fits = v->number >= 0 && v->number <= UINT32_MAX && v->tag < 1u << 16;
+
+	return 1ull << 63 |
+	       (fits ? (uint64_t)v->kind << 48 | (uint64_t)v->tag << 32 | (uint64_t)v->number : 0);
+}
+
+/* False: no memory, and it is read as nothing where it comes again. */
+static bool make_low(struct sb_pickle_reader *r, uint64_t number)
+{
+	uint64_t room = r->low_room ? r->low_room : 1024;
+	uint64_t *larger;
+
+	while (room <= number)
+		room *= 2;
+	larger = room == r->low_room ? r->low : realloc(r->low, room * sizeof *larger);
+	if (!larger)
+		return false;
+	memset(larger + r->low_room, 0, (room - r->low_room) * sizeof *larger);
+	r->low = larger;
+	r->low_room = room;
+	return true;
+}
+
+static void remember_low(struct sb_pickle_reader *r, uint64_t number, const struct sb_pickle_value *v)
+{
+	bool is_known = number < r->low_room && r->low[number];
+
+	if (is_known || ((v->kind == SB_PICKLE_TEXT || v->kind == SB_PICKLE_MADE) && make_low(r, number)))
+		r->low[number] = packed(v);
+}
+
 static void remember(struct sb_pickle_reader *r, uint64_t number, const struct sb_pickle_value *v)
 {
 	uint32_t at;
 
+	if (number < LOW_MOST) {
+		remember_low(r, number, v);
+		return;
+	}
 	if (sb_map_get(&r->memo, number, &at)) { /* a number may be given again */
 		r->kept[at] = *v;
 		return;
@@ -48,14 +86,12 @@ static void remember(struct sb_pickle_reader *r, uint64_t number, const struct s
 		r->kept[r->kept_count++] = *v;
 }
 
-struct sb_pickle_value sb_pickle_settle(
+struct sb_pickle_value sb_pickle_finish(
 	struct sb_pickle_reader *r, const struct sb_pickle_value *v, const struct sb_pickle_object *parent)
 {
-	struct sb_pickle_object *o = object_of(r, v);
+	struct sb_pickle_object *o = &r->objects[v->number];
 	struct sb_pickle_value made;
 
-	if (!o)
-		return *v;
 	made = r->handler->finish(r->handler->self, o, parent);
 	if (o->memo)
 		remember(r, o->memo - 1, &made);
@@ -97,14 +133,6 @@ static void append_early(struct sb_pickle_reader *r)
 	list->filled = true;
 	list->count++;
 	r->depth--;
-}
-
-void sb_pickle_push(struct sb_pickle_reader *r, struct sb_pickle_value v)
-{
-	if (r->depth == SB_PICKLE_STACK_MOST)
-		sb_pickle_broken(r, "nested too deep");
-	else
-		r->stack[r->depth++] = v;
 }
 
 void sb_pickle_push_mark(struct sb_pickle_reader *r)
@@ -261,30 +289,30 @@ void sb_pickle_put_memo(struct sb_pickle_reader *r, uint64_t number)
  * is being filled has a mark above it. */
 static bool get_waiting(struct sb_pickle_reader *r, uint64_t number)
 {
-	uint32_t least = r->depth > SEARCH_FAR ? r->depth - SEARCH_FAR : 0;
+	uint32_t least = r->depth > SEARCH_FAR ? r->depth - SEARCH_FAR : 0, i = r->depth;
+	const struct sb_pickle_object *o = NULL;
 
-	for (uint32_t i = r->depth; i-- > least && r->searched < SEARCHED_MOST;) {
-		struct sb_pickle_object *o = object_of(r, &r->stack[i]);
-
-		r->searched++;
-		if (!o || o->memo != number + 1)
-			continue;
-		if (!o->filled || (i + 1 < r->depth && r->stack[i + 1].kind == SB_PICKLE_MARK))
-			return false;
-		r->stack[i] = sb_pickle_settle(r, &r->stack[i], NULL);
-		sb_pickle_push(r, r->stack[i]);
-		return true;
+	while (i > least && r->searched < SEARCHED_MOST) {
+		o = object_of(r, &r->stack[--i]);
+		if (o && o->memo == number + 1)
+			break;
+		o = NULL;
 	}
-	return false;
+	r->searched += r->depth - i;
+	if (!o || !o->filled || (i + 1 < r->depth && r->stack[i + 1].kind == SB_PICKLE_MARK))
+		return false;
+	r->stack[i] = sb_pickle_settle(r, &r->stack[i], NULL);
+	sb_pickle_push(r, r->stack[i]);
+	return true;
 }
 
-void sb_pickle_get_memo(struct sb_pickle_reader *r, uint64_t number)
+void sb_pickle_get_kept(struct sb_pickle_reader *r, uint64_t number)
 {
 	uint32_t at;
 
 	if (number >= r->next_memo)
 		sb_pickle_broken(r, "a reference to what was never there");
-	else if (sb_map_get(&r->memo, number, &at))
+	else if (number >= LOW_MOST && sb_map_get(&r->memo, number, &at))
 		sb_pickle_push(r, r->kept[at]);
 	else if (!get_waiting(r, number))
 		sb_pickle_push(r, (struct sb_pickle_value){ .kind = SB_PICKLE_NOTHING });

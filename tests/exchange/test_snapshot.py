@@ -3,6 +3,7 @@ import collections
 import io
 import os
 import pickle
+import pickletools
 import random
 import resource
 import subprocess
@@ -34,6 +35,26 @@ def test_the_peak_is_what_the_history_says(strobe, protocol):
         assert labelled(report, "the peak of the history", device)["peak_mb"] * MB == truth[device]["peak"]
         assert labelled(report, "the snapshot", device)["allocated_mb"] * MB == truth[device]["end"]
         assert held(report, device) == truth[device]["by_line"]
+
+
+def with_memo_from(pickled, first):
+    """The same pickle, its memo's numbers that much higher."""
+    out, end = bytearray(), 0
+    for op, number, at in pickletools.genops(pickled):
+        out += pickled[end:at]
+        end = at + (2 if op.name in ("BINPUT", "BINGET") else 5 if op.name in ("LONG_BINPUT", "LONG_BINGET") else 0)
+        if end > at:
+            out += (b"r" if "PUT" in op.name else b"j") + (number + first).to_bytes(4, "little")
+        end = max(end, at)
+    return bytes(out + pickled[end:])
+
+
+@pytest.mark.parametrize("first", [0, (1 << 20) - 20, 1 << 30])
+def test_the_numbers_of_the_memo_may_be_any(strobe, first):
+    snapshot, truth = make_snapshot.make()
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", with_memo_from(pickle.dumps(snapshot, 3), first))))
+    assert labelled(report, "the peak of the history")["peak_mb"] * MB == truth[0]["peak"]
+    assert held(report) == truth[0]["by_line"]
 
 
 @pytest.mark.parametrize("entries", [30, 3000, 40000])
