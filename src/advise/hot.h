@@ -12,6 +12,7 @@ enum sb_doing {
 	SB_DOES_COLLECT, /* gc.collect() */
 	SB_DOES_WRITE, /* files, images, encoders, processes for them */
 	SB_DOES_WAIT_INPUT, /* a queue, a reader */
+	SB_DOES_ASK, /* another server, and waits for its answer */
 	SB_DOES_WAIT, /* for another thread, a socket, a timer: without the GIL */
 	SB_DOES_SLEEP
 };

@@ -234,6 +234,35 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	return (doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model)) && !is_of_the_framework(model, l);
 }
 
+#define PARTS_LEAST 0.1 /* of the generations: what has a stage in them */
+
+/* Stages of the program's own inside its generations, in place of steps. */
+static bool knows_parts(const struct sb_model *model)
+{
+	double parts_s = 0, all_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		enum strobe_role work = sb_role_work(s->name, s->role);
+
+		all_s += s->role == STROBE_ROLE_GENERATION && !s->span ? s->covered_s : 0;
+		if (s->parent < 0 || s->span || s->setup ||
+			model->stages.stages[s->parent].role != STROBE_ROLE_GENERATION)
+			continue;
+		parts_s += work == STROBE_ROLE_STAGE || work == STROBE_ROLE_DENOISE ? s->covered_s : 0;
+	}
+	return all_s > 0 && parts_s > PARTS_LEAST * all_s;
+}
+
+/* Python alone: what torch or numpy compute beside the stages may be the model itself. */
+static bool is_between_parts(const struct sb_model *model, const struct sb_line *l)
+{
+	double looks = (double)(l->stood_count + l->ran_count + l->without_count);
+
+	return is_between(model, l) && !(l->inner_file && strstr(l->inner_file, "/torch/")) &&
+	       !(l->text && strstr(l->text, "torch.")) && !(looks > 0 && (double)l->ran_count > looks / 2);
+}
+
 /* Steps or forwards that were recorded as they ran: what ran in durations handed in afterwards is not known. */
 static bool knows_calls(const struct sb_model *model)
 {
@@ -287,7 +316,8 @@ static struct sb_advice *find_by_the_clock(struct sb_advisor *a, const struct sb
 
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
-	struct sb_hot hot = sb_hot_find(a->model, is_between);
+	bool calls = knows_calls(a->model);
+	struct sb_hot hot = sb_hot_find(a->model, calls ? is_between : is_between_parts);
 	/* where the CPU runs ahead, a line between the calls may wait for what the GPU has to do anyway */
 	double ahead = sb_hot_ahead_ratio(a->model, hot.line), spent_s = hot.generation_s * (1 - ahead),
 	       left_s, idle_s = fmin(sb_weigh_idle_s(a->model), sb_weigh_uncovered_s(a->model));
@@ -295,14 +325,15 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 
 	if (a->model->generations.whole_run)
 		sb_model_calls_advise(a);
-	if (!knows_calls(a->model) || a->model->generations.whole_run)
+	if (!(calls || knows_parts(a->model)) || a->model->generations.whole_run)
 		return;
 	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
 	left_s = fmax(0, sb_weigh_work_s(a->model) - a->model->garbage.warm_s);
 	if (a->model->garbage.warm_s > hot.generation_s)
 		return; /* all of its samples may be theirs */
 	f = sb_blame_find(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
-		sb_say(a, "Python between the model's calls takes %.0f %% of %s",
+		sb_say(a, "Python %s takes %.0f %% of %s",
+			calls ? "between the model's calls" : "in no stage of the generations",
 			sb_weigh_percent(a->model, spent_s), sb_weigh_words(a->model)));
 
 	sb_hot_say_ahead(a, f, &hot);
@@ -314,6 +345,10 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	else if (f && sb_hot_doing(hot.line) == SB_DOES_WRITE)
 		f->suggestion = "Write in a thread of its own, after the generation, or not at all: a step "
 				"waits for it.";
+	if (f && sb_hot_doing(hot.line) == SB_DOES_ASK)
+		f->suggestion =
+			"Ask in a thread of its own, or once after the generation: the answer is waited "
+			"for each time.";
 	if (f && sb_hot_doing(hot.line) == SB_DOES_SLEEP)
 		f->suggestion =
 			"Take the sleep out; wait for what it waits for (an event, a queue), not for time.";

@@ -69,7 +69,7 @@ const struct sb_line *sb_lock_holder(const struct sb_model *model, const struct 
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (l->main != line->main && l->text && !l->changed && l->sample_count >= SAMPLES_LEAST &&
+		if (l->track != line->track && l->text && !l->changed && l->sample_count >= SAMPLES_LEAST &&
 			is_meanwhile(l, line) && (!most || l->total_s > most->total_s) &&
 			sb_python_is_inside_with(l->file, l->line, name))
 			most = l;

@@ -57,11 +57,24 @@ static bool is_between_calls(const struct sb_model *model, const struct sb_line 
 	       sb_hot_doing(l) != SB_DOES_WAIT_GPU && !sb_hot_waits(l);
 }
 
-/* What torch computes there may be a part of the model's work that has no stage. */
+/* Of torch: these prepare an input or a result. What else it computes there may be a part of the model's work that has no stage. */
+static bool prepares(const struct sb_line *l)
+{
+	static const char *const words[] = { "interpolate", "resize", "crop", "functional.pad", "F.pad(",
+		"grid_sample", "normalize", "from_numpy", "frombuffer", "stack(", "as_tensor(", ".numpy()" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if ((l->text && strstr(l->text, words[i])) || (l->inner && strstr(l->inner, words[i])))
+			return true;
+	return false;
+}
+
 static bool is_between_calls_on_the_cpu(const struct sb_model *model, const struct sb_line *l)
 {
-	return is_between_calls(model, l) && !(l->inner_file && strstr(l->inner_file, "/torch/")) &&
-	       !(l->text && strstr(l->text, "torch."));
+	bool computes = (l->inner_file && strstr(l->inner_file, "/torch/")) ||
+			(l->text && strstr(l->text, "torch."));
+
+	return is_between_calls(model, l) && (!computes || prepares(l));
 }
 
 /* The saving is bounded: what is prepared meanwhile, or not at all, costs nothing. */
@@ -70,7 +83,7 @@ static void say(struct sb_advisor *a, const struct sb_hot *hot, double saves_s, 
 {
 	bool sleeps = sb_hot_doing(hot->line) == SB_DOES_SLEEP;
 	struct sb_advice *f = sb_advisor_find(a, sb_weigh_percent(a->model, hot->loop_s), saves_s, issue,
-		sb_say(a, "%s of %s in %llu samples on the main thread, in no stage; %s",
+		sb_say(a, "%s of %s in %llu samples on the thread that calls it, in no stage; %s",
 			sb_say_seconds(a, hot->loop_s), sb_say_seconds(a, sb_weigh_work_s(a->model)),
 			(unsigned long long)hot->sample_count, beside));
 

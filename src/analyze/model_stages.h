@@ -390,6 +390,7 @@ struct sb_lines_panel {
 		const char *stage; /* the innermost; NULL: none */
 		bool between; /* that stage is a generation or a step itself: none of its parts */
 		bool main; /* on the main thread */
+		uint32_t track; /* of its thread */
 		bool maker; /* on the thread that makes the generations, where one makes them all */
 		bool library; /* no frame of the stack is the program's: function and file are a library's */
 		double total_s; /* what its samples weigh */
@@ -398,8 +399,9 @@ struct sb_lines_panel {
 			hook_s; /* of generation_s, or of total_s where nothing is generated: inside a
 					    call of a module of torch's; of that in a hook on one */
 		bool hook; /* torch's line that called it says that it is a hook */
-		double loop_s; /* without generations: of the main thread, in no stage, after the start-up and before the
-				  last stage ended */
+		double work_s; /* of total_s; without generations: after the start-up */
+		double loop_s; /* without generations: of the thread that calls most, in no stage, after the start-up and
+				  before the last stage ended */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began; where several threads make
 				     them, those of its own */

@@ -1,8 +1,12 @@
 """Problems of the loop around the generations, without torch: what a program does between two of them, and again for every part
 of one. fixed=True is the same without the problem."""
+import concurrent.futures
+import http.client
+import http.server
 import json
 import os
 import tempfile
+import threading
 import time
 
 import strobe
@@ -74,6 +78,72 @@ def waits_for_a_file_to_settle(fixed):
                 time.sleep(0.05)  # planted
                 if os.path.getsize(path) == 0:
                     break
+
+
+def clipped(value):
+    return 0 if value < 0 else 255 if value > 255 else int(value)  # planted: colours_are_converted_pixel_by_pixel
+
+
+def rgb_of(y, u, v):
+    return clipped(1.164 * y + 1.596 * v), clipped(1.164 * y - 0.392 * u - 0.813 * v), clipped(1.164 * y + 2.017 * u)  # planted: colours_are_converted_pixel_by_pixel
+
+
+@planted("python_between_steps", marks="colours_are_converted_pixel_by_pixel")
+def colours_are_converted_pixel_by_pixel(fixed):
+    """Inside the generation, in no stage of it and no step: its stages are the program's own."""
+    frame = os.urandom(60_000)
+    for _ in range(VIDEOS * 2):
+        with strobe.generation(frames=FRAMES):
+            for _ in range(FRAMES):
+                made = frame if fixed else b"".join(bytes(rgb_of(*frame[i:i + 3])) for i in range(0, len(frame), 3))
+                with strobe.section("encoder"):
+                    compute(0.01)
+            strobe.frames(len(made) and FRAMES)
+
+
+class Board(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(0.03)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+@planted("python_between_steps")
+def values_are_posted_after_every_call(fixed):
+    """A tracker of experiments that waits for its server's answer, in a loop without generations."""
+    with http.server.HTTPServer(("127.0.0.1", 0), Board) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for number in range(40):
+            with strobe.section("WanTransformer3DModel"):
+                compute(0.02)
+            if not fixed or number == 39:
+                link = http.client.HTTPConnection("127.0.0.1", server.server_port)
+                link.request("POST", "/", json.dumps({"number": number}))
+                link.getresponse().read()  # planted
+                link.close()
+        server.shutdown()
+
+
+@planted("python_between_steps")
+def results_leave_under_the_models_lock(fixed):
+    """Three requests at a time, one model: its lock is held while a result is sent away."""
+    lock = threading.Lock()
+
+    def request(number):
+        with strobe.generation(frames=FRAMES):
+            with lock:  # planted
+                with strobe.section("denoise"):
+                    compute(0.06)
+                if not fixed:
+                    time.sleep(0.12)  # planted
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(request, range(15)))
 
 
 @planted("repeated_work", stage="text_encode")

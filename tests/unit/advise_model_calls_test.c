@@ -8,6 +8,7 @@
 #include "synthetic.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { TID = 1000, CALLS = 10 };
@@ -123,19 +124,92 @@ static void what_prepares_the_input_of_a_model_on_the_cpu_has_its_line(void **st
 	synthetic_done(&s);
 }
 
-/* Line 34 sleeps. */
-static void a_program_that_polls_is_told_softly(void **state)
+/* A file whose lines up to the 34th are this text; the caller unlinks it. */
+static void write_file(char *file, const char *text)
 {
-	char file[] = "/tmp/strobe-XXXXXX.py";
 	int fd = mkstemps(file, 3);
+	size_t size = strlen(text);
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < 34; i++)
+		assert_int_equal(write(fd, text, size), size);
+	close(fd);
+}
+
+/* A client waits at a socket, as a service does: only the line tells which of both it is. */
+static void an_answer_that_is_waited_for_has_its_line(void **state)
+{
+	static const char inner[] = "/usr/lib/python3.12/socket.py";
+	char client[] = "/tmp/strobe-XXXXXX.py", service[] = "/tmp/strobe-XXXXXX.py";
 	struct synthetic s;
 	const struct sb_advice *f;
 
 	(void)state;
-	assert_true(fd >= 0);
-	for (int i = 0; i < 34; i++)
-		assert_int_equal(write(fd, "time.sleep(0.1)\n", 16), 16);
-	close(fd);
+	write_file(client, "link.getresponse().read()\n");
+	write_file(service, "line = self.link.readline()\n");
+	f = said_on_a_cpu(&s, "VJEPA2Model", client, "socket.SocketIO.readinto", inner);
+	assert_non_null(f);
+	assert_non_null(strstr(f->cause, "link.getresponse().read()"));
+	synthetic_done(&s);
+	assert_null(said_on_a_cpu(&s, "VJEPA2Model", service, "socket.SocketIO.readinto", inner));
+	synthetic_done(&s);
+	unlink(client);
+	unlink(service);
+}
+
+static void torch_that_prepares_a_clip_has_its_line(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	assert_non_null(said_on_a_cpu(&s, "VJEPA2Model", "/srv/encode.py", "functional.interpolate",
+		"/x/site-packages/torch/nn/functional.py"));
+	synthetic_done(&s);
+}
+
+/* The main thread starts a worker and waits; imports took most of what was sampled, at more lines than a report has. */
+static void a_loop_of_another_thread_has_its_line(void **state)
+{
+	enum { WORKER = 1001, IMPORTED = 60 };
+	struct synthetic s;
+	const struct sb_advice *f;
+	uint32_t made, line = 34, imported;
+
+	(void)state;
+	synthetic_open(&s);
+	made = sb_builder_name(s.b, "jobs.fuse", NULL);
+	imported = sb_builder_name(s.b, "program.<module>", NULL);
+	sb_builder_code_file(s.b, made, "/srv/jobs.py");
+	sb_builder_code_file(s.b, imported, "/srv/program.py");
+	synthetic_stage(&s, 0, 12 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint32_t i = 1; i <= IMPORTED; i++)
+		sb_builder_stack_sample(s.b, i * 190 * MS,
+			&(struct sb_builder_sample){ .tid = TID, .weight_us = 190000 }, &imported, &i, 1);
+	s.main = sb_builder_thread(s.b, WORKER, "worker");
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t at = 12 * SECOND + i * 200 * MS;
+
+		synthetic_stage(&s, at, at + 50 * MS, "VideoDiT", 0);
+		for (uint64_t k = 1; k <= 3 && i + 1 < CALLS; k++)
+			sb_builder_stack_sample(s.b, at + 50 * MS + k * 50 * MS - MS,
+				&(struct sb_builder_sample){ .tid = WORKER, .weight_us = 50000 }, &made,
+				&line, 1);
+	}
+	f = finding(synthetic_model(&s, 14 * SECOND), "python_between_steps");
+	assert_non_null(f);
+	assert_string_equal(f->where.file, "/srv/jobs.py");
+	synthetic_done(&s);
+}
+
+/* Line 34 sleeps. */
+static void a_program_that_polls_is_told_softly(void **state)
+{
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	write_file(file, "time.sleep(0.1)\n");
 	f = said_on_a_cpu(&s, "VJEPA2Model", file, NULL, NULL);
 	assert_non_null(f);
 	assert_non_null(strstr(f->cause, "time.sleep(0.1)"));
@@ -145,6 +219,47 @@ static void a_program_that_polls_is_told_softly(void **state)
 	unlink(file);
 }
 
+/* Five generations of a second with a stage of the program's own in each, 300 ms; the rest is at line 2 of a file. */
+static const struct sb_advice *said_beside_parts(struct synthetic *s, int role, const char *inner_file)
+{
+	uint32_t names[2], lines[] = { 90, 2 }, first = inner_file ? 0 : 1;
+
+	synthetic_open(s);
+	names[0] = sb_builder_name(s->b, "a_library.function", NULL);
+	names[1] = sb_builder_name(s->b, "colour.convert", NULL);
+	sb_builder_code_file(s->b, names[0], inner_file ? inner_file : "/srv/colour.py");
+	sb_builder_code_file(s->b, names[1], "/srv/colour.py");
+	for (uint64_t i = 0; i < 5; i++) {
+		synthetic_begin(s, i * SECOND, "request", STROBE_ROLE_GENERATION);
+		synthetic_stage(s, i * SECOND, i * SECOND + 300 * MS, "encoder", role);
+		synthetic_end(s, (i + 1) * SECOND);
+		for (uint64_t k = 1; k <= 14; k++)
+			sb_builder_stack_sample(s->b, i * SECOND + 300 * MS + k * 50 * MS - MS,
+				&(struct sb_builder_sample){ .tid = TID, .weight_us = 50000 }, names + first,
+				lines + first, 2 - first);
+	}
+	return finding(synthetic_model(s, 5 * SECOND), "python_between_steps");
+}
+
+static void python_beside_the_parts_of_a_generation_has_its_line(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_beside_parts(&s, 0, NULL);
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 2);
+	assert_string_equal(
+		f->issue, "Python in no stage of the generations takes 70 % of the warm generations");
+	assert_true(f->saves_s > 2.5 && f->saves_s < 2.9); /* of the warm four */
+	assert_null(finding(s.model, "unattributed"));
+	synthetic_done(&s);
+	assert_null(said_beside_parts(&s, 0, "/x/site-packages/torch/functional.py")); /* may be the model */
+	synthetic_done(&s);
+	assert_null(said_beside_parts(&s, STROBE_ROLE_EXPORT, NULL)); /* so may all that is no export */
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +267,10 @@ int main(void)
 		cmocka_unit_test(a_gpu_that_has_enough_to_do_waits_for_nothing),
 		cmocka_unit_test(a_little_between_the_calls_is_no_finding),
 		cmocka_unit_test(what_prepares_the_input_of_a_model_on_the_cpu_has_its_line),
+		cmocka_unit_test(an_answer_that_is_waited_for_has_its_line),
+		cmocka_unit_test(torch_that_prepares_a_clip_has_its_line),
+		cmocka_unit_test(a_loop_of_another_thread_has_its_line),
+		cmocka_unit_test(python_beside_the_parts_of_a_generation_has_its_line),
 		cmocka_unit_test(a_program_that_polls_is_told_softly),
 	};
 
