@@ -2,6 +2,7 @@
  * communication; and what to leave alone because it cannot pay. */
 #include "advise/bound.h"
 
+#include "advise/idle.h"
 #include "advise/symptoms.h"
 #include "advise/weigh.h"
 #include "base/role.h"
@@ -79,14 +80,13 @@ static bool by_communication(struct sb_model *model)
 
 static bool by_copies(struct sb_model *model)
 {
-	const struct sb_gpu_panel *gpu = &model->gpu;
 	double offload = model->diffusion.offload_s / judged_s(model);
-	double waits = gpu->copy_ratio + gpu->moves_idle_s / gpu->window_s;
+	double moves_idle_s = model->gpu.moves_idle_s,
+	       waits = sb_idle_copy_ratio(model) + moves_idle_s / model->gpu.window_s;
 
 	if (sb_weigh_traced(model) && waits > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the GPU's time is copies%s",
-			fmin(waits, 1) * 100,
-			gpu->moves_idle_s > 0 ? ", or waits for weights that move" : "");
+			fmin(waits, 1) * 100, moves_idle_s > 0 ? ", or waits for weights that move" : "");
 	else if (offload > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
 			model, "%.0f %% of the time moves weights", offload * 100);
@@ -104,8 +104,7 @@ static double behind(const struct sb_model *model)
 
 static bool by_gpu(struct sb_model *model)
 {
-	double busy = sb_weigh_traced(model) ? model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s)
-					     : NAN;
+	double busy = sb_idle_busy_ratio(model);
 
 	if (busy >= GPU_BUSY)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
@@ -196,14 +195,15 @@ static bool by_launches(struct sb_model *model)
 {
 	double util = utilization(model);
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
-	double idle_s = model->gpu.idle_s - model->gpu.moves_idle_s; /* that is not for the CPU's launches */
+	double busy = sb_idle_busy_ratio(model),
+	       moves = model->gpu.moves_idle_s / (model->gpu.busy_s + model->gpu.idle_s),
+	       idle = 1 - busy - moves; /* weights that move are not for the CPU's launches */
 
 	if (behind(model) >= GPU_SOMETIMES_BEHIND)
 		return false;
-	if (sb_weigh_traced(model) && idle_s > model->gpu.busy_s * 0.5 && model->gpu.small_kernel_ratio > 0.5)
+	if (idle > busy * 0.5 && model->gpu.small_kernel_ratio > 0.5)
 		model->summary.bound_reason = sb_model_printf(model,
-			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
-			idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
+			"the GPU idles %.0f %% and %.0f %% of its kernels are short", idle * 100,
 			model->gpu.small_kernel_ratio * 100);
 	else if (!sb_weigh_traced(model) && util > 0 && util < 60 && cpu >= 80)
 		model->summary.bound_reason = sb_model_printf(
@@ -250,7 +250,7 @@ static const char *percent_text(struct sb_model *model, double ratio)
 
 static void by_nothing(struct sb_model *model)
 {
-	double busy = model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s);
+	double busy = sb_idle_busy_ratio(model);
 	const struct sb_advice *f = urgent_cause(model);
 	const char *why = f ? sb_model_printf(model, "the first finding names what it waits for: %s", f->id)
 			    : NULL;

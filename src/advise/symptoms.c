@@ -2,6 +2,7 @@
  * symptoms with what to record to learn more, and the symptoms that each cause can explain. */
 #include "advise/symptoms.h"
 
+#include "advise/idle.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -22,6 +23,8 @@ static const char *const symptoms[] = { "gpu_gaps", "gpu_utilization", "small_ke
 static const char *const directions[] = { "stage_dominates", "layer_dominates", "attention", "copies",
 	"step_slow", "fps_low", "block_variance", "data_loading", "cache_useless", "cache_strict", "offload",
 	"attention_math", "pageable_copies" };
+
+static const char *const idle[] = { IDLE };
 
 static const char *const startup[] = { "compile_time", "model_load" };
 
@@ -277,6 +280,8 @@ static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 	f->cause = sb_say(a, "cause not found: %s, next: %s", what_was_asked(a->model),
 		next_recording(a->model, f->id));
 	f->confidence = "possible";
+	if (is_one_of(idle, sizeof idle / sizeof *idle, f->id) && sb_idle_is_launching(a->model))
+		f->priority = sb_priority_name(SB_PRIORITY_LOW); /* so is a program of small models */
 }
 
 void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f)

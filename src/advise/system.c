@@ -1,4 +1,5 @@
 /* Rules about GPUs as sampled, memory and the disk. */
+#include "advise/idle.h"
 #include "advise/sampled.h"
 #include "advise/weigh.h"
 
@@ -92,32 +93,62 @@ void sb_rule_gpu_unused(struct sb_advisor *a)
 		f->rank_s = sb_weigh_work_s(a->model);
 }
 
+#define AVERAGED_S 1.0 /* over as much the driver takes its mean: of less time it tells nothing */
+
+/* What the GPU idles in the warm generations beside stages that have no work for it. */
+static double idle_warm_s(const struct sb_model *model, double used)
+{
+	double work_s = sb_weigh_work_s(model), idle_s = work_s * (1 - used) - setup_s(model),
+	       stages_s = gpu_stages_s(model) * sb_weigh_warm_share(model);
+
+	return fmax(0, stages_s > 0 ? fmin(idle_s, stages_s - work_s * used) : idle_s);
+}
+
+/* What it is the mean of: the generations, of three or more without the first. */
+static const char *mean_of(struct sb_advisor *a)
+{
+	return sb_say(a, "the mean of its samples over %s of %s",
+		sb_say_seconds(a, sb_weigh_work_s(a->model)),
+		!sb_weigh_leaves_first_out(a->model) && !a->model->generations.whole_run ? "generation"
+		: !a->model->generations.whole_run       ? "the warm generations"
+		: isnan(a->model->summary.startup_end_s) ? "the run"
+							 : "the run after its start-up");
+}
+
+/* Where the process keeps a core busy, the GPU waits for launches: how many of them could be saved, its load does not tell. */
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
-	double percent = a->model->summary.gpu_utilization_mean_percent, wall_s = a->model->summary.judged_s;
-	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model), used_s = gpu_stages_s(a->model);
-	bool used = false;
+	double work_s = sb_weigh_work_s(a->model), idle_s,
+	       used = sb_weigh_leaves_first_out(a->model)
+			      ? sb_weigh_utilization(a->model)
+			      : a->model->summary.gpu_utilization_mean_percent / 100;
+	bool is_used = false, launching = sb_idle_is_launching(a->model);
+	struct sb_advice *f;
 
 	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));)
-		used |= sb_sampled_use(s);
-	if (a->model->summary.judged_sampled && runs_on_the_cpu(a->model))
+		is_used |= sb_sampled_use(s);
+	if (!is_used || !a->model->summary.judged_sampled || runs_on_the_cpu(a->model) ||
+		!(used * 100 < a->limit) || work_s < AVERAGED_S)
 		return;
-	if (!used || !a->model->summary.judged_sampled || !(percent < a->limit) ||
-		!isnan(sb_weigh_step_busy(a->model)))
+	if (!isnan(sb_weigh_step_busy(a->model)))
 		return; /* what was traced says it better */
-	if (sb_weigh_utilization(a->model) * 100 >= a->limit)
-		return; /* it was the first generation that was cold */
-	if (sb_weigh_behind_s(a->model) / wall_s * 100 >= a->limit)
+	if (sb_weigh_behind_s(a->model) / a->model->summary.judged_s * 100 >= a->limit)
 		return; /* the driver's samples lag; the GPU's own events show that it had work */
-	if (used_s > 0) /* elsewhere there is no work to give it */
-		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
-	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
-		sb_say(a, "GPU utilisation is %.1f %%", percent),
-		sb_say(a, "the mean of its samples over %.2f s of %s", wall_s,
-			!a->model->generations.whole_run         ? "generation"
-			: isnan(a->model->summary.startup_end_s) ? "the run"
-								 : "the run after its start-up"));
+	idle_s = idle_warm_s(a->model, used);
+	f = sb_advisor_find(a, used * 100, launching || !(idle_s > 0) ? NAN : idle_s,
+		sb_say(a, "GPU utilisation is %.1f %%", used * 100),
+		launching ? sb_say(a,
+				    "%s; the process uses %.0f %% of a core: the GPU waits for launches, or "
+				    "for "
+				    "Python between them",
+				    mean_of(a), sb_weigh_process(a->model) * 100)
+			  : mean_of(a));
+	if (!f)
+		return;
+	f->whole_s = idle_s;
+	if (launching)
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }
 
 void sb_rule_temperature(struct sb_advisor *a)

@@ -1,5 +1,6 @@
 /* Rules over the GPU trace. They say nothing without one. */
 #include "advise/hot.h"
+#include "advise/idle.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -70,9 +71,9 @@ static bool sample_of(const struct sb_model *model, struct sample *out)
 	return true;
 }
 
-/* A finding of the trace: its gain, told for all that the trace is a sample of. */
-static struct sb_advice *find_traced(
-	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
+/* A finding of the trace: its gain, told for all that the trace is a sample of, but no more than most_s. */
+static struct sb_advice *find_traced(struct sb_advisor *a, double value, double saves_s, double most_s,
+	const char *issue, const char *evidence)
 {
 	struct sb_advice *f;
 	struct sample s;
@@ -87,7 +88,7 @@ static struct sb_advice *find_traced(
 			s.stage ? sb_say(a, "'%s'", s.stage) : "the stages seen");
 		sampled = true;
 	}
-	f = sb_advisor_find(a, value, saves_s, issue, evidence);
+	f = sb_advisor_find(a, value, fmin(saves_s, most_s), issue, evidence);
 	if (f && sampled && f->basis)
 		f->basis = "estimated";
 	return f;
@@ -157,21 +158,31 @@ static double copies_of_all_calls_s(const struct sb_model *model)
 	return sum_s;
 }
 
+/* Of the warm generations where their steps were traced, else of the stages that were. */
 static struct sb_advice *find_sampled_copies(struct sb_advisor *a, const struct sample *s, double traced_s)
 {
-	const char *where = s->stage ? sb_say(a, "'%s'", s->stage) : "the stages seen";
-	double all_s = fmin(sb_advise_per_gpu(a->model, copies_of_all_calls_s(a->model)), s->whole_s);
-	double percent = all_s / s->whole_s * 100;
+	struct sb_weigh_step step;
+	bool warm = !a->model->generations.whole_run && sb_weigh_step(a->model, &step);
+	double of_s = warm ? sb_weigh_work_s(a->model) : s->whole_s;
+	double all_s = fmin(sb_advise_per_gpu(a->model, copies_of_all_calls_s(a->model)), of_s);
+	double percent;
+	const char *where = warm        ? sb_weigh_words(a->model)
+			    : !s->stage ? "the stages seen"
+					: sb_say(a, "'%s'", s->stage);
 	struct sb_advice *f;
 
+	if (warm)
+		all_s = fmin(all_s, sb_idle_copy_ratio(a->model) * of_s);
+	percent = all_s / of_s * 100;
 	if (!(percent > a->limit))
 		return NULL;
 	f = sb_advisor_find(a, percent, all_s, sb_say(a, "copies take %.1f %% of %s", percent, where),
 		sb_say(a,
 			"%.2f GB in %s of %s that were traced; the gain is an estimate: each stage's copies "
-			"for all of its calls",
+			"for all of its calls%s",
 			copied_bytes(&a->model->gpu) / 1e9, sb_say_seconds(a, traced_s),
-			sb_say_seconds(a, s->traced_s)));
+			sb_say_seconds(a, s->traced_s),
+			warm ? ", in the time that their kernels leave" : ""));
 	if (f && f->basis)
 		f->basis = "estimated";
 	return f;
@@ -189,7 +200,7 @@ void sb_rule_copies(struct sb_advisor *a)
 	if (!gpu->slow_only && sb_weigh_traced_steps(a->model) > 0 && sample_of(a->model, &s))
 		f = find_sampled_copies(a, &s, sb_advise_per_gpu(a->model, total_s));
 	else if (gpu->present && gpu->copy_ratio * 100 > a->limit)
-		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
+		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s), INFINITY,
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
 			sb_say(a, "%.2f GB in %s%s", copied_bytes(gpu) / 1e9, sb_say_seconds(a, total_s),
@@ -285,7 +296,7 @@ static void find_idle_steps(struct sb_advisor *a, const struct sb_weigh_step *st
 
 	if (!(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, sb_weigh_idle_s(a->model),
+	f = sb_advisor_find(a, percent, sb_idle_in_steps_s(a->model),
 		sb_say(a, "the GPU idles %.1f %% of a step", percent),
 		sb_say(a, "%.0f steps were traced%s: %.0f kernels, %s of work each; a warm step%s takes %s",
 			step->traced_count, served_words(a), step->kernel_count,
@@ -338,7 +349,7 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 			sb_say_seconds(a, largest->duration_s),
 			several ? sb_say(a, " on GPU %d", largest->device) : "",
 			largest->cpu_did ? largest->cpu_did : "no stage");
-	f = find_traced(a, percent, idle_in_work_s(a->model, most),
+	f = find_traced(a, percent, idle_in_work_s(a->model, most), sb_weigh_idle_s(a->model),
 		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
 				  gpu->device_count, percent)
 			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
@@ -372,7 +383,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 	}
 	percent = math_s / gpu->kernel_total_s * 100;
 	if (math_s > 0 && percent > a->limit)
-		find_traced(a, percent, sb_advise_per_gpu(a->model, math_s / 2),
+		find_traced(a, percent, sb_advise_per_gpu(a->model, math_s / 2), INFINITY,
 			sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
 			sb_say(a, "%.3f s of %.3f s kernel time", math_s, gpu->kernel_total_s));
 }
@@ -383,7 +394,7 @@ void sb_rule_communication(struct sb_advisor *a)
 	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)
-		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
+		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s), INFINITY,
 			sb_say(a, "communication that no computation hides takes %.1f %%", percent),
 			sb_say(a, "%s of %s communication are exposed%s",
 				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->exposed_communication_s)),

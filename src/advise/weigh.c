@@ -242,14 +242,14 @@ bool sb_weigh_is_warm(const struct sb_model *model, double t_s)
 	return g->count && t_s >= g->all[first].begin_s && t_s <= g->all[g->count - 1].end_s;
 }
 
-/* Of the column, 0 to 1, on the GPU that has most of it. */
-static double warm_mean(const struct sb_model *model, const char *column)
+/* Of the column, as a part of a hundred, on the device that has most of it. */
+static double warm_mean(const struct sb_model *model, const char *source, const char *column)
 {
 	double most = NAN;
 
 	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
-		const struct sb_series_column *c = strcmp(s->source, "gpu") == 0
+		const struct sb_series_column *c = strcmp(s->source, source) == 0
 							   ? sb_series_column_find(s, column)
 							   : NULL;
 		double sum = 0, count = 0;
@@ -267,12 +267,17 @@ static double warm_mean(const struct sb_model *model, const char *column)
 
 double sb_weigh_utilization(const struct sb_model *model)
 {
-	return warm_mean(model, "utilization_percent");
+	return warm_mean(model, "gpu", "utilization_percent");
 }
 
 double sb_weigh_others(const struct sb_model *model)
 {
-	return warm_mean(model, "others_utilization_percent");
+	return warm_mean(model, "gpu", "others_utilization_percent");
+}
+
+double sb_weigh_process(const struct sb_model *model)
+{
+	return warm_mean(model, "cpu", "process_percent");
 }
 
 #define AHEAD 1.2 /* times as long as the CPU took: the GPU was behind, by its own events */

@@ -39,6 +39,8 @@ double sb_weigh_idle_s(const struct sb_model *model);
 double sb_weigh_utilization(const struct sb_model *model);
 /* The same of what other processes made of it. */
 double sb_weigh_others(const struct sb_model *model);
+/* Cores that the process keeps busy over the warm generations; NAN: not sampled there. */
+double sb_weigh_process(const struct sb_model *model);
 /* The GPU's time of stages through which the CPU ran ahead of it: the GPU had work all the while. 0: not known. */
 double sb_weigh_behind_s(const struct sb_model *model);
 /* What a stage works over the wall time that the CPU is in it: less than 1 where it waits for the GPU's work of stages
