@@ -51,7 +51,54 @@ static PyObject *sift(PyObject *all, PyObject *kinds, int wanted)
 	return kept;
 }
 
-/* tracked(kinds, most): the collector's objects of these kinds; None: it has more objects than most. */
+struct search {
+	PyObject *kinds, *kept;
+	int failed;
+};
+
+/* A dictionary of what refers to nothing (arrays, bytes) is not among the collector's objects until Python 3.14: only what it
+ * lies in refers to it. */
+static int see_untracked(PyObject *one, void *search)
+{
+	struct search *s = search;
+
+	if (!s->failed && is_one_of(one, s->kinds) && !PyObject_GC_IsTracked(one))
+		s->failed = PyList_Append(s->kept, one) != 0;
+	return s->failed;
+}
+
+/* What lies in objects and is of these kinds, unknown to the collector. */
+static void add_untracked(PyObject *all, struct search *s)
+{
+	for (Py_ssize_t i = 0; !s->failed && i < PyList_Size(all); i++) {
+		PyObject *one = PyList_GetItem(all, i); /* borrowed */
+		traverseproc traverse = (traverseproc)PyType_GetSlot(Py_TYPE(one), Py_tp_traverse);
+
+		if (traverse)
+			traverse(one, see_untracked, s);
+	}
+}
+
+/* Takes all over. */
+static PyObject *both(PyObject *all, PyObject *kinds)
+{
+	struct search s = { kinds, PyList_New(0), 0 };
+	PyObject *kept;
+
+	if (!s.kept) {
+		Py_DECREF(all);
+		return NULL;
+	}
+	add_untracked(all, &s);
+	kept = sift(all, kinds, 1);
+	if (kept && (s.failed || PyList_SetSlice(kept, 0, 0, s.kept)))
+		Py_CLEAR(kept);
+	Py_DECREF(s.kept);
+	return kept;
+}
+
+/* tracked(kinds, most): the collector's objects of these kinds, and those that lie in its objects; None: it has more objects than
+ * most. */
 static PyObject *tracked(PyObject *module, PyObject *args)
 {
 	PyObject *kinds, *all;
@@ -70,7 +117,7 @@ static PyObject *tracked(PyObject *module, PyObject *args)
 		Py_DECREF(all);
 		Py_RETURN_NONE;
 	}
-	return sift(all, kinds, 1);
+	return both(all, kinds);
 }
 
 /* owners(object): what refers to it, but for tuples. */

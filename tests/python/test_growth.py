@@ -271,6 +271,20 @@ def test_a_dictionary_of_plain_bytes_is_found():
     assert words_for(results).startswith("the dict `results` held 6 objects, 48 MB when it was found")
 
 
+def test_a_dictionary_of_arrays_in_an_object_is_found():
+    """The collector knows no dictionary in which nothing refers to anything, until Python 3.14."""
+    class Cache:
+        def __init__(self):
+            self.answers = {}
+
+        def keep(self, latents):
+            self.answers[str(len(self.answers))] = bytes(latents)
+    cache = Cache()
+    filled(cache.keep)
+    words = holders.describe(holders.largest(MB))["holder"]
+    assert words.startswith("the dict `answers` (test_growth.py:") and words.endswith("held 6 objects, 48 MB when it was found"), words
+
+
 def test_open_files_are_found():
     readers = [open(__file__) for _ in range(9)]
     try:
