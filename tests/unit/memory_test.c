@@ -385,9 +385,25 @@ static void a_rise_is_not_blamed_on_a_stage_that_was_over(void **state)
 	synthetic_done(&s);
 }
 
+/* A snapshot's history begins with what is cached and nothing in use. */
+static void what_is_cached_alone_is_not_fragmented(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, SECOND, "the history begins", 0, 0, 240 * MIB, 0);
+	sb_builder_snapshot(s.b, 2 * SECOND, "the snapshot", 0, 120 * MIB, 240 * MIB, 120 * MIB);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_string_equal(m->memory.fragmentation_label, "the snapshot");
+	assert_near(m->memory.fragmentation_ratio, 0.5, 0.001);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_cached_alone_is_not_fragmented),
 		cmocka_unit_test(a_rise_is_not_blamed_on_a_stage_that_was_over),
 		cmocka_unit_test(peaks_belong_to_the_stage_that_made_them),
 		cmocka_unit_test(what_a_stage_keeps_is_known_from_readings_where_stages_end),

@@ -462,53 +462,6 @@ static void nothing_is_said_where_memory_sufficed(void **state)
 	synthetic_done(&s);
 }
 
-/* 20 steps that each leave 2 GiB of a GPU's memory behind, and then the request fails. */
-static struct sb_model *leaks_until(struct synthetic *s, int64_t each_bytes, bool named)
-{
-	struct strobe_attr holder[] = { TEXT("of", "device"),
-		TEXT("holder", "the list `kept` held 19 objects"), TEXT("file", "/app/steps.py"),
-		INT("line", 12) };
-
-	synthetic_open(s);
-	for (uint64_t i = 0; i < 20; i++) {
-		uint64_t begin_ns = (1 + i) * SECOND;
-
-		synthetic_stage(s, begin_ns, begin_ns + 900 * MS, "step", STROBE_ROLE_STEP);
-		sb_builder_snapshot(s->b, begin_ns + 950 * MS, "strobe.memory.device", 0,
-			20 * GIB + (int64_t)i * each_bytes, -1, -1);
-	}
-	if (named)
-		sb_builder_event(s->b, 20 * SECOND, "memory_holder", 0, holder, 4);
-	ran_out(s, 22 * SECOND, 2 * GIB, 0);
-	return synthetic_model(s, 23 * SECOND);
-}
-
-static void what_leaked_is_the_cause_and_the_line_is_its(void **state)
-{
-	struct synthetic s;
-	struct sb_model *m = leaks_until(&s, 2 * GIB, true);
-	const struct sb_advice *f = finding(m, "out_of_memory");
-
-	assert_null(finding(m, "memory_leak"));
-	assert_string_equal(f->explains[0], "memory_leak");
-	assert_string_equal(f->cause, "memory leaks: the list `kept` held 19 objects");
-	assert_non_null(strstr(f->evidence, "grows by 2048.0 MB with every step"));
-	assert_non_null(strstr(f->suggestion, "Keep no tensors"));
-	assert_string_equal(f->where.file, "/app/steps.py");
-	assert_int_equal(f->where.line, 12);
-	synthetic_done(&s);
-}
-
-static void a_small_leak_is_not_why_memory_ran_out(void **state)
-{
-	struct synthetic s;
-	struct sb_model *m = leaks_until(&s, 100 * MIB, true);
-
-	assert_non_null(finding(m, "memory_leak"));
-	assert_non_null(strstr(finding(m, "out_of_memory")->cause, "weights of text_encoder"));
-	synthetic_done(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,8 +482,6 @@ int main(void)
 		cmocka_unit_test(without_retries_there_is_no_such_finding),
 		cmocka_unit_test(a_single_retry_is_low),
 		cmocka_unit_test(an_error_in_the_same_stage_says_the_retries_itself),
-		cmocka_unit_test(what_leaked_is_the_cause_and_the_line_is_its),
-		cmocka_unit_test(a_small_leak_is_not_why_memory_ran_out),
 		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
 	};
 

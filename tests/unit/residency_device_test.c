@@ -181,6 +181,27 @@ static void the_peak_is_where_memory_rose_in_every_panel(void **state)
 	synthetic_done(&s);
 }
 
+/* The driver's sample of after the rise is later than the reading with the peak. */
+static void the_steepest_rise_is_not_after_the_peak(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	generation(&s, 2);
+	for (uint64_t t = 1000; t <= 6800; t += 400)
+		reading(&s, t, 2500, t < 4800 ? 3000 : 9000, t < 4800 ? 2500 : 7500);
+	for (uint64_t t = 1500; t < 7000; t += 1000)
+		sample(&s, schema, t, t < 5000 ? 3000 : 9000);
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_near(m->memory.spike_bytes / MIB, 6000, 1);
+	assert_true(m->memory.peak_t_s < 5.4);
+	assert_true(m->memory.spike_t_s <= m->memory.peak_t_s);
+	synthetic_done(&s);
+}
+
 /* What the allocator took between a reading and a sample is no context. */
 /* Another program holds 20 GB before this one begins to use the GPU, and gives most of it back. */
 static void what_others_held_earlier_is_no_peak_of_the_run(void **state)
@@ -323,6 +344,31 @@ static void offloaded_in_parts(struct synthetic *s, int64_t given_back_mb)
 	}
 }
 
+/* A sample of the moment is less than the allocator has reserved: it was taken before the driver knew. */
+static void parts_are_never_more_than_the_total(void **state)
+{
+	struct sb_model *m;
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	generation(&s, 2);
+	for (uint64_t t = 1000; t <= 7000; t += 200)
+		reading(&s, t, 2500, 3000, 2500);
+	sample(&s, schema, 1999, -600);
+	sample(&s, schema, 2201, -600);
+	for (uint64_t t = 2800; t < 7000; t += 500)
+		sample(&s, schema, t, t == 4300 ? 2900 : 3000);
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_non_null(moment(m, "denoise", "begin"));
+	for (size_t i = 0; i < m->residency.count; i++)
+		if (m->residency.all[i].device == 0)
+			assert_true(m->residency.all[i].rest_bytes > -1);
+	assert_near(moment(m, "denoise", "begin")->total_bytes / MIB, 3000 + CONTEXT_MB + OTHERS_MB, 1);
+	synthetic_done(&s);
+}
+
 static void what_came_and_went_between_two_readings_has_its_name(void **state)
 {
 	struct synthetic s;
@@ -368,6 +414,8 @@ int main(void)
 		cmocka_unit_test(the_picture_is_never_higher_than_the_device),
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
 		cmocka_unit_test(a_context_that_is_being_made_is_as_large_as_it_is),
+		cmocka_unit_test(the_steepest_rise_is_not_after_the_peak),
+		cmocka_unit_test(parts_are_never_more_than_the_total),
 		cmocka_unit_test(what_came_and_went_between_two_readings_has_its_name),
 		cmocka_unit_test(what_another_library_took_is_not_the_allocators),
 	};

@@ -126,6 +126,9 @@ static void find_spike_stage(struct sb_residency_collected *c, const struct sb_s
 	}
 	if (most && most->raised_in != SB_NO_STAGE)
 		panel->spike_stage = sb_model_text(c->model, c->run->names[most->raised_in].text);
+	/* the peak lies between the two samples: memory rose to it */
+	if (panel->peak_device == s->device && panel->peak_t_s > from_s && panel->peak_t_s < panel->spike_t_s)
+		panel->spike_t_s = panel->peak_t_s;
 }
 
 /* Of stages with the same peak, the one that made it comes first: after it the allocator kept the memory. */

@@ -218,7 +218,8 @@ out:
 
 #define WORTH_JUDGING (1024 * SB_MB) /* unused: what a share is said of */
 
-/* Of GPUs: the largest share of a snapshot with much unused; where none has, the most bytes. */
+/* Of GPUs: the largest share of a snapshot with much unused; where none has, the most bytes. Where nothing is allocated, nothing is
+ * fragmented. */
 static void find_fragmentation(struct sb_memory_panel *panel)
 {
 	double worst = 0;
@@ -229,8 +230,8 @@ static void find_fragmentation(struct sb_memory_panel *panel)
 
 		double rank = unused >= WORTH_JUDGING ? 1 + unused / s->reserved_bytes : unused / 1e18;
 
-		if (s->device < 0 || isnan(unused) || s->reserved_bytes <= 0 || unused <= 0 || rank < worst ||
-			(rank == worst && unused <= panel->fragmentation_bytes))
+		if (s->device < 0 || isnan(unused) || s->allocated_bytes <= 0 || unused <= 0 ||
+			rank < worst || (rank == worst && unused <= panel->fragmentation_bytes))
 			continue;
 		worst = rank;
 		panel->fragmentation_bytes = unused;

@@ -351,10 +351,17 @@ static bool agree(const struct device *d, const struct sb_device_reading *readin
 /* Where no sample is of the moment, nor like it: what the allocator had reserved then, and what lies beside it. */
 static void follow_reading(struct sb_device_values *v)
 {
-	double process = v->reserved + v->context;
+	v->used += v->reserved + v->context - v->process;
+	v->process = v->reserved + v->context;
+}
 
-	v->used += process - v->process;
-	v->process = process;
+/* Parts that are more than the total: a sample of the moment tells what lies beside the allocator, another one is not of it. */
+static void fit_parts(struct sb_device_values *v, bool of_moment)
+{
+	if (of_moment && v->reserved <= v->process)
+		v->context = v->process - v->reserved;
+	else
+		follow_reading(v);
 }
 
 /* While a context is made and libraries are loaded, what a sample says lies between what was known before and after. NAN: it
@@ -368,7 +375,6 @@ static double growing_context(const struct sb_device_reading *r, const struct sa
 	return beside >= least && beside <= most ? beside : NAN;
 }
 
-/* NULL: at this moment no maximum rose. */
 static const struct sb_device_reading *raised_at(const struct sb_device_reading *after, double t_s)
 {
 	return after && after->raised_ns == (int64_t)llround(t_s * 1e9) ? after : NULL;
@@ -419,6 +425,8 @@ struct sb_device_values sb_residency_device_at(
 		sb_residency_between(d->readings, d->reading_count, sample.t_s, &v);
 	else if (reading && (raised ? !agreed || v.reserved > reading->reserved : !agreed && !of_moment))
 		follow_reading(&v);
+	if (reading && v.reserved + v.context > v.process)
+		fit_parts(&v, of_moment && !raised);
 	return v;
 }
 

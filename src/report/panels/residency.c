@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PARTS_SHOWN 4
-#define REST_LEAST (64 * SB_MB) /* or 2 % of the total: less is not worth a word */
+#define SHOWN_LEAST (0.05 * SB_MB) /* less is 0.0 */
 
 static void put_part(struct sb_buf *out, const char *name, const char *dtype, double bytes)
 {
@@ -35,7 +35,7 @@ static void put_row(const struct sb_residency *r, struct sb_buf *out)
 	}
 	if (small > 0)
 		put_part(out, "smaller ones", NULL, small);
-	if (r->rest_bytes > REST_LEAST && r->rest_bytes > 0.02 * r->total_bytes)
+	if (r->rest_bytes >= SHOWN_LEAST)
 		put_part(out, "no name", NULL, r->rest_bytes);
 }
 

@@ -66,14 +66,14 @@ function retried(o: AllocRetries): ComponentChildren {
   );
 }
 
-function peaks(moments: ResidencyMoment[]): ComponentChildren {
+function peaks(moments: ResidencyMoment[], generation: number): ComponentChildren {
   const rows = moments.filter((m) => m.at === 'peak').map((m) => ({ moment: m, parts: [...m.parts.map(partOf), ...(m.rest_bytes > 0 ? [{ name: 'no name', bytes: m.rest_bytes }] : [])] }));
   const names = [...new Set(rows.flatMap((r) => r.parts.map((p) => p.name)))];
   const most = Math.max(...rows.map((r) => r.moment.total_bytes));
   if (!rows.length) return null;
   return (
     <Table
-      caption="At the peak of each stage of the last whole generation"
+      caption={`At the peak of each stage${generation ? ` of generation ${generation}` : ''}`}
       rows={rows}
       most={32}
       onPick={(r) => jumpTo(r.moment.stage, r.moment.t_s, 0)}
@@ -100,7 +100,7 @@ export function heldBody(r: Report): ComponentChildren {
       {r.alloc_retries && retried(r.alloc_retries)}
       {pictures.length > 0 && <Layers pictures={pictures} />}
       {segments.length > 0 && <Segments segments={segments} />}
-      {peaks(moments)}
+      {peaks(moments, r.residency?.generation_index ?? 0)}
       {unplaced && <p class="quiet">No row: {unplaced.join(', ')}, which moved; where to is not recorded.</p>}
     </>
   );
