@@ -17,10 +17,8 @@ static unsigned long this_thread(void)
 	return (unsigned long)(uintptr_t)&here;
 }
 
-static struct inside *inside_here(void)
+static struct inside *here_from(struct inside *i)
 {
-	struct inside *i = innermost;
-
 	while (i && (i->thread != this_thread() || i->track != here.track))
 		i = i->outer;
 	return i;
@@ -28,7 +26,7 @@ static struct inside *inside_here(void)
 
 void inside_begins(void)
 {
-	struct inside *i = inside_here();
+	struct inside *i = here_from(innermost);
 
 	if (i)
 		i->count++;
@@ -36,9 +34,11 @@ void inside_begins(void)
 
 void inside_ends(void)
 {
-	struct inside *i = inside_here();
+	struct inside *i = here_from(innermost);
 
-	if (i && i->count) /* none: it began before the place did */
+	while (i && !i->count) /* it began before the place did */
+		i = here_from(i->outer);
+	if (i)
 		i->count--;
 }
 

@@ -46,6 +46,30 @@ def test_sections_of_the_program_between_the_steps_last_as_long_as_their_blocks(
     assert not [path for path in paths if path[-1].endswith("_steps") and len(path) > 2]
 
 
+def test_a_section_around_the_solvers_step_keeps_the_step_open(hooked):
+    recording, = hooked("""
+        import torch
+        from diffusers import TinyVideoPipeline
+        import strobe
+        class Solving(TinyVideoPipeline):
+            def __call__(self):
+                self.scheduler.set_timesteps(3)
+                x = torch.ones(1, 4)
+                for t in self.scheduler.timesteps:
+                    y = self.transformer(x)
+                    with strobe.section("solve"):
+                        x = self.scheduler.step(y, t, x)
+                        with strobe.section("clamp"):
+                            x = x.clamp(-1, 1)
+                self.vae.decode(x.reshape(1, 1, 1, 2, 2).repeat(1, 3, 2, 1, 1))
+        Solving()()
+    """).recordings
+    paths, step = without_imports(recording), ("Solving", "denoise")
+    assert {path: n for path, n in paths.items() if path[:2] == step} == {
+        step: 3, step + ("transformer",): 3, step + ("solve",): 3, step + ("solve", "scheduler_step"): 3, step + ("solve", "clamp"): 3}
+    assert paths["Solving", "vae_decode"] == 1
+
+
 def test_steps_in_sections_of_the_program_have_no_phases_around_them(hooked):
     recording, = hooked("""
         import torch

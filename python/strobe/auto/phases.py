@@ -11,6 +11,8 @@ class Phases:
     phase = None       # the open one's name
     phase_zone = None  # None: none is open
     inside = None      # counts the sections that are open in it
+    step_zone = None   # of the open step; None too where the settings leave steps out
+    step_inside = None
     left_out = False   # the steps lie in sections of the program's own: these say what is between them
 
     def open_phase(self, name):
@@ -31,6 +33,29 @@ class Phases:
         self.inside.close()
         leave(zone, error)
         return True
+
+
+    def open_step(self, zone):
+        zone.__enter__()
+        self.step_zone, self.step_inside = zone, native.inside()
+
+    def close_step(self, phase):
+        """phase: what follows. A section of the program's that is open in the step keeps it open, in place of the phase."""
+        zone, self.step_zone = self.step_zone, None
+        if self.step_inside.count:
+            self.phase, self.phase_zone, self.inside = phase, zone, self.step_inside
+            return
+        self.step_inside.close()
+        leave(zone, None)
+        self.open_phase(phase)
+
+    def fail(self, error):
+        """The call of the framework raised."""
+        self.close_phase(error)
+        if self.step_zone is not None:
+            self.step_inside.close()
+            leave(self.step_zone, error)
+            self.step_zone = None
 
 
 def leave(zone, error):

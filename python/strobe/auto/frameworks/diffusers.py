@@ -130,7 +130,6 @@ class Call(Activity):
         self.is_video = "num_frames" in arguments or "video_length" in arguments
         self.gives_latents = arguments.get("output_type") == "latent"
         self.in_step = False
-        self.step_zone = None  # of the open step; None too where the settings leave steps out
         self.step_count = 0
         self.blocks_run = self.most_blocks = 0
         self.attentions_run = self.most_attentions = 0
@@ -161,9 +160,9 @@ class Call(Activity):
         self.left_out |= not self.close_phase()
         self.in_step, here.denoising = True, self
         self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
-        self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
-        if self.step_zone is not None:
-            self.step_zone.__enter__()
+        step = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
+        if step is not None:
+            self.open_step(step)
 
     def end_step(self, timestep=None, scheduler=None):
         if not self.in_step:
@@ -173,9 +172,7 @@ class Call(Activity):
         self.most_attentions = max(self.most_attentions, self.attentions_run)
         if self.step_zone is not None:
             native.attrs(timestep=timestep, cached=1 if self.was_cached() else None)
-            self.step_zone.__exit__(None, None, None)
-            self.open_phase(self.phase_after(scheduler))
-        self.step_zone = None
+            self.close_step(self.phase_after(scheduler))
         self.step_count += 1
 
     def phase_after(self, scheduler):
@@ -195,10 +192,7 @@ class Call(Activity):
 
     def fail(self, error):
         here.denoising = None
-        self.close_phase(error)
-        if self.step_zone is not None:
-            phases.leave(self.step_zone, error)
-            self.step_zone = None
+        super().fail(error)
 
 
 def _number(value):
