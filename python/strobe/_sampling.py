@@ -75,6 +75,9 @@ def generation_begins():
     residency = sys.modules.get(__package__ + "._memory.residency")
     if residency is not None:
         residency.generation_begins()
+    growth = sys.modules.get(__package__ + "._memory.growth")
+    if growth is not None:
+        growth.generation_begins()
     if loaded:
         native.readings_host()
 

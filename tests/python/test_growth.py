@@ -89,6 +89,32 @@ def test_a_rise_is_searched_for_three_times_at_most(record, monkeypatch):
     assert searched == ["host"] * 3
 
 
+def test_what_rises_in_a_generation_is_searched_for_when_it_has_ended(record, monkeypatch):
+    """A search stopped a step for a tenth of a second, two seconds after a healthy program had begun to load its libraries."""
+    searched, now = [], [0.0]
+    monkeypatch.setattr(growth, "_search", lambda kind, risen: searched.append(kind))
+    monkeypatch.setattr(growth.time, "monotonic", lambda: now[0])
+    growth.forget()
+    numbers = iter(range(1, 400))
+
+    def rise():
+        for _ in range(20):
+            growth.read(next(numbers) << 24, 0)
+    with strobe.generation():
+        rise()
+        assert searched == []
+    assert searched == ["host"]
+    with strobe.generation():
+        rise()
+        assert searched == ["host"]
+        now[0] += growth.WAIT_MOST_S  # it is a long one
+        growth.read(next(numbers) << 24, 0)
+        assert searched == ["host"] * 2
+    rise()
+    assert searched == ["host"] * 3  # in none, as before
+    growth.forget()
+
+
 def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):
     """Its pages are not among the process's own: the process's memory does not grow with it."""
     events, pinned, buffers = [], [0], [bytearray(8 << 20) for _ in range(8)]

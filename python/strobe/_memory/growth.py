@@ -1,9 +1,11 @@
 """Memory that grows. Four times a second the sampler's thread reads what torch's allocator holds; after each generation,
 outside of it, a reading is taken too. What holds the memory is searched for when it rises and rises: five generations in
-a row that each left more behind, or two seconds of low-water marks that climb. It is named in the recording."""
+a row that each left more behind, or two seconds of low-water marks that climb. It is named in the recording. A search takes
+a tenth of a second and more in which little else runs: it waits for the end of the generation."""
 import os
 import sys
 import threading
+import time
 
 from .. import _faults
 from .._native import loaded, native, own_section
@@ -15,8 +17,12 @@ LEAST_BYTES = 4 << 20    # each
 RISEN_BYTES = 48 << 20   # over the marks of a trend
 RISEN_FILES = 12
 SEARCHES_MOST = 3        # of one kind
+WAIT_MOST_S = 10         # for a generation's end
 
 _searching = {}  # kind -> its Share: a search goes through all of Python's objects, and one for files must not stop one for memory
+
+_running = []  # an item for each generation that has begun and not ended
+_waiting = {}  # kind -> how far it has risen, and when that was seen
 
 _left = []
 _searched = False
@@ -72,10 +78,11 @@ def read(host, files):
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
                 trend.start()  # modules come, and stay: no leak
-            elif risen and _share(kind).allows():
+            elif risen and kind not in _waiting and _share(kind).allows():
                 trend.searches += 1
                 trend.start()
-                _search(kind, risen)
+                _waiting[kind] = risen, time.monotonic()
+        _search_waiting(WAIT_MOST_S if _running else 0)
     except Exception:
         _faults.count("reading memory")
 
@@ -149,6 +156,13 @@ def _share(kind):
     return _searching.setdefault(kind, Share(100))
 
 
+def _search_waiting(least_s):
+    """Those that have waited for so long."""
+    for kind, (risen, since_s) in list(_waiting.items()):
+        if time.monotonic() - since_s >= least_s and _waiting.pop(kind, None):
+            _search(kind, risen)
+
+
 def _search(kind, risen):
     from . import graphs, holders
     with _share(kind):
@@ -176,8 +190,14 @@ def _name_holder(holders, graphs, kind, risen):
 
 # ---- after each generation ----
 
+def generation_begins():
+    _running.append(True)
+
+
 def after_generation():
     """Never raises."""
+    if _running:
+        _running.pop()
     history = sys.modules.get(__package__ + ".history")
     if history is not None:
         history.after_generation()
@@ -185,6 +205,9 @@ def after_generation():
     try:
         if loaded:
             native.readings_now()
+        if _waiting and not _running:
+            with own_section("what holds memory"):
+                _search_waiting(0)
         if _searched:
             return
         _left.append((_device_bytes(), _host_bytes()))
@@ -202,6 +225,7 @@ def forget():
     _trends.clear()
     _searched = False
     _searching.clear()
+    _waiting.clear()
     residency.forget()
     caches.forget()
     moved.forget()
