@@ -37,7 +37,7 @@ static _Atomic bool refused; /* none was free, and CUPTI has not yet said what t
 static void (*_Atomic wake)(void);
 static _Atomic uint32_t cut_launch; /* the last launch before the cut; 0: none, or no cut yet */
 static bool taken_over; /* another client has the buffers */
-static bool is_launch[1024]; /* by the number of a driver's call */
+static _Atomic bool is_launch[1024]; /* by the number of a driver's call */
 
 static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
 	CUPTI_KIND_MEMCPY2 };
@@ -175,7 +175,7 @@ static void enable_callbacks(uint32_t enable)
 	if (!subscriber)
 		return;
 	for (size_t i = 0; i < COUNT(calls); i++) {
-		is_launch[calls[i]] = true;
+		atomic_store(&is_launch[calls[i]], true);
 		cupti->enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, calls[i]);
 	}
 	sb_waits_enable(cupti, subscriber, enable);
@@ -194,7 +194,10 @@ static void called_otherwise(uint32_t domain, uint32_t id, const void *data)
 /* On the program's threads. Nearly all calls are launches. */
 static void called(void *user, uint32_t domain, uint32_t id, const void *data)
 {
-	if (__builtin_expect(domain == CUPTI_DOMAIN_DRIVER && id < COUNT(is_launch) && is_launch[id], 1))
+	bool launch = domain == CUPTI_DOMAIN_DRIVER && id < COUNT(is_launch) &&
+		      atomic_load_explicit(&is_launch[id], memory_order_relaxed);
+
+	if (__builtin_expect(launch, 1))
 		sb_launch_callback(user, domain, id, data);
 	else
 		called_otherwise(domain, id, data);

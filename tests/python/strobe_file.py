@@ -10,7 +10,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BEGIN, END, MARK, SWITCH, ATTR, COUNT, PAD, LONG = range(1, 9)
 (REBASE, ATTR64, ATTR_STR, SPAN_OPEN, SPAN, GPU, SCHEMA, SAMPLE, SNAPSHOT, ANCHOR, NAME, META, LOST, EVENT, THREAD,
  TRACK, SKIP, CACHE, STREAM, MODEL, ALLOC, GAUGE, PROCESS, STACK, CODE_FILE, OWNER) = range(1, 27)
-HOT, KEEP = 1, 2
+HOT, KEEP, DIGEST = 1, 2, 4
+NODE, OPEN = 1, 3
 LOST_REASONS, LOST_AT, LOST_COMPILED = 16, 904, 12
 
 
@@ -28,10 +29,52 @@ class Zone:
         self.attrs = {}
         self.children = []
         self.closed = False
+        self.code = None
 
     @property
     def path(self):
         return (self.parent.path if self.parent else ()) + (self.name,)
+
+
+class Digest:
+    """What a writer folded: how often each path of zones ended, and which zones were open then."""
+
+    def __init__(self, chunks, names):
+        self.folded_seq, = struct.unpack_from("<Q", chunks[0])
+        self.counts, self.open, self.names = collections.Counter(), [], names
+        paths = {0: ()}
+        for index, chunk in enumerate(chunks):
+            at = 32 if index == 0 else 0
+            kind, words = struct.unpack_from("<II", chunk, at)
+            while kind:
+                if kind == NODE:
+                    self._node(chunk, at + 8, paths)
+                elif kind == OPEN:
+                    self._open(chunk, at + 8, paths)
+                at += 8 * words
+                kind, words = struct.unpack_from("<II", chunk, at) if at + 8 <= len(chunk) else (0, 0)
+
+    def _newest(self, stamps):
+        valid = [(stamp, slot) for slot, stamp in enumerate(stamps) if 0 < stamp <= self.folded_seq]
+        return max(valid)[1] if valid else None
+
+    def _node(self, chunk, at, paths):
+        node, parent, name, flags = struct.unpack_from("<4I", chunk, at)
+        paths[node] = paths[parent] + (self.names.get(name),)
+        slots = [struct.unpack_from("<2Q", chunk, at + 24 + 64 * i) for i in range(2)]
+        newest = self._newest([stamp for stamp, _ in slots])
+        if newest is not None and not flags & 1:  # those of spans are no zones
+            self.counts[paths[node]] += slots[newest][1]
+
+    def _open(self, chunk, at, paths):
+        capacity, = struct.unpack_from("<I", chunk, at)
+        slots = [struct.unpack_from("<Q2I", chunk, at + 8 + 16 * i) for i in range(2)]
+        newest = self._newest([slot[0] for slot in slots])
+        if newest is None:
+            return
+        first = at + 40 + 24 * capacity * newest
+        zones = [struct.unpack_from("<2I", chunk, first + 24 * i) for i in range(slots[newest][1])]
+        self.open = [(track, paths[node][-1]) for track, node in zones]
 
 
 class Recording:
@@ -51,19 +94,30 @@ class Recording:
         self.version, header_bytes, chunk_bytes = struct.unpack_from("<III", data, 8)
         self.pid, _, self.main_tid = struct.unpack_from("<III", data, 64)
         self.lost = struct.unpack_from("<%dQ" % LOST_REASONS, data, LOST_AT)
-        chunks = collections.defaultdict(list)
+        chunks, digests = collections.defaultdict(list), collections.defaultdict(list)
+        self.folded = collections.Counter()
         for at in range(header_bytes, len(data) - chunk_bytes + 1, chunk_bytes):
             epoch, writer, tid, stream, _, seq, base = struct.unpack_from("<IIIHHQQ", data, at)
             track, = struct.unpack_from("<I", data, at + 44)
-            if epoch and not epoch % 2:
+            if epoch and not epoch % 2 and stream == DIGEST:
+                digests[writer].append((seq, data[at + 64:at + chunk_bytes]))
+            elif epoch and not epoch % 2:
                 chunks[stream, writer].append((seq, tid, track, struct.unpack_from(
                     "<%dQ" % ((chunk_bytes - 64) // 8), data, at + 64)))
         for (stream, writer), parts in sorted(chunks.items(), key=lambda item: item[0][0] != KEEP):
-            self._stream(stream, sorted(parts))
+            parts.sort()
+            digest = None
+            if stream == HOT and writer in digests:
+                digest = Digest([chunk for _, chunk in sorted(digests[writer])], self.names)
+                self.folded += digest.counts
+                parts = [part for part in parts if part[0] > digest.folded_seq]
+            self._stream(parts, digest)
 
-    def _stream(self, stream, parts):
+    def _stream(self, parts, digest):
         stacks = collections.defaultdict(list)
         tid = None
+        for track, name in digest.open if digest and parts else ():
+            self._begin_named(name, parts[0][1], track, stacks[parts[0][1], track])
         for _, chunk_tid, track, words in parts:
             tid = chunk_tid if tid is None else tid
             i = 0
@@ -99,11 +153,14 @@ class Recording:
                 zone.closed = False
 
     def _begin(self, number, tid, track, stack):
-        zone = Zone(self.names.get(number, "?%d" % number), tid, track, stack[-1] if stack else None)
-        zone.code = self.codes.get(number)
+        self._begin_named(self.names.get(number, "?%d" % number), tid, track, stack).code = self.codes.get(number)
+
+    def _begin_named(self, name, tid, track, stack):
+        zone = Zone(name, tid, track, stack[-1] if stack else None)
         (stack[-1].children if stack else self.roots).append(zone)
         self.zones.append(zone)
         stack.append(zone)
+        return zone
 
     def _end(self, number, stack):
         name = self.names.get(number)
@@ -141,8 +198,8 @@ class Recording:
     # -- what tests ask --
 
     def counts(self):
-        """path -> how often."""
-        return collections.Counter(zone.path for zone in self.zones)
+        """path -> how often, those that were folded included."""
+        return collections.Counter(zone.path for zone in self.zones) + self.folded
 
     def named(self, name):
         return [zone for zone in self.zones if zone.name == name]

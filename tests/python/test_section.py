@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import strobe
+import strobe_file
 
 
 def test_sections_nest_as_they_are_entered(record):
@@ -199,6 +200,19 @@ def test_a_million_sections_in_eight_threads(record):
     counts = record().counts()
     assert counts == {("thread",): 8, ("thread", "outer"): 10000, ("thread", "outer", "inner"): 990000}
     assert grown < 32 * 1024, "%d KiB" % grown
+
+
+def test_sections_that_were_folded_still_count(tmp_path):
+    strobe.start("small", output_dir=tmp_path / "runs", config={"generate_final_report": False, "max_trace_bytes": "1 MiB"})
+    with strobe.section("outer"):
+        for _ in range(200000):
+            with strobe.section("inner"):
+                pass
+    folder = strobe.run_dir()
+    strobe.stop()
+    recording = strobe_file.read(folder)[0]
+    assert recording.folded["outer", "inner"] > 0
+    assert recording.counts() == {("outer",): 1, ("outer", "inner"): 200000}
 
 
 def test_sections_that_differ_only_in_gpu_are_made_once_each(record):
