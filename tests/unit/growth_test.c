@@ -70,6 +70,51 @@ static void a_leak_per_step_is_found_with_its_slope(void **state)
 	synthetic_done(&s);
 }
 
+/* Two videos of ten steps; each step leaves 32 MB, and the first video's decoding 200 MB more that the allocator keeps. */
+static void what_comes_between_generations_is_not_of_the_steps(void **state)
+{
+	struct synthetic s;
+	const struct sb_growth *g;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t begin_ns = (1 + i + (i >= 10 ? 5 : 0)) * SECOND;
+
+		if (i % 10 == 0)
+			synthetic_begin(&s, begin_ns, "video", STROBE_ROLE_GENERATION);
+		synthetic_stage(&s, begin_ns, begin_ns + 900 * MS, "step", STROBE_ROLE_STEP);
+		reading(&s, begin_ns + 950 * MS, "host", -1,
+			(1000 + 32 * (int64_t)(i + 1) + (i >= 10 ? 200 : 0)) * MIB);
+		if (i % 10 == 9)
+			synthetic_end(&s, begin_ns + SECOND);
+	}
+	g = growth(synthetic_model(&s, 30 * SECOND), "host", "step");
+	assert_int_equal(g->verdict, SB_GROWTH_GROWS);
+	assert_near(g->per_unit / (double)MIB, 32, 0.1);
+	assert_true(g->low / (double)MIB <= 32);
+	synthetic_done(&s);
+}
+
+/* A callback keeps what each step made: the line is not in the stage in which memory was seen to rise. */
+static void the_stage_is_not_said_where_the_line_is_known(void **state)
+{
+	struct strobe_attr holder[] = { TEXT("of", "device"),
+		TEXT("holder", "the list `kept` held 20 objects"), TEXT("file", "/app/pipeline.py"),
+		INT("line", 29) };
+	struct synthetic s;
+	struct sb_model *m = leaky_steps(&s, 17 * GIB);
+
+	assert_string_equal(growth(m, "vram", "step")->where, "transformer");
+	synthetic_done(&s);
+	synthetic_open(&s);
+	sb_builder_event(s.b, 20 * SECOND, "memory_holder", 0, holder, 4);
+	m = leaky_steps_of(&s, 17 * GIB);
+	assert_null(growth(m, "vram", "step")->where);
+	assert_null(finding(m, "memory_leak")->where.stage);
+	assert_int_equal(finding(m, "memory_leak")->where.line, 29);
+	synthetic_done(&s);
+}
+
 /* With the allocator's history on: the line whose blocks are still there, not the one of the weights. */
 static void the_line_that_is_never_freed_is_named(void **state)
 {
@@ -360,6 +405,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_leak_per_step_is_found_with_its_slope),
+		cmocka_unit_test(what_comes_between_generations_is_not_of_the_steps),
+		cmocka_unit_test(the_stage_is_not_said_where_the_line_is_known),
 		cmocka_unit_test(the_line_that_is_never_freed_is_named),
 		cmocka_unit_test(what_the_generation_gives_back_is_no_leak),
 		cmocka_unit_test(host_memory_of_every_call_is_found),

@@ -37,15 +37,32 @@ struct collected {
 	struct sb_growth_readings readings;
 	int64_t started_ns; /* when the last module was imported, the last weights were loaded */
 	struct sb_open_stages stages; /* and steps, iterations */
+	bool named[2]; /* the line that keeps what a device, the host holds is known */
 	bool failed;
 };
 
 /* ---- collecting ---- */
 
+/* What holds the memory, as the program found it: "memory_grows", "memory_holder". */
+static void see_holder(struct collected *c, const struct sb_event *e)
+{
+	const struct sb_run_attr *of = sb_attr_find(e->attrs, e->attr_count, "of"),
+				 *line = sb_attr_find(e->attrs, e->attr_count, "line");
+
+	if (of && of->type == STROBE_TYPE_STRING && line && line->type == STROBE_TYPE_INT && line->i > 0)
+		c->named[strcmp(of->s, "host") == 0] = true;
+}
+
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct collected *c = self;
 	struct sb_growth_reading *r;
+
+	if (e->kind == SB_EVENT_EVENT) {
+		if (strncmp(c->run->names[e->name].text, "memory_", 7) == 0)
+			see_holder(c, e);
+		return;
+	}
 
 	if (strncmp(c->run->names[e->name].text, SB_MEMORY_READING, strlen(SB_MEMORY_READING)) ||
 		e->snapshot.allocated_bytes < 0 || c->readings.all.count == READINGS_MOST)
@@ -78,7 +95,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	c->run = run;
 	c->readings.run = run;
 	v->self = c;
-	v->kinds = 1u << SB_EVENT_SNAPSHOT;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_EVENT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_ITERATION |
 		   1u << STROBE_ROLE_BLOCK | START_ROLES;
 	v->only_long = true; /* as open_stages.c keeps them */
@@ -238,9 +255,42 @@ static enum sb_growth_verdict judge(
 	return is_leak(t, of, u) ? SB_GROWTH_GROWS : SB_GROWTH_STEADY;
 }
 
+/* What a step leaves behind is not what comes between two generations: where one generation's marks are enough, the slope is the
+ * middle one of the generations', and the interval holds theirs. */
+static void within_generations(
+	const struct sb_model *model, const struct units *u, struct marks *m, struct sb_trend *t)
+{
+	double slopes[MARKS_MOST], low = t->low, high = t->high;
+	size_t count = 0, from = 0;
+
+	for (size_t i = 0; i < model->generations.count && !model->generations.whole_run; i++) {
+		size_t to = from;
+		struct sb_trend one;
+
+		while (to < m->count && u->end_s[(size_t)m->x[to] - 1] <= model->generations.all[i].end_s)
+			to++;
+		if (to - from >= MARKS_LEAST &&
+			sb_stats_trend(m->x + from, m->y + from, to - from, &one) == 0) {
+			slopes[count++] = one.slope;
+			low = fmin(low, one.low);
+			high = fmax(high, one.high);
+		}
+		from = to;
+	}
+	if (!count)
+		return;
+	sb_stats_sort(slopes, count);
+	if (!(slopes[count / 2] > 0))
+		return;
+	t->slope = slopes[count / 2];
+	t->low = low;
+	t->high = high;
+}
+
 /* ---- where ---- */
 
-/* Rises and falls between two readings, put down to the stage in their middle. */
+/* Rises and falls between two readings, put down to the stage in their middle: where the line that keeps it is known, that says
+ * more, and may run after the stage. */
 static const char *where_of(struct collected *c, struct sb_model *model, const struct sb_growth_points *p,
 	double from_s, double growth)
 {
@@ -282,14 +332,17 @@ static int add_row(struct collected *c, struct sb_model *model, const struct uni
 		err = sb_stats_trend(m->x, m->y, m->count, &t);
 	}
 	if (!err && m->count >= MARKS_LEAST) {
+		enum sb_growth_verdict verdict = judge(m, &t, of, u);
 		double growth = t.slope * (double)u->count;
 
-		*row = (struct sb_growth){ of, u->per, u->stage, NULL, judge(m, &t, of, u), (int64_t)u->count,
+		if (verdict == SB_GROWTH_GROWS && strcmp(u->per, "step") == 0)
+			within_generations(model, u, m, &t);
+		*row = (struct sb_growth){ of, u->per, u->stage, NULL, verdict, (int64_t)u->count,
 			(int64_t)m->count, t.slope, t.low, t.high, t.p };
 		if (row->verdict == SB_GROWTH_GROWS && strcmp(u->per, "generation") != 0 &&
 			sb_growth_is_given_back(p, model))
 			row->verdict = SB_GROWTH_RETURNED;
-		if (row->verdict == SB_GROWTH_GROWS)
+		if (row->verdict == SB_GROWTH_GROWS && !c->named[strcmp(of, "vram") != 0])
 			row->where = where_of(c, model, p, u->end_s[warm_up(u) - 1], growth);
 		model->memory.growth_count++;
 	}

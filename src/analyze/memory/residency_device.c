@@ -427,6 +427,7 @@ struct sb_device_values sb_residency_device_at(
 		follow_reading(&v);
 	if (reading && v.reserved + v.context > v.process)
 		fit_parts(&v, of_moment && !raised);
+	v.used = reading ? fmax(v.used, v.process) : v.used;
 	return v;
 }
 
