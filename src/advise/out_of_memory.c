@@ -11,6 +11,7 @@
 
 #define GB (1024 * SB_MB)
 #define RESIDENTS_SAID 4
+#define MUCH_FREE 0.05 /* of what there is */
 
 /* "27.1 GB"; less than one in megabytes. */
 static const char *size_words(struct sb_advisor *a, double bytes)
@@ -71,6 +72,22 @@ static const char *never_words(struct sb_advisor *a, const struct sb_out_of_memo
 		has, size_words(a, p->requested_bytes), size_words(a, room(p)));
 }
 
+static const char *limit_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p, const char *in)
+{
+	return p->total_bytes > 0 ? sb_say(a, "the process's memory reached the limit of %s%s",
+					    size_words(a, p->total_bytes), in)
+				  : NULL;
+}
+
+/* Of an error that does not tell what was asked for: where much was free, it was a large request. */
+static const char *large_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	return p->free_bytes >= MUCH_FREE * p->total_bytes
+		       ? sb_say(a, "one request was for more than the %s that were free",
+				 size_words(a, p->free_bytes))
+		       : NULL;
+}
+
 static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
 {
 	const struct sb_would_fit *first = p->would_fit_count ? p->would_fit : NULL;
@@ -78,6 +95,8 @@ static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memor
 
 	if (never_fits(p))
 		return never_words(a, p);
+	if (isnan(p->requested_bytes))
+		return large_words(a, p);
 	if (first && first->fits)
 		return strcmp(first->free, "allocator slack") == 0
 			       ? fragments_words(a, p, first->bytes)
@@ -169,10 +188,7 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 			sb_say(a, "%s ran out%s%s", p->device < 0 ? "memory" : "GPU memory", in,
 				asked_words(a, p)),
 			held_words(a, p));
-	help = p->killed ? NULL : help_words(a, p);
-	if (!help && p->killed && p->total_bytes > 0)
-		help = sb_say(a, "the process's memory reached the limit of %s%s",
-			size_words(a, p->total_bytes), in);
+	help = p->killed ? limit_words(a, p, in) : help_words(a, p);
 	sb_finding_cause(f, help ? help : "what is resident leaves no room for it", SB_GAIN_ESTIMATED,
 		help ? SB_LIKELY : SB_POSSIBLE);
 	if (!f)

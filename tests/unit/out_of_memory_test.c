@@ -93,6 +93,24 @@ static void what_the_driver_refuses_torch_is_for_torch_to_tell(void **state)
 	synthetic_done(&s);
 }
 
+/* A MemoryError of Python's own says no size. */
+static void a_request_of_unknown_size_was_larger_than_what_was_free(void **state)
+{
+	struct strobe_attr attrs[] = { INT("free_bytes", 2 * GIB), INT("total_bytes", 3 * GIB),
+		INT("allocated_bytes", GIB / 2) };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, SECOND, SB_EVENT_OUT_OF_MEMORY, 0, attrs, 3);
+	resident(&s, SECOND + 1000, "other memory of the process", GIB / 2, NULL);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_string_equal(m->advice.all[0].id, "out_of_memory");
+	assert_string_equal(
+		m->advice.all[0].cause, "one request was for more than the 2.0 GB that were free");
+	synthetic_done(&s);
+}
+
 /* A VAE at full resolution, after a minute of denoising. */
 static struct sb_model *vae_fails(struct synthetic *s, int64_t requested, int64_t slack)
 {
@@ -465,6 +483,7 @@ static void nothing_is_said_where_memory_sufficed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_of_unknown_size_was_larger_than_what_was_free),
 		cmocka_unit_test(memory_that_the_driver_refuses_has_its_stage_and_what_was_in_use),
 		cmocka_unit_test(what_the_driver_refuses_torch_is_for_torch_to_tell),
 		cmocka_unit_test(it_is_the_first_finding_with_its_place),
