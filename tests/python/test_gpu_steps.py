@@ -39,6 +39,32 @@ assert len(forwards) == 16
 """
 
 
+PLAIN_LOOP = """
+import torch
+import standins
+
+cuda, cupti = standins.load()
+calls = []
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        calls.append(b"kernel_of_call_%d" % len(calls))
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + 1000, calls[-1])
+        return x
+
+class Encoder(torch.nn.Module):
+    def forward(self, x):
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + 1000, b"kernel_of_encoder")
+        return x
+
+model, encoder = Model(), Encoder()
+for _ in range(2):
+    x = encoder(torch.zeros(1))
+    for _ in range(6):
+        x = model(x)
+"""
+
+
 DECODING = """
 from diffusers.pipelines.pipeline_tiny import Decoder
 decodes = []
@@ -76,6 +102,26 @@ def test_the_steps_of_an_unmodified_pipeline_are_counted(tmp_path, torch, toggle
     # One step of warm-up, then three with two forwards each.
     assert [name for name in traced(tmp_path, PROGRAM, STROBE_PROFILE_DIFFUSION_STEPS=toggle) if "forward" in name] == \
         ["kernel_of_forward_%d" % i for i in range(2, 8)]
+
+
+def test_a_loop_without_steps_has_calls_of_its_model_traced(tmp_path, torch):
+    # two calls before it is known, one of warm-up, then three
+    assert traced(tmp_path, PLAIN_LOOP) == ["kernel_of_call_%d" % i for i in range(3, 6)] + ["kernel_of_encoder"]
+
+
+MARKED = PLAIN_LOOP[:PLAIN_LOOP.index("for _ in range(2):")] + """
+import strobe
+with strobe.generation():
+    x = torch.zeros(1)
+    for _ in range(5):
+        x = encoder(x)
+    for _ in strobe.steps(range(6)):
+        x = model(x)
+"""
+
+
+def test_calls_before_the_steps_of_a_generation_are_no_steps(tmp_path, torch):
+    assert traced(tmp_path, MARKED) == ["kernel_of_call_%d" % i for i in range(1, 4)]
 
 
 def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, torch):

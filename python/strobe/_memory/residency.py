@@ -22,6 +22,10 @@ def generation_begins():
     _by_generations = True
 
 
+def has_generations():
+    return _by_generations
+
+
 def after_call():
     """A model's, that lies in no other's. Never raises."""
     if not _by_generations:

@@ -18,6 +18,11 @@ _known_calls = 0  # of frameworks that are open, in all threads
 around_call = None  # (call, name) -> call, while allocations are recorded with their stacks
 _called = set()  # ids of models of no framework that have told what they were asked to be
 CALLED_MOST = 1000
+UNSTEPPED = 3        # calls of one model before any step: the program has a loop of its own
+UNSTEPPED_MOST = 64  # calls of all models after which no more are counted
+
+_unstepped = {}      # model's name -> its calls while no step had been seen
+_stepping = None     # the model whose calls a trace of steps counts
 
 
 def watch(nn_module):
@@ -135,12 +140,27 @@ def _record_call(call, module, args, kwargs):
             return here.activity.forward(name, module, call, args, kwargs)
         if here.end_step is not None:
             here.end_step()
+        guard(_pass_step, name)
         with stage(name):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
         if here.activity is None:
             residency.after_call()
+
+
+def _pass_step(name):
+    """--gpu-trace=steps:N in a loop that marks no steps: calls of the first model that is called again and again are counted for
+    it. Where generations are marked steps may come, however many calls are before them; a trace that they have begun is left
+    alone."""
+    global _stepping
+    if name == _stepping:
+        native.step_passes()
+    elif _stepping is None and not residency.has_generations() and sum(_unstepped.values()) < UNSTEPPED_MOST and not native.gpu_trace_steps_state():
+        _unstepped[name] = _unstepped.get(name, 0) + 1
+        if _unstepped[name] == UNSTEPPED:
+            _stepping = name
+            native.step_passes()
 
 
 def _tell_first(name, module):
