@@ -288,6 +288,7 @@ static inline void time_end(
 	struct sb_gpu_context *c = z->begin->context;
 	struct sb_gpu_event *end = NULL;
 
+	sb_gpu_resolve_prefetch();
 	if (sb_gpu_marker_context(&l->marker, cuda, arrival.ticks) == c)
 		end = sb_gpu_marker_put(
 			&l->marker, cuda, stream == STROBE_GPU_SAME_STREAM ? z->handle : stream, arrival);
@@ -306,7 +307,6 @@ SB_HOT_CODE uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct 
 	if (!l || !pop(l, name, stream, &z))
 		return name;
 	sb_gpu_marker_prefetch(&l->marker);
-	sb_gpu_resolve_prefetch();
 	if (z.begin && z.epoch == sb_session_epoch())
 		time_end(l, &z, stream, arrival);
 	else if (z.begin) /* it began in a session that is closed */
