@@ -130,8 +130,8 @@ def of_denoise(moments, name):
 
 
 def show_context(what, moments):
-    """CUDA's context and libraries do not grow and shrink with the parts that come and go: once decoding has begun, none is loaded."""
-    found = [part["bytes"] / MB for moment in moments if moment["stage"] == "vae_decode"
+    """CUDA's context and libraries do not grow and shrink with the parts that come and go. When decoding begins, some are loaded."""
+    found = [part["bytes"] / MB for moment in moments if moment["stage"] == "vae_decode" and moment["at"] != "begin"
              for part in moment["parts"] if part["component"] == "CUDA context and libraries"]
     row("%s: CUDA context and libraries in the decoder" % what, ", ".join("%.0f MB" % mb for mb in found), "within 64 MB",
         bool(found) and max(found) - min(found) <= 64)
