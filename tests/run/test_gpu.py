@@ -103,7 +103,7 @@ def test_a_driver_that_hangs_at_its_start_delays_nobody(strobe):
     assert process.stdout.readline() == "ready\n"  # the program has begun, NVML never does
     assert end(process) == 0
     seen = strobe.recorded()
-    assert "has not answered since 0.0 s" in seen.meta("missing", "GPU metrics")
+    assert "the driver has not answered since " in seen.meta("missing", "GPU metrics")  # the moment depends on the machine
     assert {"cpu", "memory", "disk"} <= seen.sources()
 
 
