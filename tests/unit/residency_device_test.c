@@ -202,6 +202,55 @@ static void the_steepest_rise_is_not_after_the_peak(void **state)
 	synthetic_done(&s);
 }
 
+/* Between two readings: before and after a step's callback. */
+static void a_stage_in_which_nothing_was_read_has_a_peak(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	synthetic_begin(&s, 2 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 2 * SECOND, 4100 * MS, "denoise", 0);
+	synthetic_stage(&s, 4120 * MS, 4130 * MS, "between_steps", 0);
+	synthetic_stage(&s, 4200 * MS, 6 * SECOND, "vae_decode", 0);
+	synthetic_end(&s, 6 * SECOND);
+	for (uint64_t t = 1000; t <= 7000; t += 400)
+		reading(&s, t, 2500, 3000, 2500);
+	for (uint64_t t = 1500; t < 7000; t += 1000)
+		sample(&s, schema, t, 3000);
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_non_null(moment(m, "between_steps", "peak"));
+	assert_near(moment(m, "between_steps", "peak")->total_bytes / MIB, 3000 + CONTEXT_MB + OTHERS_MB, 1);
+	synthetic_done(&s);
+}
+
+/* A stage inside of another one: what its peak is of, that one held, too. */
+static void no_stage_held_more_than_the_one_around_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	synthetic_begin(&s, 2 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 2 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 2 * SECOND, 5 * SECOND, "transformer", 0);
+	synthetic_stage(&s, 5 * SECOND, 6 * SECOND, "scheduler_step", 0);
+	synthetic_end(&s, 6 * SECOND);
+	synthetic_end(&s, 6 * SECOND);
+	for (uint64_t t = 1000; t <= 7000; t += 400) /* within 2 % the moment with more tensors is the peak */
+		reading(&s, t, t < 5000 ? 5500 : 2500, t < 5000 ? 6400 : 6500, 5500);
+	for (uint64_t t = 1500; t < 7000; t += 1000)
+		sample(&s, schema, t, t < 5000 ? 6400 : 6500);
+	m = synthetic_model(&s, 8 * SECOND);
+	assert_near(peak_mb(m, "scheduler_step"), 6500 + CONTEXT_MB, 1);
+	assert_true(peak_mb(m, "denoise") >= peak_mb(m, "scheduler_step"));
+	synthetic_done(&s);
+}
+
 /* What the allocator took between a reading and a sample is no context. */
 /* Another program holds 20 GB before this one begins to use the GPU, and gives most of it back. */
 static void what_others_held_earlier_is_no_peak_of_the_run(void **state)
@@ -415,6 +464,8 @@ int main(void)
 		cmocka_unit_test(a_script_on_a_gpu_has_its_outermost_stages),
 		cmocka_unit_test(a_context_that_is_being_made_is_as_large_as_it_is),
 		cmocka_unit_test(the_steepest_rise_is_not_after_the_peak),
+		cmocka_unit_test(a_stage_in_which_nothing_was_read_has_a_peak),
+		cmocka_unit_test(no_stage_held_more_than_the_one_around_it),
 		cmocka_unit_test(parts_are_never_more_than_the_total),
 		cmocka_unit_test(what_came_and_went_between_two_readings_has_its_name),
 		cmocka_unit_test(what_another_library_took_is_not_the_allocators),

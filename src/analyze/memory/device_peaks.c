@@ -51,16 +51,28 @@ static void peak_of_run(struct sb_residency_collected *c, const struct sb_series
 					    : sb_model_text(c->model, c->run->names[most->raised_in].text);
 }
 
-/* Of the calls in a time; NAN: neither a reading nor a sample lies in one. */
+double sb_residency_device_edge(
+	const struct sb_residency_collected *c, const struct sb_series *s, double begin_s, double end_s)
+{
+	double begin = sb_residency_device_at(c, s, begin_s).used,
+	       end = sb_residency_device_at(c, s, end_s).used;
+
+	if (isnan(begin) || isnan(end))
+		return isnan(begin) ? (isnan(end) ? NAN : end_s) : begin_s;
+	return begin > end ? begin_s : end_s;
+}
+
+/* Of the calls in a time; NAN: nothing is known of it. */
 static double peak_within(const struct sb_residency_collected *c, const struct sb_series *s,
 	const struct sb_stage_calls *calls, double from_s, double to_s)
 {
 	double begin_s, end_s, at_s;
 
-	if (!sb_stage_calls_within(calls, from_s, to_s, &begin_s, &end_s) ||
-		!sb_residency_device_peak(c, s, calls, begin_s, end_s, &at_s))
+	if (!sb_stage_calls_within(calls, from_s, to_s, &begin_s, &end_s))
 		return NAN;
-	return sb_residency_device_at(c, s, at_s).process;
+	if (!sb_residency_device_peak(c, s, calls, begin_s, end_s, &at_s))
+		at_s = sb_residency_device_edge(c, s, begin_s, end_s);
+	return isnan(at_s) ? NAN : sb_residency_device_at(c, s, at_s).process;
 }
 
 /* After the generation with the highest peak an allocator may keep what it has taken: calls before its end tell more of a stage,
@@ -131,6 +143,47 @@ static void find_spike_stage(struct sb_residency_collected *c, const struct sb_s
 		panel->spike_t_s = panel->peak_t_s;
 }
 
+static struct sb_memory_stage *row_of(struct sb_memory_panel *panel, const char *stage)
+{
+	for (size_t i = 0; i < panel->stage_count; i++)
+		if (!strcmp(panel->stages[i].stage, stage))
+			return &panel->stages[i];
+	return NULL;
+}
+
+/* NULL: the name has several places. */
+static const struct sb_stage *only_stage(const struct sb_model *m, const char *name)
+{
+	const struct sb_stage *found = NULL;
+
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		if (strcmp(m->stages.stages[i].name, name) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &m->stages.stages[i];
+	}
+	return found;
+}
+
+/* What was held in a stage was held in those around it, of which it was another reading that counted. */
+static void raise_parents(struct sb_model *m)
+{
+	for (size_t i = 0; i < m->memory.stage_count; i++) {
+		const struct sb_stage *stage = only_stage(m, m->memory.stages[i].stage);
+		double peak = m->memory.stages[i].peak_bytes;
+
+		while (stage && stage->parent >= 0) {
+			struct sb_memory_stage *row;
+
+			stage = &m->stages.stages[stage->parent];
+			row = row_of(&m->memory, stage->name);
+			if (row && row->peak_bytes < peak)
+				row->peak_bytes = peak;
+		}
+	}
+}
+
 /* Of stages with the same peak, the one that made it comes first: after it the allocator kept the memory. */
 static void put_peak_first(struct sb_memory_panel *panel)
 {
@@ -184,6 +237,7 @@ bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, 
 		if (isnan(panel->stages[i].peak_bytes)) /* around the generations, or on another GPU */
 			panel->stages[i].peak_bytes = of_samples[i];
 	free(of_samples);
+	raise_parents(c->model);
 	sb_memory_stages_judge(panel);
 	put_peak_first(panel);
 	return known;

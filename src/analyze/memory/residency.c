@@ -369,6 +369,8 @@ static bool add_stage(struct sb_residency_collected *c, const struct stage *stag
 		sb_residency_host_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s, &most);
 	} else {
 		sb_residency_device_peak(c, s, calls, stage->begin_s, stage->end_s, &peak_s);
+		peak_s = isnan(peak_s) ? sb_residency_device_edge(c, s, stage->begin_s, stage->end_s)
+				       : peak_s;
 	}
 	return add_moment(c, stage, "begin", stage->begin_s, device, s, NAN) &&
 	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s, most)) &&

@@ -139,6 +139,10 @@ void sb_residency_between(
  * generation from from_s to to_s. After the pictures. False: no memory. */
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s);
 
+/* Of a stage in which nothing was read, its begin or its end: where the device held more. NAN: not known. */
+double sb_residency_device_edge(
+	const struct sb_residency_collected *c, const struct sb_series *s, double begin_s, double end_s);
+
 /* ---- residency_host.c ---- */
 void sb_residency_host_see(struct sb_residency_collected *c, const struct sb_event *e);
 void sb_residency_host_sort(struct sb_residency_collected *c); /* by time: before the calls below */
