@@ -5,6 +5,7 @@
 #include "advise/symptoms.h"
 #include "advise/next.h"
 #include "advise/readings.h"
+#include "advise/room.h"
 #include "advise/rule.h"
 #include "advise/strategies.h"
 #include "advise/table.h"
@@ -166,6 +167,7 @@ int sb_advise(struct sb_model *model)
 		memcpy(model->advice.all, a.found.items, a.found.count * sizeof *model->advice.all);
 		model->advice.count = a.found.count;
 	}
+	sb_room_share(model);
 	sb_vec_done(&a.found);
 	sb_bound_judge(model);
 	sb_bound_leave_alone(model);
