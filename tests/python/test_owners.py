@@ -4,6 +4,7 @@ library's object, a graph of autograd.
 PYTEST_DONT_REWRITE: rewritten tests call locals(), and functions that do are left alone.
 """
 import functools
+import gc
 import logging
 import logging.handlers
 import mmap
@@ -11,6 +12,7 @@ import os
 import re
 import sys
 import threading
+import weakref
 
 from strobe._memory import graphs, holders, owners
 
@@ -50,6 +52,27 @@ def remembering(function):
     def call():
         seen.append(function())
     return call, lambda: seen
+
+
+class Thing:
+    pass
+
+
+def test_what_is_freed_during_a_search_is_not_kept_until_its_end():
+    old = [object()] * 4
+    gc.collect()
+    young = [Thing() for _ in range(4)]
+    left, seen = weakref.ref(young[0]), []
+
+    def look(item):
+        nonlocal young
+        if type(item) is Thing:
+            young = None
+        elif item is old[0]:
+            seen.append(left())
+        return False
+    holders.of_kind(look, 3)
+    assert seen[:1] == [None]
 
 
 def test_what_a_closure_keeps_has_its_name_and_line():

@@ -41,7 +41,7 @@ def _most(held, least):
         return None
     _array_kinds.clear()
     best, most = None, least
-    for one in itertools.chain(objects, variables()):
+    for one in itertools.chain(_let_go(objects), variables()):
         if type(one) in _CONTAINERS and one is not objects:
             try:
                 kept = _kept(one)
@@ -51,6 +51,13 @@ def _most(held, least):
             if size > most:
                 best, most = one, size
     return best
+
+
+def _let_go(objects):
+    """The newest first: what the program frees meanwhile stays until it was looked at, and no longer."""
+    objects.reverse()
+    while objects:
+        yield objects.pop()
 
 
 def _kept(holder):
