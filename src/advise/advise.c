@@ -140,9 +140,9 @@ static void say_no_cause(struct sb_model *model)
 
 		if (f->cause)
 			continue;
-		f->cause_open = true;
+		f->cause_open = !sb_rule_is_direction(f->id);
 		f->cause = sb_rule_is_direction(f->id)
-				   ? "not found: this says where the time goes, and no finding says why"
+				   ? sb_symptoms_not_found(model, f->id)
 				   : "not looked for: this only reports what was measured";
 	}
 }

@@ -429,7 +429,16 @@ static struct sb_advice *find_work(
 
 void sb_rule_compile_time(struct sb_advisor *a)
 {
-	find_work(a, STROBE_ROLE_COMPILE, "compiling", 1);
+	const struct sb_advice *all;
+	struct sb_advice *f = find_work(a, STROBE_ROLE_COMPILE, "compiling", 1);
+
+	all = a->found.items;
+	for (size_t i = 0; f && i < a->found.count; i++)
+		if (!strcmp(all[i].id, "recompiles") && all[i].saves_s > 0) {
+			f->saves_s = fmax(0, f->saves_s - all[i].saves_s);
+			f->evidence = sb_say(a, "%s; %s of it compiles again", f->evidence,
+				sb_say_seconds(a, all[i].saves_s));
+		}
 }
 
 #define SAMPLES_LEAST 3

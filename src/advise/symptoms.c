@@ -242,6 +242,10 @@ static const char *next_recording(const struct sb_model *model, const char *id)
 		return model->functions.sample_count ? "put sections around the functions listed"
 		       : was_sampled(model)          ? "put sections around what runs there"
 						     : "record with --sample=100";
+	if (!strcmp(id, "slow_steps") && model->devices.count) /* a trace of the first steps misses them */
+		return model->slow_moments.count ? "look at the slow moments in the report"
+						 : "record with --gpu-trace=slow:1.5, which keeps the "
+						   "kernels around slow steps";
 	if (!model->gpu.present && (model->devices.count || strcmp(id, "gpu_utilization") == 0))
 		return "record with --gpu-trace=steps:3";
 	if (!model->functions.sample_count && was_sampled(model))
@@ -264,6 +268,12 @@ static const char *what_was_asked(const struct sb_model *model)
 					     : "neither kernels nor Python functions were recorded";
 }
 
+const char *sb_symptoms_not_found(struct sb_model *model, const char *id)
+{
+	return sb_model_printf(
+		model, "cause not found: %s, next: %s", what_was_asked(model), next_recording(model, id));
+}
+
 static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_advice *part = f->cause ? NULL : largest_cause(a, f);
@@ -277,8 +287,7 @@ static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 		f->confidence = "possible";
 		return;
 	}
-	f->cause = sb_say(a, "cause not found: %s, next: %s", what_was_asked(a->model),
-		next_recording(a->model, f->id));
+	f->cause = sb_symptoms_not_found(a->model, f->id);
 	f->confidence = "possible";
 	if (is_one_of(idle, sizeof idle / sizeof *idle, f->id) && sb_idle_is_launching(a->model))
 		f->priority = sb_priority_name(SB_PRIORITY_LOW); /* so is a program of small models */

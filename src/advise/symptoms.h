@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 struct sb_advisor;
+struct sb_model;
 struct sb_advice;
 
 /* Removes each symptom that is explained by causes, and names it in their findings. A symptom that stays
@@ -17,6 +18,8 @@ bool sb_symptoms_name(struct sb_advisor *a, struct sb_advice *cause, const char 
 void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f);
 /* Memory that ran out because it leaks, and how full it was: one finding says all. */
 void sb_out_of_memory_explain(struct sb_advisor *a);
+/* "cause not found: …, next: …" of that symptom or direction. */
+const char *sb_symptoms_not_found(struct sb_model *model, const char *id);
 /* True if it says what is seen and not what causes it. */
 bool sb_rule_is_symptom(const char *id);
 /* True if it says where the time goes and not why. */

@@ -245,7 +245,8 @@ static void advice(struct sb_screen *s)
 		const struct sb_advice *f = &a->all[i];
 		char saved[32];
 
-		sb_screen_say(s, "%zu %s %s", i + 1, short_priority(f->priority), f->issue);
+		sb_screen_say(s, "%zu %s %s%s", i + 1, short_priority(f->priority),
+			f->startup ? "at the start: " : "", f->issue);
 		sb_text_seconds(saved, sizeof saved, f->saves_s);
 		if (!isnan(f->saves_s))
 			sb_screen_say(s, " (could save %s)", saved);

@@ -137,6 +137,23 @@ static void low_use_of_a_process_that_computes_promises_nothing(void **state)
 	synthetic_done(&s);
 }
 
+/* What says where the time goes, too, tells that no cause was found and what to record. */
+static void a_direction_says_what_to_record_next(void **state)
+{
+	struct synthetic s;
+	uint64_t end_ns = put_videos(&s, 0, NULL);
+	const struct sb_advice *f;
+
+	put_samples(&s, end_ns, 90, 20);
+	f = finding(synthetic_model(&s, end_ns), "stage_dominates");
+	assert_non_null(f);
+	assert_string_equal(f->cause,
+		"cause not found: neither kernels nor Python functions were recorded, next: "
+		"record with --gpu-trace=steps:3");
+	assert_false(f->cause_open);
+	synthetic_done(&s);
+}
+
 /* The driver's mean reaches back into what was before. */
 static void low_use_in_less_than_a_second_is_not_told(void **state)
 {
@@ -360,6 +377,7 @@ int main(void)
 		cmocka_unit_test(low_use_promises_what_the_warm_generations_idle),
 		cmocka_unit_test(low_use_of_a_process_that_computes_promises_nothing),
 		cmocka_unit_test(low_use_in_less_than_a_second_is_not_told),
+		cmocka_unit_test(a_direction_says_what_to_record_next),
 		cmocka_unit_test(no_rule_promises_more_than_the_warm_time),
 		cmocka_unit_test(a_stage_can_give_no_more_than_its_warm_time),
 		cmocka_unit_test(what_stands_first_has_the_time),

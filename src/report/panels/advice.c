@@ -79,13 +79,18 @@ static void startup_text(const struct sb_model *model, int width, struct sb_buf 
 	for (size_t i = 0; i < model->advice.count; i++) {
 		const struct sb_advice *f = &model->advice.all[i];
 		struct sb_buf line = { 0 };
+		char saved[32];
 
 		if (!f->startup)
 			continue;
 		if (first)
 			sb_buf_puts(out, "  At the start:\n");
 		first = false;
-		sb_buf_printf(&line, "[%s] %s: %s", f->id, f->issue, f->suggestion);
+		sb_buf_printf(&line, "[%s] %s", f->id, f->issue);
+		sb_text_seconds(saved, sizeof saved, f->saves_s);
+		if (!isnan(f->saves_s))
+			sb_buf_printf(&line, " (could save %s)", saved);
+		sb_buf_printf(&line, ": %s", f->suggestion);
 		sb_text_wrap(out, sb_buf_text(&line), 4, width);
 		sb_buf_done(&line);
 	}
