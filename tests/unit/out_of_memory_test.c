@@ -93,6 +93,22 @@ static void what_the_driver_refuses_torch_is_for_torch_to_tell(void **state)
 	synthetic_done(&s);
 }
 
+/* CuPy's error, as the exception says it. */
+static void what_an_exception_tells_counts_once(void **state)
+{
+	struct strobe_attr attrs[] = { INT("device", 0), INT("requested_bytes", 16 * GIB) };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, SECOND, 3 * SECOND, "decode", 0);
+	refused(&s, 2 * SECOND);
+	sb_builder_event(s.b, 2 * SECOND + MS, SB_EVENT_OUT_OF_MEMORY, 0, attrs, 2);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_int_equal(m->out_of_memory.count, 1);
+	synthetic_done(&s);
+}
+
 /* A MemoryError of Python's own says no size. */
 static void a_request_of_unknown_size_was_larger_than_what_was_free(void **state)
 {
@@ -366,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_request_of_unknown_size_was_larger_than_what_was_free),
 		cmocka_unit_test(memory_that_the_driver_refuses_has_its_stage_and_what_was_in_use),
 		cmocka_unit_test(what_the_driver_refuses_torch_is_for_torch_to_tell),
+		cmocka_unit_test(what_an_exception_tells_counts_once),
 		cmocka_unit_test(it_is_the_first_finding_with_its_place),
 		cmocka_unit_test(slack_that_would_do_is_fragmentation),
 		cmocka_unit_test(fragments_of_a_limited_process_are_named),

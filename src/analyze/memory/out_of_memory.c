@@ -23,7 +23,8 @@ struct collected {
 	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
 	size_t resident_count;
 	struct sb_vec refusals; /* struct refusal */
-	struct sb_map of_torch; /* processes whose allocator is torch's: it tells of its errors by itself */
+	struct sb_map
+		tells; /* processes that tell of a device's errors by themselves: torch's allocator, Python's exceptions */
 	bool failed;
 	struct sb_weights weights;
 	struct host_reading { /* the last one of the program's process */
@@ -62,9 +63,9 @@ static const char *text(struct collected *c, const struct sb_event *e, const cha
 	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
 }
 
-static void see_torch(struct collected *c, const struct sb_event *e)
+static void see_teller(struct collected *c, const struct sb_event *e)
 {
-	c->failed |= !sb_map_put(&c->of_torch, e->process, 1);
+	c->failed |= !sb_map_put(&c->tells, e->process, 1);
 }
 
 static void see_refusal(struct collected *c, const struct sb_event *e)
@@ -141,12 +142,12 @@ static void see_event(void *self, const struct sb_event *e)
 		if (strcmp(name, SB_MEMORY_READING_HOST) == 0)
 			see_host(c, e);
 		else if (strcmp(name, SB_MEMORY_READING_DEVICE) == 0)
-			see_torch(c, e);
+			see_teller(c, e);
 	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0 && attr(e, SB_ATTR_REFUSED_BY_DRIVER)) {
 		see_refusal(c, e);
 	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0) {
-		if (attr(e, "reserved_bytes"))
-			see_torch(c, e);
+		if (attr(e, "device"))
+			see_teller(c, e);
 		see_failure(c, e);
 	} else if (strcmp(name, SB_EVENT_RESIDENT) == 0) {
 		see_resident(c, e);
@@ -202,7 +203,7 @@ static void add_in_use(struct collected *c, const struct refusal *r)
 	add_resident(c, "other processes and the driver", others);
 }
 
-/* Of processes without torch: its allocator gives its cache back and asks again. */
+/* Of processes that do not tell: torch's allocator gives its cache back and asks again, and an exception would count twice. */
 static void add_refusals(struct collected *c)
 {
 	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
@@ -210,7 +211,7 @@ static void add_refusals(struct collected *c)
 	uint32_t ignored;
 
 	for (size_t i = 0; i < c->refusals.count; i++) {
-		if (sb_map_get(&c->of_torch, all[i].process, &ignored))
+		if (sb_map_get(&c->tells, all[i].process, &ignored))
 			continue;
 		p->count++;
 		if ((!p->present && !last) || all[i].t_ns >= (last ? last->t_ns : c->t_ns))
@@ -420,7 +421,7 @@ static void done(void *self)
 	sb_open_stages_done(&c->stages);
 	sb_weights_done(&c->weights);
 	sb_vec_done(&c->refusals);
-	sb_map_done(&c->of_torch);
+	sb_map_done(&c->tells);
 	free(c);
 }
 
