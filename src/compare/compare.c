@@ -360,6 +360,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	if (!err)
 		err = sb_compare_outputs(c, options);
 	if (!err)
+		err = sb_compare_findings(c);
+	if (!err)
 		err = sb_compare_overlap(c);
 	if (!err)
 		err = sb_compare_explain(c);
@@ -391,6 +393,7 @@ void sb_comparison_free(struct sb_comparison *c)
 	for (size_t i = 0; i < c->output_count; i++)
 		sb_output_change_done(&c->outputs[i]);
 	free(c->outputs);
+	free(c->findings);
 	free(c->metrics);
 	free(c->base_labels);
 	free(c->now_labels);

@@ -74,6 +74,16 @@ struct sb_setting_change {
 	const char *stage; /* where; NULL: the run */
 };
 
+/* A finding that either side has. */
+struct sb_finding_change {
+	const char *id;
+	const char *change; /* "gone", "new", "stays" */
+	const char *priority, *issue, *place; /* as it is now, of one that is gone as it was */
+	double base_saves_s, now_saves_s; /* NaN: not known, or not found on that side */
+	bool startup;
+	enum sb_tone tone;
+};
+
 /* A run as the report names it, so that it can be found again. */
 struct sb_compared_run {
 	const char *side; /* "base", "new" */
@@ -128,6 +138,11 @@ struct sb_comparison {
 	struct sb_job_sides jobs; /* where each side is a job */
 	struct sb_output_change *outputs; /* of the first run of each side */
 	size_t output_count;
+	struct sb_finding_change
+		*findings; /* of the first run of each side: gone, new, then those that stay */
+	size_t finding_count;
+	bool findings_known; /* of both sides */
+	bool findings_unlike; /* one side has a trace of the GPU, the other none: it finds more */
 	const char *output_verdict; /* "faster, but the output changed"; NULL: none did */
 	char **explanations; /* sentences, the most telling first */
 	size_t explanation_count;
@@ -185,6 +200,7 @@ int sb_compare_attrs(struct sb_comparison *c);
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_outputs(struct sb_comparison *c, const struct sb_compare_options *options);
+int sb_compare_findings(struct sb_comparison *c);
 int sb_compare_output_gate(struct sb_comparison *c, double min_psnr_db);
 int sb_compare_overlap(struct sb_comparison *c);
 int sb_compare_explain(struct sb_comparison *c);

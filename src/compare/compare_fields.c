@@ -157,6 +157,26 @@ static const struct sb_field run_rows[] = {
 };
 static SB_FIELDS(run, sb_compared_run, "ComparedRun", "One of the runs of a diff.");
 
+static const char *const finding_changes[] = { "gone", "new", "stays", SB_NAMES_END };
+static const struct sb_field finding_rows[] = {
+	SB_FIELD(sb_finding_change, id, "id", SB_ALWAYS, "which finding, as in a report"),
+	SB_FIELD_NAMED(
+		sb_finding_change, change, "change", SB_ALWAYS, finding_changes, "gone, new, or it stays"),
+	SB_FIELD(sb_finding_change, priority, "priority", SB_ALWAYS,
+		"high, medium or low; of one that is gone, as it was"),
+	SB_FIELD(sb_finding_change, issue, "issue", SB_ALWAYS,
+		"what it says; of one that is gone, what it said"),
+	SB_FIELD(sb_finding_change, place, "place", SB_KNOWN, "file and line, else stage or module"),
+	SB_FIELD(sb_finding_change, base_saves_s, "base_gain_s", SB_KNOWN, "what its fix was said to save",
+		NANO),
+	SB_FIELD(
+		sb_finding_change, now_saves_s, "new_gain_s", SB_KNOWN, "what its fix is said to save", NANO),
+	SB_FIELD(sb_finding_change, startup, "startup", SB_SET,
+		"it costs the start, not the warm generations"),
+	SB_FIELD_NAMED(sb_finding_change, tone, "tone", SB_ALWAYS, sb_tone_names, "how it is coloured"),
+};
+static SB_FIELDS(finding, sb_finding_change, "FindingChange", "A finding that either side has.");
+
 SB_FIELD_WHEN(gated, sb_comparison, it->gate_count > 0)
 
 static const struct sb_field sb_comparison_fields_rows[] = {
@@ -170,6 +190,10 @@ static const struct sb_field sb_comparison_fields_rows[] = {
 		"the total is of one generation, and so are the stages inside of one"),
 	SB_FIELD_LIST(sb_comparison, outputs, output_count, "outputs", SB_KNOWN, sb_output_change_fields,
 		"what both wrote; of several runs a side the first"),
+	SB_FIELD_LIST(sb_comparison, findings, finding_count, "findings", SB_KNOWN, finding,
+		"what their advice says: gone, new, then what stays; of several runs a side the first's"),
+	SB_FIELD(sb_comparison, findings_unlike, "findings_unlike", SB_SET,
+		"one side has a trace of the GPU and the other none: it finds more"),
 	SB_FIELD(sb_comparison, output_verdict, "output_verdict", SB_KNOWN, "of runs whose outputs differ"),
 	SB_FIELD_ARRAY(sb_comparison, explanations, explanation_count, "explanations", SB_ALWAYS,
 		"sentences, the most telling first"),

@@ -39,17 +39,21 @@ static bool slower(const struct sb_comparison *c)
 
 /* ---- causes ------------------------------------------------------------- */
 
+#define NOTHING_READ 1e6 /* bytes/s: a run whose files are all cached waits for none */
+
 /* Memory that grew pushes files out of the page cache, and reads collapse. */
 static int disk_collapsed(struct sb_comparison *c)
 {
 	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK,
 		SB_METRIC_GPU_MEMORY_PEAK };
-	struct values disk, memory;
+	struct values disk, memory, cached;
 	bool grew = false, on_gpu = false;
 
 	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) ||
-		!slower(c))
+		!(disk.now > NOTHING_READ) || !slower(c))
 		return 0;
+	if (look(c, SB_METRIC_PAGE_CACHE_PEAK, &cached) && cached.now >= cached.base)
+		return 0; /* files had as much room as before */
 	for (size_t i = 0; i < 3 && !grew; i++) {
 		grew = look(c, kinds[i], &memory) && memory.now > 1.3 * memory.base;
 		on_gpu = kinds[i] == SB_METRIC_GPU_MEMORY_PEAK;

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/filename.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->stage_lane.bins);
 	free(f->ranks);
 	free(f->outputs);
+	free(f->findings);
 	sb_facts_free_sizes(f);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
@@ -252,6 +254,38 @@ static int take_outputs(struct sb_facts *f, const struct sb_model *m)
 	return 0;
 }
 
+static const char *place_of(struct sb_facts *f, const struct sb_advice *a)
+{
+	const struct sb_advice_where *w = &a->where;
+	char text[256];
+
+	if (w->file && w->line) {
+		snprintf(text, sizeof text, "%s:%u", sb_filename_of(w->file), w->line);
+		return sb_facts_text(f, text);
+	}
+	return sb_facts_text(f, w->stage ? w->stage : w->module ? w->module : a->stage ? a->stage : "");
+}
+
+static int take_findings(struct sb_facts *f, const struct sb_model *m)
+{
+	f->findings = calloc(m->advice.count + 1, sizeof *f->findings);
+	if (!f->findings)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->advice.count; i++) {
+		const struct sb_advice *a = &m->advice.all[i];
+
+		if (!a->id || !a->priority || !a->issue) /* of a report that was edited */
+			continue;
+		f->findings[f->finding_count++] = (struct sb_fact_finding){ .id = sb_facts_text(f, a->id),
+			.priority = sb_facts_text(f, a->priority),
+			.issue = sb_facts_text(f, a->issue),
+			.place = place_of(f, a),
+			.saves_s = a->saves_s,
+			.startup = a->startup };
+	}
+	return 0;
+}
+
 int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_facts **out_facts)
 {
 	struct sb_facts *f = sb_facts_new(label);
@@ -268,6 +302,8 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 		err = take_stage_lane(f, &m->stage_lane);
 	if (!err)
 		err = take_outputs(f, m);
+	if (!err)
+		err = take_findings(f, m);
 	if (!err)
 		err = sb_facts_take_sizes(f, &m->sizes);
 	if (!err && m->session.command)

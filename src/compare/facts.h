@@ -29,7 +29,8 @@ enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5, true)                        \
 	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6,   \
 		false)                                                                                      \
-	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6, false)    \
+	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "GPU memory in use, mean", "bytes", SB_NEUTRAL, 16e6,   \
+		false)                                                                                      \
 	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",                \
 		SB_LOWER_IS_BETTER, 16e6, false)                                                            \
 	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "Total GPU memory", "bytes", SB_NEUTRAL, 16e6, false) \
@@ -159,6 +160,14 @@ struct sb_fact_collective {
 	bool late_end; /* it may have been over long before end_s: no rank waited for it */
 };
 
+/* A finding of its advice. */
+struct sb_fact_finding {
+	const char *id, *priority, *issue;
+	const char *place; /* "pipeline.py:41", else the stage, the module; "": nowhere in particular */
+	double saves_s; /* NaN: not known */
+	bool startup;
+};
+
 enum sb_fact_scope { SB_FACT_TAG, SB_FACT_SETTING, SB_FACT_SYSTEM, SB_FACT_COMMAND };
 
 struct sb_fact_pair {
@@ -202,6 +211,8 @@ struct sb_facts {
 	size_t rank_count, host_count;
 	struct sb_output *outputs; /* what it wrote */
 	size_t output_count;
+	struct sb_fact_finding *findings; /* NULL: not known, as of a job or a line of the history */
+	size_t finding_count;
 	struct sb_sizes_panel sizes; /* what generations of each size needed */
 	struct sb_fact_collective *collectives; /* at most SB_COLLECTIVES_MAX, the same ones on every rank */
 	size_t collective_count;

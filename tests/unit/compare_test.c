@@ -120,6 +120,17 @@ static void a_disk_collapse_beside_grown_memory_is_told_first(void **state)
 	assert_non_null(strstr(c->explanations[0],
 		"disk reads fell 2.10 GB/s -> 30.0 MB/s while peak memory rose 8.20 GB -> 23.8 GB"));
 	sb_comparison_free(c);
+	/* nor where files had as much room as before, or nothing was read */
+	base->metrics[SB_METRIC_PAGE_CACHE_PEAK] = now->metrics[SB_METRIC_PAGE_CACHE_PEAK] = 3 * SB_GB;
+	c = compare(base, now, NULL);
+	assert_false(explains(c, "disk reads"));
+	sb_comparison_free(c);
+	now->metrics[SB_METRIC_PAGE_CACHE_PEAK] = SB_GB;
+	now->metrics[SB_METRIC_DISK_READ] = 0;
+	c = compare(base, now, NULL);
+	assert_false(explains(c, "disk reads"));
+	sb_comparison_free(c);
+	now->metrics[SB_METRIC_DISK_READ] = 0.03e9;
 	/* the same numbers explain nothing when the run got faster */
 	now->metrics[SB_METRIC_WALL] = 60;
 	c = compare(base, now, NULL);

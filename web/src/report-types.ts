@@ -1660,6 +1660,8 @@ export type Diff = {
   total: MetricChange; // the change of the total
   per_generation: boolean; // the total is of one generation, and so are the stages inside of one
   outputs?: OutputChange[]; // what both wrote; of several runs a side the first
+  findings?: FindingChange[]; // what their advice says: gone, new, then what stays; of several runs a side the first's
+  findings_unlike?: true; // one side has a trace of the GPU and the other none: it finds more
   output_verdict?: string; // of runs whose outputs differ
   explanations: string[]; // sentences, the most telling first
   stages: StageChange[]; // the largest contribution first, whatever its sign
@@ -1740,6 +1742,19 @@ export type WorstFrame = {
   base_picture?: string; // a small PNG as data: URI, pages alone
   new_picture?: string; // the same of the new run
   difference_picture?: string; // where they differ, four times as strong as it is
+};
+
+// A finding that either side has.
+export type FindingChange = {
+  id: string; // which finding, as in a report
+  change: "gone" | "new" | "stays"; // gone, new, or it stays
+  priority: string; // high, medium or low; of one that is gone, as it was
+  issue: string; // what it says; of one that is gone, what it said
+  place?: string; // file and line, else stage or module
+  base_gain_s?: number; // what its fix was said to save
+  new_gain_s?: number; // what its fix is said to save
+  startup?: true; // it costs the start, not the warm generations
+  tone: "none" | "worse" | "better"; // how it is coloured
 };
 
 // A stage on both sides.
@@ -1883,7 +1898,7 @@ export type AggregateMetrics = {
   steps_count?: Extent; // Steps
   generation_count?: Extent; // Generations
   gpu_memory_peak_bytes?: Extent; // Peak GPU memory
-  gpu_memory_mean_bytes?: Extent; // Mean GPU memory
+  gpu_memory_mean_bytes?: Extent; // GPU memory in use, mean
   gpu_reserved_peak_bytes?: Extent; // Peak GPU memory reserved
   gpu_memory_total_bytes?: Extent; // Total GPU memory
   ram_peak_bytes?: Extent; // Peak RAM of the machine
@@ -1978,10 +1993,10 @@ export type AggregatedMetrics = {
   gpu_memory_peak_bytes_max?: number; // Peak GPU memory, most
   gpu_memory_peak_bytes_avg?: number; // Peak GPU memory, mean
   gpu_memory_peak_bytes_sum?: number; // Peak GPU memory, added up
-  gpu_memory_mean_bytes_min?: number; // Mean GPU memory, least
-  gpu_memory_mean_bytes_max?: number; // Mean GPU memory, most
-  gpu_memory_mean_bytes_avg?: number; // Mean GPU memory, mean
-  gpu_memory_mean_bytes_sum?: number; // Mean GPU memory, added up
+  gpu_memory_mean_bytes_min?: number; // GPU memory in use, mean, least
+  gpu_memory_mean_bytes_max?: number; // GPU memory in use, mean, most
+  gpu_memory_mean_bytes_avg?: number; // GPU memory in use, mean, mean
+  gpu_memory_mean_bytes_sum?: number; // GPU memory in use, mean, added up
   gpu_reserved_peak_bytes_min?: number; // Peak GPU memory reserved, least
   gpu_reserved_peak_bytes_max?: number; // Peak GPU memory reserved, most
   gpu_reserved_peak_bytes_avg?: number; // Peak GPU memory reserved, mean
@@ -2125,7 +2140,7 @@ export type RankMetrics = {
   steps_count?: number; // Steps
   generation_count?: number; // Generations
   gpu_memory_peak_bytes?: number; // Peak GPU memory
-  gpu_memory_mean_bytes?: number; // Mean GPU memory
+  gpu_memory_mean_bytes?: number; // GPU memory in use, mean
   gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
   gpu_memory_total_bytes?: number; // Total GPU memory
   ram_peak_bytes?: number; // Peak RAM of the machine
@@ -2535,7 +2550,7 @@ export type HistoryMetrics = {
   steps_count?: number; // Steps
   generation_count?: number; // Generations
   gpu_memory_peak_bytes?: number; // Peak GPU memory
-  gpu_memory_mean_bytes?: number; // Mean GPU memory
+  gpu_memory_mean_bytes?: number; // GPU memory in use, mean
   gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
   gpu_memory_total_bytes?: number; // Total GPU memory
   ram_peak_bytes?: number; // Peak RAM of the machine

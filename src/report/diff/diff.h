@@ -32,6 +32,11 @@ struct sb_diff_words {
 	char base[32], now[32], delta[40], percent[24];
 };
 void sb_diff_words(const struct sb_metric_change *change, struct sb_diff_words *out);
+/* Whether a line is worth it: what came or went, or what stays and is not of low priority. */
+bool sb_diff_shows_finding(const struct sb_finding_change *f);
+/* "HIGH memory_leak, gpu.py:95: VRAM grows by 300.0 MB with every step (could save 1.20 s)" */
+void sb_diff_finding(const struct sb_finding_change *f, struct sb_buf *out);
+#define SB_DIFF_FINDINGS_UNLIKE "one side has a trace of the GPU and the other none: it finds more"
 /* What stands for a side that has none: "(none)"; every run had a command, so that one was "not recorded". */
 const char *sb_setting_absent(const struct sb_setting_change *s);
 /* "rank test p = 0.003, 20 and 20 values" */

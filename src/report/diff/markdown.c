@@ -66,6 +66,22 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 	sb_buf_puts(out, "\n</details>\n");
 }
 
+static void put_findings(const struct sb_comparison *c, struct sb_buf *out)
+{
+	struct sb_buf line = { 0 };
+
+	for (size_t i = 0; i < c->finding_count; i++) {
+		if (!sb_diff_shows_finding(&c->findings[i]))
+			continue;
+		sb_buf_clear(&line);
+		sb_diff_finding(&c->findings[i], &line);
+		sb_buf_printf(out, "- finding, %s: ", c->findings[i].change);
+		sb_markdown_put(out, sb_buf_text(&line));
+		sb_buf_putc(out, '\n');
+	}
+	sb_buf_done(&line);
+}
+
 void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_options *o, struct sb_buf *out)
 {
 	const struct sb_metric_change *t = &c->total;
@@ -98,6 +114,7 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 		sb_markdown_put(out, c->explanations[i]);
 		sb_buf_putc(out, '\n');
 	}
+	put_findings(c, out);
 	if (c->stage_count)
 		put_stages(c, o->top ? o->top : 20, out);
 	sb_diff_jobs_markdown(c, o->top ? o->top : 20, out);

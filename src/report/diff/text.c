@@ -227,6 +227,32 @@ static void put_outputs(struct sb_buf *out, const struct sb_comparison *c, const
 	}
 }
 
+/* What is gone is good news, what is new is bad; of what stays, what is worth a line. */
+static void put_findings(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
+{
+	struct sb_buf line = { 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < c->finding_count; i++) {
+		const struct sb_finding_change *f = &c->findings[i];
+
+		if (!sb_diff_shows_finding(f))
+			continue;
+		sb_buf_puts(out, any ? "" : "\n  Findings\n");
+		any = true;
+		sb_buf_clear(&line);
+		sb_diff_finding(f, &line);
+		sb_buf_puts(out, "    ");
+		colour(out, o, f->tone);
+		sb_buf_printf(out, "%-6s", f->change);
+		plain(out, o);
+		sb_label_printf(out, "%s\n", sb_buf_text(&line));
+	}
+	sb_buf_done(&line);
+	if (any && c->findings_unlike)
+		sb_buf_printf(out, "    %s\n", SB_DIFF_FINDINGS_UNLIKE);
+}
+
 static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 {
 	/* command and commit say themselves what they are */
@@ -277,6 +303,7 @@ void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *o
 		put_wrapped(out, c->explanations[i], columns);
 	put_stages(out, c, o, columns);
 	sb_diff_jobs_text(c, o->top ? o->top : 20, name_columns(c, c->stage_count, columns), out);
+	put_findings(out, c, o);
 	put_metrics(out, c, o);
 	put_settings(out, c);
 	put_gate(out, c, o);

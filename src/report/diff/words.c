@@ -105,6 +105,37 @@ void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tole
 		sb_buf_puts(out, ", widened for drift");
 }
 
+bool sb_diff_shows_finding(const struct sb_finding_change *f)
+{
+	return f->tone != SB_TONE_NONE || strcmp(f->priority, "low") != 0;
+}
+
+static void put_gain(const struct sb_finding_change *f, struct sb_buf *out)
+{
+	char base[32], now[32];
+
+	sb_metric_text(SB_METRIC_WALL, f->base_saves_s, base, sizeof base);
+	sb_metric_text(SB_METRIC_WALL, f->now_saves_s, now, sizeof now);
+	if (!isnan(f->base_saves_s) && !isnan(f->now_saves_s))
+		sb_buf_printf(out, " (could save %s, now %s)", base, now);
+	else if (!isnan(f->now_saves_s))
+		sb_buf_printf(out, " (could save %s)", now);
+	else if (!isnan(f->base_saves_s))
+		sb_buf_printf(out, " (could save %s)", base);
+}
+
+void sb_diff_finding(const struct sb_finding_change *f, struct sb_buf *out)
+{
+	sb_buf_printf(out, "%s %s%s%s: %s",
+		!strcmp(f->priority, "high")     ? "HIGH"
+		: !strcmp(f->priority, "medium") ? "MEDIUM"
+						 : "LOW",
+		f->id, f->place ? ", " : "", f->place ? f->place : "", f->issue);
+	put_gain(f, out);
+	if (f->startup)
+		sb_buf_puts(out, ", at the start");
+}
+
 const char *sb_setting_absent(const struct sb_setting_change *s)
 {
 	return s->scope == SB_FACT_COMMAND ? "not recorded" : "(none)";

@@ -33,6 +33,7 @@ static void put_comparison(const struct sb_comparison *whole, size_t limit, stru
 
 	c.stage_count -= left;
 	c.setting_count = c.setting_count > limit ? limit : c.setting_count;
+	c.finding_count = c.finding_count > limit ? limit : c.finding_count;
 	c.explanation_count = c.explanation_count > limit ? limit : c.explanation_count;
 	sb_mcp_write_but(&sb_comparison_fields, &c, without, j);
 	if (left)

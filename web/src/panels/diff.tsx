@@ -206,6 +206,7 @@ export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; n
       <Sides d={d} />
       <Sentences title="The gate fails" all={d.failures ?? []} bad />
       <Sentences title="Likely explanation" all={d.explanations} />
+      <Sentences title="Findings" all={(d.findings ?? []).filter((f) => f.change !== 'stays' || f.priority !== 'low').map((f) => `${f.change}: ${f.priority.toUpperCase()} ${f.place ? f.place + ': ' : ''}${f.issue}`)} />
       {d.outputs && d.outputs.length > 0 && (
         <section class="part" id="outputs">
           <h2>What they made</h2>
