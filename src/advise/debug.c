@@ -1,5 +1,5 @@
 /* Rules about switches that were left on, as they were when a model was called (the event "torch.asked"): those for finding errors,
- * and the recording of gradients. */
+ * the recording of gradients, and cuDNN's search for kernels. */
 #include "advise/debug.h"
 
 #include "advise/asked.h"
@@ -123,5 +123,43 @@ void sb_rule_gradients_unused(struct sb_advisor *a)
 		return;
 	f->stage = stage->name;
 	f->rank_s = RECORDING_COSTS * took_s;
+	sb_weigh_priority(a, f);
+}
+
+/* ---- kernels that are searched for ---- */
+
+#define CALLS_LEAST 8
+#define SEARCH_RATIO 5 /* a call that searches takes this many times as long as the others */
+
+void sb_rule_benchmark_by_size(struct sb_advisor *a)
+{
+	const struct sb_stage *s = longest_with(a->model, "cudnn_benchmark");
+	double cost_s, percent;
+	struct sb_advice *f;
+
+	if (!s || sb_stage_calls(s) < CALLS_LEAST || !(s->time.p95 > SEARCH_RATIO * s->time.p50))
+		return;
+	cost_s = (s->time.mean - s->time.p50) * (double)sb_stage_calls(s) - (s->time.max - s->time.p50);
+	cost_s = fmin(cost_s * (s->in_generation ? sb_weigh_warm_share(a->model) : 1),
+		sb_weigh_work_s(a->model)); /* one search is due */
+	percent = sb_weigh_percent(a->model, cost_s);
+	if (!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, cost_s,
+		sb_say(a, "'%s' looks for the fastest convolution again and again", s->name),
+		sb_say(a, "half of its %lld calls take less than %s, one in twenty more than %s",
+			(long long)sb_stage_calls(s), sb_say_seconds(a, s->time.p50),
+			sb_say_seconds(a, s->time.p95)));
+	sb_finding_cause(f,
+		sb_say(a,
+			"torch.backends.cudnn.benchmark is on, and '%s' gets inputs of several sizes: cuDNN "
+			"tries "
+			"its kernels "
+			"for each new one",
+			s->name),
+		SB_GAIN_ESTIMATED, SB_LIKELY);
+	if (!f)
+		return;
+	f->stage = s->name;
 	sb_weigh_priority(a, f);
 }

@@ -97,6 +97,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(asked_not_ran)           \
 	X(debug_mode)              \
 	X(gradients_unused)        \
+	X(benchmark_by_size)       \
 	X(known_version)           \
 	X(gil_contention)          \
 	X(thread_oversubscription) \

@@ -367,12 +367,15 @@ static const struct sb_rule rules[] = {
 		sb_rule_debug_mode },
 	{ { "gradients_unused", "cause", MEDIUM, HOURS, false, "gradients_percent", "percent", 20,
 		  "a model of torch's",
-		  "models whose gradients are recorded take more than this share, and nothing goes back "
-		  "through "
-		  "them",
-		  "Call it under torch.inference_mode(), or torch.no_grad() where its results are needed "
-		  "for training." },
+		  "models that record gradients for no backward pass take more than this share",
+		  "Call it under torch.inference_mode(), or torch.no_grad() where its results are trained "
+		  "on." },
 		sb_rule_gradients_unused },
+	{ { "benchmark_by_size", "cause", HIGH, HOURS, false, "benchmark_percent", "percent", 5,
+		  "a model of torch's with convolutions on a GPU",
+		  "cudnn.benchmark is on, and calls that are much longer than most cost more than this share",
+		  "torch.backends.cudnn.benchmark = False where sizes vary; or pad inputs to a few sizes." },
+		sb_rule_benchmark_by_size },
 	/* ---- the host ---- */
 	{ { "gil_contention", "cause", HIGH, HOURS, false, "gil_percent", "percent", 40,
 		  "sampled Python stacks of several threads",

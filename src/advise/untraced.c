@@ -41,6 +41,9 @@ static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, co
 	f->stage = s->name;
 	f->rank_s = cost_s;
 	sb_weigh_priority(a, f);
+	if (sure == SB_POSSIBLE && !strcmp(f->priority, sb_priority_name(SB_PRIORITY_HIGH)))
+		f->priority = sb_priority_name(
+			SB_PRIORITY_MEDIUM); /* a trace may show that it costs nothing */
 	return f;
 }
 

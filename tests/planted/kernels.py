@@ -84,6 +84,20 @@ def fp32_weights_under_autocast(fixed):
     pipe.run()
 
 
+@planted("benchmark_by_size", stage="Decoder", needs="cuda")
+def each_clip_has_a_size_of_its_own(fixed):
+    """A restorer in a loop of its own, with a switch that helps where all clips are alike."""
+    torch.backends.cudnn.benchmark = not fixed
+    size = Size(CUDA)
+    model = Decoder(size.vae_dim).to(size.device, size.dtype)
+    with torch.no_grad():
+        for clip in range(12):
+            z = torch.randn(1, 4, size.grid[0], size.grid[1] + 2 * clip, size.grid[2] + 4 * (clip % 5), device=size.device, dtype=size.dtype)
+            for _ in range(4):
+                made = model(z)
+            made.float().mean().item()
+
+
 class Quantised(torch.nn.Module):
     """int8 weights that are made bf16 again for every call."""
 

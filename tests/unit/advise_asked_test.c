@@ -259,6 +259,35 @@ static void gradients_that_nothing_uses_are_named(void **state)
 	assert_false(gradients_are_unused(true));
 }
 
+/* Twenty calls of a model with cuDNN's search on; every fourth takes half a second, or the first alone. */
+static bool is_searching(bool every_fourth)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	bool said;
+
+	synthetic_open(&s);
+	asked(&s, whole("cudnn_benchmark", 1), none);
+	for (uint64_t i = 0; i < 20; i++)
+		synthetic_stage(&s, i * SECOND,
+			i * SECOND + (i == 0 || (every_fourth && i % 4 == 0) ? 500 : 20) * MS, "transformer",
+			0);
+	f = finding(synthetic_model(&s, 20 * SECOND), "benchmark_by_size");
+	said = f != NULL;
+	if (f) {
+		assert_string_equal(f->where.stage, "transformer");
+		assert_true(f->saves_s > 1.8 && f->saves_s < 2.0); /* four of the five */
+	}
+	synthetic_done(&s);
+	return said;
+}
+
+static void kernels_that_are_searched_for_each_size_are_named(void **state)
+{
+	assert_true(is_searching(true));
+	assert_false(is_searching(false));
+}
+
 /* An answer of eight tokens after a prompt; each of them is computed from all before it. */
 static const struct sb_advice *said_of_answers(struct synthetic *s, bool cached)
 {
@@ -294,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switches_for_finding_errors_are_named),
 		cmocka_unit_test(gradients_that_nothing_uses_are_named),
+		cmocka_unit_test(kernels_that_are_searched_for_each_size_are_named),
 		cmocka_unit_test(answers_without_a_key_value_cache_are_named),
 		cmocka_unit_test(a_cache_that_serves_no_step_is_idle),
 		cmocka_unit_test(a_cache_that_serves_steps_is_not),
