@@ -243,6 +243,8 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 
 	if (f)
 		f->where.kernel = kernel_like(a->model, words);
+	if (f && version)
+		f->suggestion = "Update torch, or cuDNN from its own package.";
 	sb_untraced_convolutions(a);
 }
 

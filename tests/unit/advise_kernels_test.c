@@ -239,9 +239,40 @@ static void guidance_saves_the_time_of_the_gpu(void **state)
 	synthetic_done(&s);
 }
 
+/* torch 2.9.0 unfolds 3D convolutions in 16 bits by itself: switching cuDNN on would change nothing. */
+static void what_a_version_does_is_mended_by_another_version(void **state)
+{
+	struct strobe_attr versions[] = { TEXT("torch", "2.9.0"), INT("cudnn", 91002) };
+	struct strobe_attr vae[] = { TEXT("component", "vae"), TEXT("dtype", "bfloat16"),
+		TEXT("device", "cuda"), TEXT("convolution", "WanCausalConv3d") };
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	for (int known = 0; known < 2; known++) {
+		open_on(&s, "NVIDIA H200");
+		if (known)
+			sb_builder_event(s.b, 1000, "torch.versions", 0, versions, 2);
+		sb_builder_event(s.b, 1000, "torch.asked", 0, vae, 4);
+		for (uint64_t i = 0; i < VIDEOS; i++) {
+			synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+			synthetic_step(&s, i * SECOND, (i + 1) * SECOND, 0, 0);
+			synthetic_end(&s, (i + 1) * SECOND);
+		}
+		for (uint64_t i = 1; i < 4; i++)
+			synthetic_kernel(&s, "vol2col_kernel", i * SECOND + MS, 800 * MS);
+		synthetic_gpu_trace(&s, SECOND, 4 * SECOND);
+		f = finding(synthetic_model(&s, VIDEOS * SECOND), "fallback_conv");
+		assert_non_null(f);
+		assert_true(!strstr(f->cause, "torch 2.9.0") == !known);
+		assert_true(!strstr(f->suggestion, "Update torch") == !known);
+		synthetic_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_version_does_is_mended_by_another_version),
 		cmocka_unit_test(float32_that_runs_as_tf32_is_told_at_half_its_time_and_never_high),
 		cmocka_unit_test(what_float64_costs_depends_on_the_gpu),
 		cmocka_unit_test(tiles_save_the_time_in_which_the_gpu_waits_for_the_next),
