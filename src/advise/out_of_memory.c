@@ -204,6 +204,10 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 			"(vae.enable_tiling() in diffusers).";
 	if (p->stage)
 		f->stage = f->where.stage = p->stage;
+	if (!isnan(p->t_s)) { /* of all the stage's calls, the one */
+		f->where.from_s = isnan(p->stage_begin_s) ? p->t_s : p->stage_begin_s;
+		f->where.to_s = p->t_s;
+	}
 	f->rank_s = a->model->summary.wall_s * 1000; /* before everything else */
 }
 

@@ -3,6 +3,7 @@
 
 SB_FIELD_WHEN(is_there, sb_out_of_memory_panel, it->present)
 SB_FIELD_WHEN(has_place, sb_out_of_memory_panel, it->line > 0)
+SB_FIELD_WHEN(time_has_place, sb_out_of_memory_time, it->line > 0)
 
 static const struct sb_field sb_resident_fields_rows[] = {
 	SB_FIELD(sb_resident, component, "component", SB_ALWAYS,
@@ -18,6 +19,21 @@ static const struct sb_field would_fit_rows[] = {
 	SB_FIELD(sb_would_fit, fits, "fits", SB_ALWAYS, "the request fits once it is freed"),
 };
 static SB_FIELDS(would_fit, sb_would_fit, "WouldFit", "What would have given the memory.");
+
+static const struct sb_field times_rows[] = {
+	SB_FIELD(sb_out_of_memory_time, t_s, "t_s", SB_ALWAYS, "when"),
+	SB_FIELD(sb_out_of_memory_time, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_time, requested_bytes, "requested_bytes", SB_KNOWN,
+		"bytes that were asked for"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_time, free_bytes, "free_bytes", SB_KNOWN,
+		"free on the device, or of the program's own limit"),
+	SB_FIELD(sb_out_of_memory_time, stage, "stage", SB_KNOWN, "the stage in which it ran out"),
+	SB_FIELD(sb_out_of_memory_time, file, "file", SB_KNOWN, "source file of the line that asked for it"),
+	SB_FIELD(sb_out_of_memory_time, line, "line", SB_ALWAYS, "number of that line",
+		.when = time_has_place),
+};
+static SB_FIELDS(
+	times, sb_out_of_memory_time, "OutOfMemoryTime", "One of several times that memory ran out.");
 
 static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD(sb_out_of_memory_panel, killed, "killed", SB_SET,
@@ -51,6 +67,10 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD_LIST(sb_out_of_memory_panel, would_fit, would_fit_count, "would_fit", SB_KNOWN, would_fit,
 		"what would have freed enough memory, the smallest first; if nothing would, all that can be "
 		"freed"),
+	SB_FIELD(sb_out_of_memory_panel, stage_begin_s, "stage_begin_s", SB_KNOWN,
+		"when that call of the stage began"),
+	SB_FIELD_LIST(sb_out_of_memory_panel, times, time_count, "times", SB_KNOWN, times,
+		"where it happened several times, each of the first 32"),
 };
 SB_FIELDS(sb_out_of_memory_fields, sb_out_of_memory_panel, "OutOfMemory", "Memory ran out.",
 	.present = is_there, SB_FLAG(sb_out_of_memory_panel, present));

@@ -33,6 +33,14 @@ struct sb_out_of_memory_panel {
 		bool fits; /* the request fits then */
 	} * would_fit;
 	size_t would_fit_count;
+	struct sb_out_of_memory_time {
+		double t_s, requested_bytes, free_bytes; /* NAN: not known */
+		int64_t device; /* -1: the host */
+		const char *stage, *file; /* NULL: not known */
+		int64_t line;
+	} * times; /* where there are several, each of them, as far as they are listed */
+	size_t time_count;
+	double stage_begin_s; /* when the stage was called that it ran out in, the last time; NAN: in none */
 };
 
 /* torch's allocator got no memory, gave its cache back, waited for the GPU and got it then. */

@@ -235,6 +235,10 @@ static void of_several_times_the_last_is_told(void **state)
 	assert_near(m->out_of_memory.requested_bytes, 4.0 * GIB, 1);
 	assert_int_equal(m->out_of_memory.resident_count, 3);
 	assert_near(m->out_of_memory.residents[0].bytes, 28.0 * GIB, 1);
+	assert_int_equal(m->out_of_memory.time_count, 2); /* and each has its row */
+	assert_near(m->out_of_memory.times[0].requested_bytes, 16.0 * GIB, 1);
+	assert_near(m->out_of_memory.times[0].t_s, 1, 0.001);
+	assert_near(finding(m, "out_of_memory")->where.to_s, 2, 0.001);
 	synthetic_done(&s);
 }
 

@@ -934,6 +934,8 @@ export type OutOfMemory = {
   line?: number; // number of that line
   residents?: Resident[]; // what held the memory, largest first
   would_fit?: WouldFit[]; // what would have freed enough memory, the smallest first; if nothing would, all that can be freed
+  stage_begin_s?: number; // when that call of the stage began
+  times?: OutOfMemoryTime[]; // where it happened several times, each of the first 32
 };
 
 // A part of what memory held.
@@ -948,6 +950,17 @@ export type WouldFit = {
   free: string; // what to free or offload
   bytes: number; // bytes that this frees
   fits: boolean; // the request fits once it is freed
+};
+
+// One of several times that memory ran out.
+export type OutOfMemoryTime = {
+  t_s: number; // when
+  device_index?: number; // which GPU; absent: the host
+  requested_bytes?: number; // bytes that were asked for
+  free_bytes?: number; // free on the device, or of the program's own limit
+  stage?: string; // the stage in which it ran out
+  file?: string; // source file of the line that asked for it
+  line?: number; // number of that line
 };
 
 // The allocator gave its cache back and asked again.

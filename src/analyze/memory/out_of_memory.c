@@ -14,6 +14,7 @@
 
 #define RESIDENTS_MOST (64u + SB_WEIGHTS_MOST)
 #define REFUSALS_MOST 4096u
+#define TIMES_MOST 32u
 
 struct collected {
 	struct sb_run *run;
@@ -22,6 +23,8 @@ struct collected {
 	int64_t t_ns;
 	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
 	size_t resident_count;
+	struct sb_out_of_memory_time times[TIMES_MOST];
+	size_t time_count;
 	struct sb_vec refusals; /* struct refusal */
 	struct sb_map
 		tells; /* processes that tell of a device's errors by themselves: torch's allocator, Python's exceptions */
@@ -86,6 +89,11 @@ static void see_failure(struct collected *c, const struct sb_event *e)
 	double pieces = number(e, "piece_count");
 
 	p->count++;
+	if (c->time_count < TIMES_MOST)
+		c->times[c->time_count++] = (struct sb_out_of_memory_time){ (double)e->t_ns / 1e9,
+			number(e, "requested_bytes"), number(e, "free_bytes"),
+			isnan(device) ? -1 : (int64_t)device, NULL, text(c, e, "file"),
+			isnan(line) ? 0 : (int64_t)line };
 	if (p->present && e->t_ns < c->t_ns)
 		return;
 	c->t_ns = e->t_ns;
@@ -388,6 +396,35 @@ static void find_help(struct collected *c)
 		qsort(p->would_fit, p->would_fit_count, sizeof *p->would_fit, least_first);
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct sb_out_of_memory_time *x = a, *y = b;
+
+	return x->t_s < y->t_s ? -1 : x->t_s > y->t_s;
+}
+
+/* Where it happened once, the panel says all. */
+static void list_times(struct collected *c)
+{
+	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
+	const struct sb_open_stage *stages[TIMES_MOST];
+	int64_t t_ns[TIMES_MOST];
+
+	if (c->time_count < 2)
+		return;
+	qsort(c->times, c->time_count, sizeof *c->times, by_time);
+	for (size_t i = 0; i < c->time_count; i++)
+		t_ns[i] = (int64_t)llround(c->times[i].t_s * 1e9);
+	sb_open_stages_at(&c->stages, t_ns, c->time_count, stages);
+	p->times = sb_model_alloc(c->model, c->time_count * sizeof *p->times);
+	for (size_t i = 0; p->times && i < c->time_count; i++) {
+		p->times[i] = c->times[i];
+		p->times[i].stage = stages[i] ? sb_model_text(c->model, c->run->names[stages[i]->name].text)
+					      : NULL;
+		p->time_count++;
+	}
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct collected *c = self;
@@ -402,6 +439,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return sb_fail(STROBE_ENOMEM, "no memory to explain the out-of-memory error");
 	sb_open_stages_at(&c->stages, &c->t_ns, 1, &stage);
 	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
+	p->stage_begin_s = stage ? (double)stage->begin_ns / 1e9 : NAN;
+	list_times(c);
 	p->residents = sb_model_alloc(model, (c->resident_count + 1) * sizeof *p->residents);
 	if (p->residents && c->resident_count) {
 		memcpy(p->residents, c->residents, c->resident_count * sizeof *p->residents);

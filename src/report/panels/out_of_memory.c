@@ -30,6 +30,26 @@ static void retries_text(
 	residents_text(p->residents, p->resident_count, out);
 }
 
+/* The times before the last one. */
+static void times_text(const struct sb_out_of_memory_panel *p, struct sb_buf *out)
+{
+	for (size_t i = 0; i + 1 < p->time_count; i++) {
+		const struct sb_out_of_memory_time *t = &p->times[i];
+
+		sb_buf_printf(out, "  before it, at %.2f s:", t->t_s);
+		if (!isnan(t->requested_bytes))
+			sb_buf_printf(out, " asked for %.1f MB", t->requested_bytes / SB_MB);
+		if (!isnan(t->free_bytes))
+			sb_buf_printf(out, "%s %.1f MB free", isnan(t->requested_bytes) ? "" : ",",
+				t->free_bytes / SB_MB);
+		if (t->stage) {
+			sb_buf_puts(out, ", in ");
+			sb_text_name(out, t->stage, 40);
+		}
+		sb_buf_putc(out, '\n');
+	}
+}
+
 static void ran_out_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -60,6 +80,7 @@ static void ran_out_text(
 		sb_buf_putc(out, '\n');
 	}
 	residents_text(p->residents, p->resident_count, out);
+	times_text(p, out);
 	for (size_t i = 0; i < p->would_fit_count; i++)
 		if (p->would_fit[i].fits) {
 			sb_buf_puts(out, "  fits without: ");

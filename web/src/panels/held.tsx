@@ -48,6 +48,7 @@ function ranOut(o: OutOfMemory): ComponentChildren {
         </p>
       )}
       {held('What held it then', o.residents)}
+      <FieldTable caption="Each time" most={8} rows={o.times} />
       <FieldTable caption="What would have helped" most={8} rows={o.would_fit?.map((w) => ({ without: w.free, gives_memory_bytes: w.bytes, the_request_fits_then: w.fits }))} />
     </>
   );
