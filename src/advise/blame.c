@@ -8,7 +8,7 @@
 
 bool sb_blame_counts(const struct sb_line *l)
 {
-	return l->main || l->generation_s > 0;
+	return l->main || l->maker || l->generation_s > 0;
 }
 
 bool sb_blame_is_seen_enough(const struct sb_model *model, const struct sb_hot *hot)

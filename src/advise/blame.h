@@ -4,7 +4,8 @@
 
 #include "advise/hot.h"
 
-/* True if the line's time is the generations': it is on the main thread, or inside of one. */
+/* True if the line's time is the generations': it is on the main thread, on the one that makes them all, or inside
+ * of one. */
 bool sb_blame_counts(const struct sb_line *line);
 /* A thread that waits for a core is sampled at one place, whatever it does there: where others want the cores, a line
  * needs as many more samples before it is blamed. */

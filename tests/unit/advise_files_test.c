@@ -9,17 +9,19 @@
 
 #include <string.h>
 
-enum { TID = 1000 };
+enum { TID = 1000, WORKER = 1001 };
 
 /* Frames are saved after the pipeline has returned: in no stage, in no generation. So many samples of a tenth of a second
- * after `videos` videos of a second. */
-static const struct sb_advice *said_of(
-	struct synthetic *s, const char *id, const char *inner, uint64_t videos, uint64_t samples)
+ * after `videos` videos of a second, all of them on one thread. */
+static const struct sb_advice *said_on(struct synthetic *s, uint32_t tid, const char *id, const char *inner,
+	uint64_t videos, uint64_t samples)
 {
-	struct sb_builder_sample sample = { .tid = TID, .weight_us = 100000 };
+	struct sb_builder_sample sample = { .tid = tid, .weight_us = 100000 };
 	uint32_t names[2], lines[] = { 500, 88 };
 
 	synthetic_open(s);
+	if (tid != TID)
+		s->main = sb_builder_thread(s->b, tid, "worker");
 	for (uint64_t i = 0; i < videos; i++)
 		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "video", STROBE_ROLE_GENERATION);
 	names[0] = sb_builder_name(s->b, inner, NULL);
@@ -29,6 +31,12 @@ static const struct sb_advice *said_of(
 	for (uint64_t i = 0; i < samples; i++)
 		sb_builder_stack_sample(s->b, videos * SECOND + (i + 1) * 100 * MS, &sample, names, lines, 2);
 	return finding(synthetic_model(s, (videos + 3) * SECOND), id);
+}
+
+static const struct sb_advice *said_of(
+	struct synthetic *s, const char *id, const char *inner, uint64_t videos, uint64_t samples)
+{
+	return said_on(s, TID, id, inner, videos, samples);
 }
 
 static const struct sb_advice *said_of_saving(struct synthetic *s, uint64_t videos, uint64_t samples)
@@ -66,6 +74,18 @@ static void writing_between_the_generations_is_a_slow_export(void **state)
 	assert_non_null(strstr(f->evidence, "all but the last of 5"));
 	synthetic_done(&s);
 	assert_near(said_of_saving(&s, 2, 20)->saves_s, 1, 1e-6);
+	synthetic_done(&s);
+}
+
+/* A service: a worker makes the videos and saves them. */
+static void a_worker_that_writes_between_its_generations_is_a_slow_export(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_on(&s, WORKER, "slow_export", "ImageFile._encode_tile", 5, 20);
+
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 88);
+	assert_near(f->saves_s, 2 * 4 / 5., 1e-6);
 	synthetic_done(&s);
 }
 
@@ -159,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_for_the_gpu_in_an_export_is_no_slow_export_without_the_source_either),
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
+		cmocka_unit_test(a_worker_that_writes_between_its_generations_is_a_slow_export),
 		cmocka_unit_test(pictures_that_are_read_between_the_generations_are_no_export),
 		cmocka_unit_test(the_export_of_a_single_generation_is_not_sent_to_a_thread),
 		cmocka_unit_test(export_inside_the_generations_is_weighed_without_the_last),
