@@ -106,7 +106,7 @@ static double steady_s(const struct sb_iterations *steps)
 		(int64_t)steps->outlier_listed != steps->outlier_count)
 		return warm->mean;
 	for (size_t i = 0; i < steps->outlier_listed; i++)
-		if (steps->outliers[i].index >= steps->warmup_count)
+		if (steps->outliers[i].warm)
 			total_s -= steps->outliers[i].duration_s - steps->outliers[i].peer_s;
 	return total_s / (double)warm->count;
 }

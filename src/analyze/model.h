@@ -263,6 +263,7 @@ struct sb_model {
 	struct sb_pm_samples_panel pm_samples;
 	struct sb_roofline_panel roofline;
 	struct sb_efficiency_panel efficiency;
+	struct sb_warm_generations warm_generations; /* not of the report: warm_calls.h asks it */
 	struct sb_path_flops path_flops; /* the same for operations */
 	struct sb_path_counters path_counters; /* not of the report: stages take theirs from it */
 	struct sb_cpu_panel cpu;

@@ -78,6 +78,19 @@ struct sb_roofline_panel { /* this GPU's ceilings */
  * in the others is apart. */
 enum sb_call_kind { SB_CALL_WARM, SB_CALL_FIRST, SB_CALL_COLD, SB_CALL_KINDS };
 
+/* See warm_generations.h. */
+struct sb_warm_generations {
+	struct sb_warm_span { /* by process and begin */
+		uint32_t process, track;
+		int64_t begin_ns, end_ns;
+		bool warm;
+	} * all; /* every generation; where none of its process is warm by itself, they count as warm */
+	struct sb_warm_span
+		*cold_steps; /* the first of each generation that has several, and the cold ones */
+	size_t count, cold_step_count;
+	bool found;
+};
+
 /* What calls did while the GPU was traced, with the zones inside them. */
 struct sb_traced_calls {
 	int64_t count;

@@ -238,6 +238,8 @@ static SB_FIELDS(outlier, sb_outlier, "Outlier", "An iteration slower than its p
 
 SB_FIELD_WHEN(any_iterations, sb_iterations, it->all.count > 0)
 SB_FIELD_WHEN(has_warmup, sb_iterations, it->warmup_count != 0)
+SB_FIELD_WHEN(some_are_warm, sb_iterations,
+	it->warmup_count != 0 || (it->steps_warm && it->warm.count < it->all.count))
 
 static const struct sb_field sb_iterations_fields_rows[] = {
 	SB_FIELD(sb_iterations, name, "name", SB_ALWAYS, "of the loop"),
@@ -264,7 +266,9 @@ static const struct sb_field sb_iterations_fields_rows[] = {
 		"iterations inside a warm-up zone (--profiling-warmup); they are not in count nor in any "
 		"time here"),
 	SB_FIELD_STRUCT(sb_iterations, warm, "warm", SB_KNOWN, sb_stats_s_fields,
-		"statistics without the warm-up", .when = has_warmup),
+		"statistics without the warm-up; of steps those of the calls that rates are of, as gpu_work "
+		"counts them",
+		.when = some_are_warm),
 	SB_FIELD(sb_iterations, outlier_count, "outlier_count", SB_ALWAYS,
 		"iterations slower than their peers"),
 	SB_FIELD_LIST(sb_iterations, outliers, outlier_listed, "outliers", SB_KNOWN, outlier,

@@ -267,7 +267,8 @@ struct sb_iterations {
 	const char *name;
 	uint32_t role; /* ITERATION, STEP, BLOCK or GENERATION */
 	struct sb_stats all;
-	struct sb_stats warm; /* without the warm-up */
+	struct sb_stats warm; /* without the warm-up; of steps the warm calls, see warm_calls.h */
+	bool steps_warm; /* those of steps; not of the report */
 	int64_t warmup_count;
 	double warmup_s;
 	int64_t marked_warmup_count; /* in zones of warm-up; in none of these statistics */
@@ -278,6 +279,7 @@ struct sb_iterations {
 	struct sb_outlier {
 		int64_t index;
 		double t_s, duration_s, peer_s; /* its peers' median */
+		bool warm; /* it is among the iterations of warm; not of the report */
 	} * outliers; /* the largest, at most 20 */
 	size_t outlier_listed;
 	double *series_s; /* durations in order; of more than series_count the worst of each stride: for pictures */

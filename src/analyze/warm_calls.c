@@ -1,6 +1,7 @@
 /* Remembers of each path whether it was called, and which traces saw it. */
 #include "analyze/warm_calls.h"
 
+#include "analyze/model.h"
 #include "base/error.h"
 #include "run/gpu_traces.h"
 
@@ -45,7 +46,7 @@ static void join(struct sb_vec *own)
 	own->count = count;
 }
 
-int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run)
+int sb_warm_calls_init_alone(struct sb_warm_calls *w, const struct sb_run *run)
 {
 	const struct sb_gpu_trace *all;
 	int err;
@@ -63,6 +64,16 @@ int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run)
 			err = add_own(&w->own, all[i].process, all[i].end_ns, all[i].end_ns);
 	}
 	join(&w->own);
+	return err;
+}
+
+int sb_warm_calls_init(struct sb_warm_calls *w, struct sb_run *run, struct sb_model *model)
+{
+	int err = sb_warm_calls_init_alone(w, run);
+
+	if (!err)
+		err = sb_warm_generations_find(run, model);
+	w->generations = &model->warm_generations;
 	return err;
 }
 
@@ -128,6 +139,11 @@ bool sb_warm_calls_counts(const struct sb_zone *z)
 	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_SPAN | SB_ZONE_RECURSIVE));
 }
 
+static bool has_failed(const struct sb_zone *z)
+{
+	return z->attr_count && sb_attr_find(z->attrs, z->attr_count, "error");
+}
+
 bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum sb_call_kind *out_kind)
 {
 	struct sb_path_seen *seen = seen_of(w, z->path);
@@ -138,7 +154,9 @@ bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum s
 	first = seen->process != z->process + 1;
 	seen->process = z->process + 1;
 	own = begins_to_be_traced(w, seen, z) || meets_own(w, z);
-	*out_kind = own || z->flags & SB_ZONE_WARMING ? SB_CALL_COLD : first ? SB_CALL_FIRST : SB_CALL_WARM;
+	own = own || z->flags & SB_ZONE_WARMING || has_failed(z) ||
+	      (w->generations && sb_warm_generations_cold(w->generations, z));
+	*out_kind = own ? SB_CALL_COLD : first ? SB_CALL_FIRST : SB_CALL_WARM;
 	return true;
 }
 

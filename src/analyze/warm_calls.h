@@ -1,13 +1,18 @@
 /* Which calls of a stage are warm: not its first one in its process (the driver loads kernels, libraries tune), not in a zone
- * of warm-up, and not one in which strobe began or ended a trace or set one up, nor the first that a trace saw. */
+ * of warm-up, not one that failed, not one in which strobe began or ended a trace or set one up, nor the first that a trace
+ * saw. Inside generations: of a warm one, where there is one; and of its steps not the first. */
 #ifndef SB_ANALYZE_WARM_CALLS_H
 #define SB_ANALYZE_WARM_CALLS_H
 
 #include "analyze/model_roofline.h"
+#include "analyze/warm_generations.h"
 #include "run/events.h"
 #include "base/vec.h"
 
+struct sb_model;
+
 struct sb_warm_calls {
+	const struct sb_warm_generations *generations; /* NULL: calls are judged by themselves */
 	struct sb_vec traces; /* of struct sb_gpu_trace */
 	struct sb_vec
 		own; /* when strobe was at work for itself, in order, none at the same time as another */
@@ -18,7 +23,8 @@ struct sb_warm_calls {
 	uint32_t path_room;
 };
 
-int sb_warm_calls_init(struct sb_warm_calls *w, const struct sb_run *run);
+int sb_warm_calls_init(struct sb_warm_calls *w, struct sb_run *run, struct sb_model *model);
+int sb_warm_calls_init_alone(struct sb_warm_calls *w, const struct sb_run *run); /* without generations */
 void sb_warm_calls_done(struct sb_warm_calls *w); /* w may be zeroed */
 /* True of what is a call of its own, and neither inside another one of its path nor cut. */
 bool sb_warm_calls_counts(const struct sb_zone *z);

@@ -106,6 +106,40 @@ static void a_video_that_failed_says_why_and_is_in_no_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* Memory runs out in the decode, and the program goes on with the next video; another is decoded again, in tiles. */
+static void a_video_whose_decode_failed_and_was_caught_is_in_no_rate(void **state)
+{
+	static const uint64_t frames[] = { 10, 40000, 10 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t at = i * 10 * SECOND;
+
+		synthetic_begin(&s, at, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", (int64_t)frames[i]);
+		for (int decode = 0; decode < (i == 2 ? 2 : 1); decode++) {
+			synthetic_begin(
+				&s, at + (uint64_t)decode * SECOND, "vae_decode", STROBE_ROLE_VAE_DECODE);
+			if (i && !decode)
+				synthetic_text(&s, "error", "OutOfMemoryError");
+			synthetic_end(&s, at + (uint64_t)decode * SECOND + SECOND);
+		}
+		synthetic_end(&s, at + (i == 1 ? SECOND : 5 * SECOND));
+	}
+	m = synthetic_model(&s, 30 * SECOND);
+	assert_null(m->generations.all[0].state);
+	assert_string_equal(m->generations.all[1].state, "failed");
+	assert_string_equal(m->generations.all[1].failure, "OutOfMemoryError in vae_decode");
+	assert_null(m->generations.all[2].state);
+	assert_int_equal(m->generations.time.count, 2);
+	assert_int_equal(m->diffusion.frames, 20);
+	assert_near(m->summary.fps_wall, 20 / 10.0, 1e-9);
+	synthetic_done(&s);
+}
+
 static void videos_with_different_numbers_of_steps_have_a_range(void **state)
 {
 	struct sb_buf text = { 0 };
@@ -323,6 +357,7 @@ int main(void)
 		cmocka_unit_test(what_made_no_video_is_not_in_the_times_of_videos),
 		cmocka_unit_test(a_video_that_failed_made_no_frames),
 		cmocka_unit_test(a_video_that_failed_says_why_and_is_in_no_rate),
+		cmocka_unit_test(a_video_whose_decode_failed_and_was_caught_is_in_no_rate),
 		cmocka_unit_test(videos_with_different_numbers_of_steps_have_a_range),
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(generations_have_their_own_rates_and_the_rest_stands_apart),

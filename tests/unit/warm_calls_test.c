@@ -223,6 +223,93 @@ static void stages_of_one_name_together_have_a_rate(void **state)
 	synthetic_done(&s);
 }
 
+/* ---- inside generations ---- */
+
+/* Two calls of the text encoder, and steps of which the first brings the weights: the rates of all of them are of the second
+ * generation, which is the warm one, and so no part takes longer, or does more, than what it is inside of. */
+static void generation(struct synthetic *s, uint64_t at, bool cold)
+{
+	synthetic_begin(s, at, "Pipeline", STROBE_ROLE_GENERATION);
+	synthetic_begin(s, at, "text_encode", STROBE_ROLE_TEXT_ENCODE);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(s, at + i * 200 * MS, "Encoder", STROBE_ROLE_FORWARD);
+		synthetic_attr(s, "flops_shape", 1);
+		synthetic_end(s, at + i * 200 * MS + (cold ? 200 * MS : 100 * MS));
+	}
+	synthetic_end(s, at + 400 * MS);
+	step(s, at + 400 * MS, SECOND);
+	for (uint64_t i = 0; i < 3; i++)
+		step(s, at + 1400 * MS + i * 250 * MS, 250 * MS);
+	synthetic_end(s, at + 2200 * MS);
+}
+
+static void a_part_is_of_the_calls_of_its_generation(void **state)
+{
+	const struct sb_iterations *loop;
+	const struct sb_stage_work *w;
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 3; i++)
+		generation(&s, i * 3 * SECOND, !i);
+	synthetic_model(&s, 9 * SECOND);
+	w = work_of(&s, "Pipeline");
+	assert_int_equal(w->call_count, 2);
+	assert_near(w->rate_flops, 12 * FLOPS, 1);
+	assert_near(w->time_s, 4.4, 1e-9);
+	w = work_of(&s, "text_encode");
+	assert_int_equal(w->call_count, 2);
+	assert_near(w->rate_flops, 4 * FLOPS, 1);
+	w = work_of(&s, "Encoder");
+	assert_int_equal(w->call_count, 4); /* not the second of the cold generation */
+	assert_near(w->rate_flops, 4 * FLOPS, 1);
+	assert_near(w->time_s, 0.4, 1e-9);
+	w = work_of(&s, "step");
+	assert_int_equal(w->call_count, 6); /* nor the first steps, in which weights come */
+	assert_near(w->time_s, 1.5, 1e-9);
+	assert_near(w->rate_flops, 6 * FLOPS, 1);
+	loop = &s.model->iterations.all[0];
+	assert_int_equal(loop->warm.count, 6);
+	assert_near(loop->warm.total, 1.5, 1e-9);
+	assert_int_equal(s.model->diffusion.warm_step.count, 6);
+	assert_near(s.model->diffusion.warm_step.total, 1.5, 1e-9);
+	synthetic_done(&s);
+}
+
+/* A distilled model's only step is no warm-up of its generation. */
+static void the_only_step_of_a_warm_generation_is_warm(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_begin(&s, i * SECOND, "Pipeline", STROBE_ROLE_GENERATION);
+		step(&s, i * SECOND, 250 * MS);
+		synthetic_end(&s, i * SECOND + 300 * MS);
+	}
+	synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(work_of(&s, "step")->call_count, 2);
+	assert_int_equal(s.model->diffusion.warm_step.count, 2);
+	synthetic_done(&s);
+}
+
+/* Of one generation alone nothing else is known: its later steps are warm. */
+static void inside_a_single_generation_calls_are_judged_by_themselves(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	generation(&s, 0, true);
+	synthetic_model(&s, 3 * SECOND);
+	assert_string_equal(work_of(&s, "Pipeline")->calls, "cold");
+	assert_int_equal(work_of(&s, "step")->call_count, 3);
+	assert_int_equal(s.model->iterations.all[0].warm.count, 3);
+	synthetic_done(&s);
+}
+
 /* ---- what bounds them ---- */
 
 /* Kernels of 10 us, one after the other from the beginning of a step on. */
@@ -332,6 +419,9 @@ int main(void)
 		cmocka_unit_test(of_numbered_stages_the_first_is_cold),
 		cmocka_unit_test(time_in_which_weights_move_is_told_apart),
 		cmocka_unit_test(stages_of_one_name_together_have_a_rate),
+		cmocka_unit_test(a_part_is_of_the_calls_of_its_generation),
+		cmocka_unit_test(the_only_step_of_a_warm_generation_is_warm),
+		cmocka_unit_test(inside_a_single_generation_calls_are_judged_by_themselves),
 		cmocka_unit_test(the_first_traced_call_does_not_tell_what_bounds_the_others),
 		cmocka_unit_test(where_only_cold_calls_were_traced_it_is_said),
 		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),

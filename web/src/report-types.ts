@@ -315,7 +315,7 @@ export type Iterations = {
   warmup_count: number; // slow iterations at the start
   warmup_s?: number; // time of the warm-up
   marked_warmup_count?: number; // iterations inside a warm-up zone (--profiling-warmup); they are not in count nor in any time here
-  warm?: StatsSeconds; // statistics without the warm-up
+  warm?: StatsSeconds; // statistics without the warm-up; of steps those of the calls that rates are of, as gpu_work counts them
   outlier_count: number; // iterations slower than their peers
   outliers?: Outlier[]; // the slowest of them, at most 20
   series_s: (number | null)[]; // durations in order, thinned

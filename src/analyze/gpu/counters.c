@@ -339,11 +339,10 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	struct counters *c;
 	int err;
 
-	(void)model;
 	if (!has_counters(run))
 		return 0;
 	c = calloc(1, sizeof *c);
-	err = c ? sb_warm_calls_init(&c->warm, run)
+	err = c ? sb_warm_calls_init(&c->warm, run, model)
 		: sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 	if (err) {
 		free_counters(c);

@@ -199,7 +199,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!has_counts(run))
 		return 0;
 	f = calloc(1, sizeof *f);
-	err = f ? sb_warm_calls_init(&f->warm, run)
+	err = f ? sb_warm_calls_init(&f->warm, run, model)
 		: sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 	if (err) {
 		free_flops(f);

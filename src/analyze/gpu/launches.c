@@ -41,7 +41,7 @@ int sb_gpu_launches_new(
 	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches)
 {
 	struct sb_gpu_launches *l = calloc(1, sizeof *l);
-	int err = l ? sb_warm_calls_init(&l->warm, run)
+	int err = l ? sb_warm_calls_init_alone(&l->warm, run)
 		    : sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 
 	if (err) {

@@ -21,6 +21,14 @@ static bool has_room(struct sb_call_sums *c, uint32_t path)
 	return true;
 }
 
+/* A step lasts as long as the longer of both, as its statistics say. */
+static int64_t gpu_span_ns(const struct sb_zone *z)
+{
+	int64_t cpu_ns = z->end_ns - z->begin_ns, gpu_ns = (int64_t)z->gpu->duration_ns;
+
+	return z->role == STROBE_ROLE_STEP && cpu_ns > gpu_ns ? cpu_ns : gpu_ns;
+}
+
 bool sb_call_sums_take(
 	struct sb_call_sums *c, const struct sb_run *run, const struct sb_zone *z, int64_t moved_ns)
 {
@@ -46,7 +54,7 @@ bool sb_call_sums_take(
 	to->total_ns += z->end_ns - z->begin_ns;
 	to->moves_ns += moved_ns;
 	if (z->gpu) {
-		to->gpu_span_ns += (int64_t)z->gpu->duration_ns;
+		to->gpu_span_ns += gpu_span_ns(z);
 		to->gpu_span_count++;
 	}
 	return true;

@@ -3,7 +3,9 @@
 #include "run/gpu_spans.h"
 #include "run/gpu_traces.h"
 #include "analyze/slow.h"
+#include "analyze/warm_calls.h"
 #include "analyze/stages/stages.h"
+#include "analyze/stages/warmup.h"
 #include "run/summed.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -19,13 +21,14 @@
 #define OUTLIERS_LISTED 20
 #define BEGINS_MAX (1u << 20)
 #define ASIDES 1000 /* above every role */
-#define WARMUP_WINDOW 16 /* a warm-up is no longer than this, and than half of all */
 
 struct loop {
 	uint32_t name, role;
 	struct sb_durations durations;
 	int64_t *begins; /* of the first BEGINS_MAX */
 	size_t begin_count, begin_room;
+	bool *warm; /* of steps, as many as begins */
+	size_t warm_count, warm_room;
 	bool unordered; /* threads are read one after the other */
 	int64_t last_end_ns;
 	uint64_t warming_count; /* inside a zone of warm-up: not among the others */
@@ -46,6 +49,7 @@ struct loops {
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
 	uint32_t aside_count;
+	struct sb_warm_calls warm;
 	struct sb_vec traces, setups; /* struct sb_gpu_trace, sb_gpu_setup */
 	bool imported; /* zones may stand for several calls */
 	bool no_memory;
@@ -77,6 +81,21 @@ static int64_t duration_of(const struct sb_zone *z)
 	return gpu_ns > cpu_ns ? gpu_ns : cpu_ns;
 }
 
+/* Of steps the rates of the stages are of the same calls. A duration that was handed in is no call. */
+static void note_warm(struct loops *l, struct loop *at, const struct sb_zone *z)
+{
+	enum sb_call_kind kind = SB_CALL_COLD;
+
+	if (!sb_warm_calls_counts(z))
+		return;
+	if (!sb_warm_calls_kind(&l->warm, z, &kind) ||
+		!SB_MAKE_ROOM(at->warm, at->warm_count, at->warm_room)) {
+		l->no_memory = true;
+		return;
+	}
+	at->warm[at->warm_count++] = kind != SB_CALL_COLD;
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct loops *l = self;
@@ -103,6 +122,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		l->no_memory = true;
 		return;
 	}
+	if (z->role == STROBE_ROLE_STEP)
+		note_warm(l, at, z);
 	at->unordered |= at->begin_count && z->begin_ns < at->begins[at->begin_count - 1];
 	at->begins[at->begin_count++] = z->begin_ns;
 }
@@ -180,6 +201,7 @@ static void see_event(void *self, const struct sb_event *e)
 struct timed {
 	int64_t begin_ns;
 	double seconds;
+	bool warm;
 };
 
 static int by_begin(const void *a, const void *b)
@@ -187,6 +209,11 @@ static int by_begin(const void *a, const void *b)
 	const struct timed *x = a, *y = b;
 
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static bool knows_warm(const struct loop *at)
+{
+	return at->warm_count && at->warm_count == at->durations.count && !at->folded_count;
 }
 
 /* Those of several threads as they began: what is first, last or rising is so in time. */
@@ -200,37 +227,16 @@ static int put_in_order(const struct loop *at, double *seconds, size_t count)
 	if (!all)
 		return sb_fail(STROBE_ENOMEM, "no memory for iterations");
 	for (size_t i = 0; i < count; i++)
-		all[i] = (struct timed){ at->begins[i], seconds[i] };
+		all[i] = (struct timed){ at->begins[i], seconds[i], knows_warm(at) && at->warm[i] };
 	qsort(all, count, sizeof *all, by_begin);
 	for (size_t i = 0; i < count; i++) {
 		at->begins[i] = all[i].begin_ns;
 		seconds[i] = all[i].seconds;
+		if (knows_warm(at))
+			at->warm[i] = all[i].warm;
 	}
 	free(all);
 	return 0;
-}
-
-/* Median and median absolute deviation of values (which get sorted). */
-static void centre_of(double *values, size_t count, double *out_median, double *out_deviation)
-{
-	sb_stats_sort(values, count);
-	*out_median = sb_stats_percentile(values, count, 0.5);
-	for (size_t i = 0; i < count; i++)
-		values[i] = values[i] > *out_median ? values[i] - *out_median : *out_median - values[i];
-	sb_stats_sort(values, count);
-	*out_deviation = sb_stats_percentile(values, count, 0.5);
-}
-
-/* The first iterations are a warm-up while they are clearly slower than what
- * comes after: above both 1.25 times the later median and 5 deviations. */
-static size_t warmup_of(const double *seconds, size_t count, double median, double deviation)
-{
-	size_t limit = count / 2 < WARMUP_WINDOW ? count / 2 : WARMUP_WINDOW;
-	size_t n = 0;
-
-	while (n < limit && seconds[n] > 1.25 * median && seconds[n] > median + 5 * deviation)
-		n++;
-	return count >= 4 ? n : 0;
 }
 
 void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
@@ -266,11 +272,12 @@ static void find_outliers(const struct loops *l, const struct loop *at, const do
 		return;
 	for (size_t i = (size_t)out->warmup_count; i < count; i++)
 		if (sb_is_slow(seconds[i], out->warm.median, ratio) && !is_by_strobe(l, at, i, seconds[i]))
-			sb_iterations_add_slow(out,
-				(struct sb_outlier){ .index = (int64_t)i,
-					.duration_s = seconds[i],
-					.peer_s = out->warm.median,
-					.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN });
+			sb_iterations_add_slow(
+				out, (struct sb_outlier){ .index = (int64_t)i,
+					     .duration_s = seconds[i],
+					     .peer_s = out->warm.median,
+					     .t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN,
+					     .warm = true });
 }
 
 /* Every stride-th, with the time of those that it stands for: sums stay exact. */
@@ -354,20 +361,30 @@ static void take_summed(const struct loop *at, struct sb_stats *s)
 	s->std = at->summed.std_s;
 }
 
+/* Where none of them is warm, what comes after the warm-up counts as such. */
+static int steps_stats(
+	const struct loop *at, const double *seconds, double *scratch, struct sb_iterations *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < at->warm_count; i++)
+		if (at->warm[i])
+			scratch[count++] = seconds[i];
+	out->steps_warm = count > 0;
+	return count ? sb_stats_of(scratch, count, &out->warm) : 0;
+}
+
 static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at, struct sb_iterations *out)
 {
 	size_t count = at->durations.count, large_at = 0;
 	double *seconds = malloc((count + 1) * sizeof *seconds);
 	double *scratch = malloc((count + 1) * sizeof *scratch);
-	double median = NAN, deviation = NAN;
 	int err = seconds && scratch ? 0 : sb_fail(STROBE_ENOMEM, "no memory for iterations");
 
 	for (size_t i = 0; !err && i < count; i++)
 		seconds[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
 	if (!err)
 		err = put_in_order(at, seconds, count);
-	for (size_t i = 0; !err && i < count; i++)
-		scratch[i] = seconds[i];
 	out->name = sb_model_text(m, at->label ? at->label : l->run->names[at->name].text);
 	out->fps = at->fps;
 	out->aside = at->aside;
@@ -377,18 +394,17 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 		err = sb_durations_stats(&at->durations, &out->all);
 	if (!err && count) {
 		out->all.last = seconds[count - 1];
-		/* what comes after a warm-up decides what a warm-up is */
-		size_t skip = count / 2 < WARMUP_WINDOW ? count / 2 : WARMUP_WINDOW;
-		centre_of(scratch + (count >= 4 ? skip : 0), count - (count >= 4 ? skip : 0), &median,
-			&deviation);
-		out->warmup_count = at->folded_count ? 0
-						     : (int64_t)warmup_of(seconds, count, median, deviation);
+		out->warmup_count = at->folded_count ? 0 : (int64_t)sb_warmup_count(seconds, scratch, count);
 	}
 	out->warm = out->all;
+	if (!err && knows_warm(at))
+		err = steps_stats(at, seconds, scratch, out);
 	if (!err && out->warmup_count) {
 		for (int64_t i = 0; i < out->warmup_count; i++)
 			out->warmup_s += seconds[i];
-		err = sb_stats_of(seconds + out->warmup_count, count - (size_t)out->warmup_count, &out->warm);
+		if (!out->steps_warm)
+			err = sb_stats_of(
+				seconds + out->warmup_count, count - (size_t)out->warmup_count, &out->warm);
 	}
 	out->outliers = sb_model_alloc(m, OUTLIERS_LISTED * sizeof *out->outliers);
 	if (!err && count)
@@ -397,7 +413,7 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 		fill_series(m, seconds, count, out);
 	add_folded(at, &out->all);
 	take_summed(at, &out->all);
-	if (!out->warmup_count)
+	if (!out->warmup_count && !out->steps_warm)
 		out->warm = out->all;
 	out->per_second = out->warm.total > 0 ? (double)out->warm.count / out->warm.total : NAN;
 	free(seconds);
@@ -416,9 +432,11 @@ static void done(void *self)
 	for (uint32_t i = 0; i < l->count; i++) {
 		sb_durations_done(&l->all[i].durations);
 		free(l->all[i].begins);
+		free(l->all[i].warm);
 		free(l->all[i].folded);
 	}
 	sb_map_done(&l->index);
+	sb_warm_calls_done(&l->warm);
 	sb_vec_done(&l->traces);
 	sb_vec_done(&l->setups);
 	free(l->all);
@@ -428,9 +446,13 @@ static void done(void *self)
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct loops *l = calloc(1, sizeof *l);
+	int err = l ? sb_warm_calls_init(&l->warm, run, model)
+		    : sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path);
 
-	if (!l)
-		return sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path);
+	if (err) {
+		done(l);
+		return err;
+	}
 	l->run = run;
 	l->model = model;
 	l->imported = sb_summed_possible(run);

@@ -411,7 +411,7 @@ static void done(void *self)
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct sb_stage_sums *s = calloc(1, sizeof *s);
-	int err = s ? sb_warm_calls_init(&s->calls.warm, run)
+	int err = s ? sb_warm_calls_init(&s->calls.warm, run, model)
 		    : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
 
 	if (err) {

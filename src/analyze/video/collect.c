@@ -65,11 +65,22 @@ static void find_on_gpu(const struct sb_zone *z, int64_t *begin_ns, int64_t *end
 	}
 }
 
+static bool is_warm(struct sb_video *v, const struct sb_zone *z)
+{
+	enum sb_call_kind kind = SB_CALL_COLD;
+
+	if (sb_warm_calls_counts(z) && !sb_warm_calls_kind(&v->warm, z, &kind))
+		v->failed = true;
+	return kind != SB_CALL_COLD;
+}
+
 static void add_step(struct sb_video *v, const struct sb_zone *z)
 {
 	struct sb_video_step *n;
 	double forwards = sb_attr_number(z->attrs, z->attr_count, "forwards");
 	double flops = sb_attr_number(z->attrs, z->attr_count, "flops");
+
+	bool warm = is_warm(v, z);
 
 	if (forwards > 0 && forwards < COUNT_MOST)
 		v->forward_count += (int64_t)forwards;
@@ -95,6 +106,7 @@ static void add_step(struct sb_video *v, const struct sb_zone *z)
 	n->timestep = sb_attr_number(z->attrs, z->attr_count, "timestep");
 	n->track = z->track;
 	n->measured = z->flags & SB_ZONE_SPAN;
+	n->warm = warm;
 	n->cached = number_or(z, "cached", 0) != 0;
 }
 
@@ -165,6 +177,7 @@ static void add_stage(
 	n->frames = made(z, "frames");
 	n->track = z->track;
 	n->work = work;
+	n->failed = has_failed(z);
 }
 
 static void add_known(int64_t *sum, int64_t value)
@@ -327,12 +340,34 @@ static void see_event(void *self, const struct sb_event *e)
 		see_folded_sum(v, e);
 }
 
+static void done(void *self)
+{
+	struct sb_video *v = self;
+
+	if (!v)
+		return;
+	sb_warm_calls_done(&v->warm);
+	sb_vec_done(&v->steps);
+	sb_vec_done(&v->blocks);
+	sb_vec_done(&v->generations);
+	sb_vec_done(&v->stages);
+	sb_vec_done(&v->encodes);
+	sb_vec_done(&v->frames);
+	sb_vec_done(&v->lookups);
+	sb_map_done(&v->ordinals);
+	free(v);
+}
+
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *visitor)
 {
 	struct sb_video *v = calloc(1, sizeof *v);
+	int err = v ? sb_warm_calls_init(&v->warm, run, model)
+		    : sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
 
-	if (!v)
-		return sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
+	if (err) {
+		done(v);
+		return err;
+	}
 	v->run = run;
 	v->model = model;
 	v->warm_ns = run->from_ns;
@@ -363,23 +398,6 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (v->failed || model->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
 	return 0;
-}
-
-static void done(void *self)
-{
-	struct sb_video *v = self;
-
-	if (!v)
-		return;
-	sb_vec_done(&v->steps);
-	sb_vec_done(&v->blocks);
-	sb_vec_done(&v->generations);
-	sb_vec_done(&v->stages);
-	sb_vec_done(&v->encodes);
-	sb_vec_done(&v->frames);
-	sb_vec_done(&v->lookups);
-	sb_map_done(&v->ordinals);
-	free(v);
 }
 
 const struct sb_analysis sb_analysis_video = {

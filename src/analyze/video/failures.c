@@ -1,4 +1,4 @@
-/* Generations that an error ended: which error, what it says, and the innermost stage that it left. The stage follows
+/* Generations that an error ended, or one of their decodes: which error, what it says, and the innermost stage that it left. The stage follows
  * from the zones: every zone that an error leaves has the attribute `error`. */
 #include "analyze/analysis.h"
 #include "base/error.h"
@@ -15,6 +15,7 @@ struct failure {
 	uint32_t track;
 	const char *error, *message, *file, *stage; /* NULL: not known */
 	int64_t line; /* -1: not known */
+	bool inside; /* of a stage: the program may have caught the error */
 };
 
 /* The zone of a track that ended last, if an error ended it. */
@@ -67,7 +68,9 @@ static const char *stage_of(struct failures *f, const struct sb_zone *z, const s
 {
 	const char *told = text_of(f, z, "error_stage");
 
-	return told || !inner ? told : sb_model_text(f->model, f->run->names[inner->stage].text);
+	if (told || (!inner && z->role == STROBE_ROLE_GENERATION))
+		return told;
+	return sb_model_text(f->model, f->run->names[inner ? inner->stage : z->name].text);
 }
 
 static void add_failure(struct failures *f, const struct sb_zone *z, const struct left *inner)
@@ -89,6 +92,7 @@ static void add_failure(struct failures *f, const struct sb_zone *z, const struc
 	n->message = text_of(f, z, "error_message");
 	n->file = text_of(f, z, "error_file");
 	n->stage = stage_of(f, z, inner);
+	n->inside = z->role != STROBE_ROLE_GENERATION;
 	n->line = line >= 0 && line < LINE_MOST ? (int64_t)line : -1;
 }
 
@@ -104,8 +108,7 @@ static void see_error(struct failures *f, const struct sb_zone *z, const struct 
 	if (!last)
 		return;
 	is_inner = last->error == hash && last->depth > z->depth;
-	if (z->role == STROBE_ROLE_GENERATION)
-		add_failure(f, z, is_inner ? last : NULL);
+	add_failure(f, z, is_inner ? last : NULL);
 	*last = (struct left){ hash, z->depth, is_inner ? last->stage : z->name };
 }
 
@@ -144,7 +147,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	f->model = model;
 	*visitor = (struct sb_visitor){
 		.self = f,
-		.roles = 1u << STROBE_ROLE_GENERATION,
+		.roles = SB_EVERY_ZONE,
 		.only_with_attrs = true,
 		.zone = see_generation,
 	};
@@ -168,7 +171,29 @@ static int by_time_and_track(const void *a, const void *b)
 		return x->begin_s < y->begin_s ? -1 : 1;
 	if (x->end_s != y->end_s)
 		return x->end_s < y->end_s ? -1 : 1;
-	return x->track < y->track ? -1 : x->track > y->track;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->inside - y->inside;
+}
+
+/* Of a generation that caught the error itself: the last stage that an error left, the outermost one. */
+static const struct failure *inside_of(const struct failures *f, const struct sb_generation *row)
+{
+	const struct failure *all = f->all.items, *found = NULL;
+	size_t low = 0, high = f->all.count;
+
+	while (low < high) { /* the first that begins in it */
+		size_t middle = low + (high - low) / 2;
+
+		if (all[middle].begin_s < row->begin_s)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i < f->all.count && all[i].begin_s <= row->end_s; i++)
+		if (all[i].inside && all[i].end_s <= row->end_s && (!found || all[i].begin_s >= found->end_s))
+			found = &all[i];
+	return found;
 }
 
 static void tell(struct sb_model *model, const struct failure *f, struct sb_generation *row)
@@ -207,6 +232,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		found = f->all.count
 				? bsearch(&key, f->all.items, f->all.count, sizeof key, by_time_and_track)
 				: NULL;
+		found = found ? found : inside_of(f, row);
 		tell(model, found ? found : &unknown, row);
 	}
 	return 0;

@@ -158,6 +158,31 @@ static void count_frames(struct sb_video *v)
 	}
 }
 
+/* The program caught the error itself: the generation ended, and made nothing where the last one of its decodes or its denoising
+ * loops failed. One that was tried again, in tiles, came to its end. */
+static void find_caught(struct sb_video *v)
+{
+	struct sb_video_generation *all = v->generations.items;
+	const struct sb_video_stage *stages = v->stages.items;
+
+	for (size_t i = 0; i < v->stages.count; i++) {
+		const struct sb_video_stage *s = &stages[i];
+		bool decodes = s->work == STROBE_ROLE_VAE_DECODE;
+		struct sb_video_generation *of = s->generation == SB_NO_GENERATION ? NULL
+										   : &all[s->generation];
+		struct sb_last_stage *last = !of ? NULL : decodes ? &of->last_decode : &of->last_denoise;
+
+		if (last && s->end_ns > last->end_ns)
+			*last = (struct sb_last_stage){ s->end_ns, s->failed };
+	}
+	for (size_t i = 0; i < v->generations.count && !v->whole_run; i++) {
+		if (all[i].no_video || !(all[i].last_decode.failed || all[i].last_denoise.failed))
+			continue;
+		all[i].no_video = "failed";
+		all[i].frames = -1;
+	}
+}
+
 static int by_track_and_work(const void *a, const void *b)
 {
 	const struct sb_video_stage *x = a, *y = b;
@@ -352,6 +377,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		take_whole_run(v);
 	keep_outermost(&v->stages);
 	count_frames(v);
+	find_caught(v);
 	all = v->generations.items;
 	panel->whole_run = v->whole_run;
 	panel->union_s = union_s(&v->generations);

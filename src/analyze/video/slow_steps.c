@@ -164,8 +164,9 @@ static void tell_loop(
 		struct sb_iterations *it = &model->iterations.all[i];
 
 		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
-			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
-							   sb_video_step_s(n), median_s });
+			sb_iterations_add_slow(
+				it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
+					    sb_video_step_s(n), median_s, n->warm || !it->steps_warm });
 	}
 }
 

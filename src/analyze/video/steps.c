@@ -151,7 +151,7 @@ static bool belongs(const struct sb_video_step *n, enum which which)
 	switch (which) {
 	case ALL: return true;
 	case COMPUTED: return !n->cached;
-	case WARM: return !n->cached && !n->first;
+	case WARM: return !n->cached && (n->measured ? !n->first : n->warm);
 	case CACHED: return n->cached;
 	case FIRST: return n->first;
 	}

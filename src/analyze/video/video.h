@@ -8,6 +8,7 @@
 #define SB_ANALYZE_VIDEO_VIDEO_H
 
 #include "analyze/analysis.h"
+#include "analyze/warm_calls.h"
 #include "base/map.h"
 #include "base/role.h"
 #include "base/vec.h"
@@ -30,6 +31,7 @@ struct sb_video_step {
 	bool measured; /* the caller's stopwatch: may overlap, is never nested */
 	bool cached;
 	bool first; /* of its generation */
+	bool warm; /* see warm_calls.h */
 	bool trace_edge; /* strobe's GPU trace slows it, set by steps.c */
 };
 
@@ -57,6 +59,10 @@ struct sb_video_block {
 };
 
 struct sb_video_generation {
+	struct sb_last_stage {
+		int64_t end_ns;
+		bool failed;
+	} last_decode, last_denoise; /* end 0: none */
 	int64_t begin_ns, end_ns;
 	int64_t frames, width, height, latent_frames; /* -1: none */
 	int64_t asked_frames; /* also of one that failed or has not ended */
@@ -80,6 +86,7 @@ struct sb_video_stage {
 	uint32_t track;
 	uint32_t generation;
 	enum strobe_role work;
+	bool failed; /* an error came out of it */
 };
 
 struct sb_video_frames {
@@ -99,6 +106,7 @@ struct sb_video {
 	struct sb_vec steps, blocks, generations, stages, frames;
 	struct sb_vec lookups;
 	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */
+	struct sb_warm_calls warm;
 	int64_t warm_ns; /* the end of the warm-up that the run begins with; its own begin: none */
 	int64_t frames_total; /* counted; -1: never */
 	int64_t dropped_total; /* -1: never */

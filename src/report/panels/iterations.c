@@ -11,6 +11,30 @@ static void cell(struct sb_buf *out, double seconds)
 	sb_buf_printf(out, " %9s", isfinite(seconds) ? text : "-");
 }
 
+/* "warm-up: the first took 556 ms; the others 375 ms each on average"; of steps, how many are warm as every panel counts them. */
+static void warm_remark(const struct sb_iterations *it, struct sb_buf *out)
+{
+	bool some = it->steps_warm && it->warm.count < it->all.count;
+	char a[32], b[32];
+
+	if (!it->warmup_count && !some)
+		return;
+	sb_text_seconds(a, sizeof a, it->warmup_s);
+	sb_text_seconds(b, sizeof b, it->warm.mean);
+	sb_buf_puts(out, "    ");
+	if (it->warmup_count)
+		sb_buf_puts(out, "warm-up: the first ");
+	if (it->warmup_count > 1)
+		sb_buf_printf(out, "%lld ", (long long)it->warmup_count);
+	if (it->warmup_count)
+		sb_buf_printf(out, "took %s; ", a);
+	if (some)
+		sb_buf_printf(out, "%lld %s warm: %s each on average\n", (long long)it->warm.count,
+			it->warm.count == 1 ? "is" : "are", b);
+	else
+		sb_buf_printf(out, "the others %s each on average\n", b);
+}
+
 static void remarks(const struct sb_iterations *it, struct sb_buf *out)
 {
 	char a[32], b[32];
@@ -18,14 +42,7 @@ static void remarks(const struct sb_iterations *it, struct sb_buf *out)
 	if (it->fps > 0)
 		sb_buf_printf(out, "    %.2f frames/s\n", it->fps);
 
-	if (it->warmup_count) {
-		sb_text_seconds(a, sizeof a, it->warmup_s);
-		sb_text_seconds(b, sizeof b, it->warm.mean);
-		sb_buf_puts(out, "    warm-up: the first ");
-		if (it->warmup_count > 1)
-			sb_buf_printf(out, "%lld ", (long long)it->warmup_count);
-		sb_buf_printf(out, "took %s; the others %s each on average\n", a, b);
-	}
+	warm_remark(it, out);
 	if (it->marked_warmup_count)
 		sb_buf_printf(out, "    %lld more in the warm-up %s not counted\n",
 			(long long)it->marked_warmup_count, it->marked_warmup_count == 1 ? "is" : "are");
