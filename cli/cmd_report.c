@@ -68,7 +68,11 @@ static int write_folder(struct sb_run *run, struct sb_model *model, const char *
 	if (sb_rundir_ensure(folder, 0700) || sb_report_outputs_keep(run, model) ||
 		sb_report_files_write(run, model, folder, files))
 		return complain_last();
-	printf("reports written to %s\n", folder);
+	if (files == SB_FILE_TEXT)
+		printf("timing_summary.txt written to %s (with --format all, the other reports too)\n",
+			folder);
+	else
+		printf("reports written to %s\n", folder);
 	return EXIT_OK;
 }
 

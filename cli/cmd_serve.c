@@ -89,6 +89,27 @@ static void say(const char *line)
 	output_words(stderr, "strobe: %s\n", line);
 }
 
+/* Runs may come later, but a folder of folders of runs is easily taken for one. */
+static void say_where_runs_are(const char *target)
+{
+	struct sb_catalogue all = { 0 };
+	const char *deeper = NULL;
+	size_t runs = 0;
+
+	if (sb_catalogue_kind(target, NULL) != SB_CATALOGUE_RUNS || sb_catalogue_list(target, &all))
+		return;
+	for (size_t i = 0; i < all.count; i++) {
+		runs += all.entries[i].kind != SB_CATALOGUE_RUNS;
+		deeper = all.entries[i].kind == SB_CATALOGUE_RUNS ? all.entries[i].path : deeper;
+	}
+	if (!runs && deeper)
+		output_words(
+			stderr, "strobe: no run in '%s', only folders: strobe serve '%s'?\n", target, deeper);
+	else if (!runs)
+		output_words(stderr, "strobe: no run in '%s' yet\n", target);
+	sb_catalogue_done(&all);
+}
+
 static int run(struct args *args)
 {
 	struct sb_server_options o = { .address = args_value(args, "address"), .log = say };
@@ -137,6 +158,7 @@ static int run(struct args *args)
 	printf("strobe: %s at http://%s:%u/ (metrics at /metrics; Ctrl-C ends)\n", target,
 		o.address ? o.address : "127.0.0.1", sb_server_port(server));
 	fflush(stdout);
+	say_where_runs_are(target);
 	code = sb_server_run(server) ? complain_last() : EXIT_OK;
 out:
 	sb_server_close(server);

@@ -453,6 +453,17 @@ class Naming(unittest.TestCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("/no/such/folder", refused.stderr)
 
+    def test_a_folder_of_folders_says_that_it_holds_no_run(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            inside = pathlib.Path(folder, "more")
+            inside.mkdir()
+            for served, words in ((folder, f"only folders: strobe serve '{inside}'?"), (inside, "no run in")):
+                server = subprocess.Popen([BUILD / "strobe", "serve", served, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.assertIn(words, server.stderr.readline())
+                server.terminate()
+                self.assertEqual(server.communicate(timeout=60)[1], "")
+                self.assertEqual(server.returncode, 0)
+
 
 class Token(unittest.TestCase):
     def test_beyond_loopback_needs_a_token(self):
