@@ -132,6 +132,14 @@ def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):
     assert len(buffers) == 8
 
 
+def test_what_holds_more_than_a_third_of_the_hosts_rise_is_named(monkeypatch):
+    """malloc was on its way to its level meanwhile: a list of 14 results was half of what a killed program had taken."""
+    events, results = [], [bytearray(8 << 20) for _ in range(6)]
+    monkeypatch.setattr(growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append(facts))}))
+    growth._name_holder(holders, None, "host", 110 << 20)
+    assert "the list `results`" in events[0]["holder"] and len(results) == 6
+
+
 def test_a_search_for_files_stops_none_for_memory(record, monkeypatch):
     """Drivers open their devices just before the program begins to leak."""
     searched = []

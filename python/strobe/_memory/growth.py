@@ -179,7 +179,8 @@ def _name_holder(holders, graphs, kind, risen):
         if target:
             facts["target"] = target
     else:
-        holder = holders.largest(risen // 2, kind == "device")
+        # the process's memory rises by more than what is kept: an allocator on its way to its level, pieces between blocks
+        holder = holders.largest(risen // 2 if kind == "device" else risen // 3, kind == "device")
     if holder is not None:
         facts.update(holders.describe(holder, kind))
     elif kind != "files":
