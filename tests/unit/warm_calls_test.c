@@ -295,6 +295,23 @@ static void the_only_step_of_a_warm_generation_is_warm(void **state)
 	synthetic_done(&s);
 }
 
+/* A VAE's decode has no operations: the sum around it says beside its number that it is not all, and what its calls are. */
+static void a_sum_that_lacks_calls_says_so_beside_it(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	synthetic_begin(&s, 0, "Pipeline", STROBE_ROLE_GENERATION);
+	step(&s, 0, SECOND);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_end(&s, 2 * SECOND);
+	synthetic_model(&s, 2 * SECOND);
+	text_holds(&s, "Pipeline: 98.9 TFLOP in the calls that were counted");
+	text_holds(&s, "step: 98.9 TFLOP; ");
+	synthetic_done(&s);
+}
+
 /* Of one generation alone nothing else is known: its later steps are warm. */
 static void inside_a_single_generation_calls_are_judged_by_themselves(void **state)
 {
@@ -421,6 +438,7 @@ int main(void)
 		cmocka_unit_test(stages_of_one_name_together_have_a_rate),
 		cmocka_unit_test(a_part_is_of_the_calls_of_its_generation),
 		cmocka_unit_test(the_only_step_of_a_warm_generation_is_warm),
+		cmocka_unit_test(a_sum_that_lacks_calls_says_so_beside_it),
 		cmocka_unit_test(inside_a_single_generation_calls_are_judged_by_themselves),
 		cmocka_unit_test(the_first_traced_call_does_not_tell_what_bounds_the_others),
 		cmocka_unit_test(where_only_cold_calls_were_traced_it_is_said),

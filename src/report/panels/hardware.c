@@ -192,7 +192,7 @@ static void work_line(
 	if (isnan(w->flops))
 		sb_buf_puts(&line, ": operations n/a");
 	else
-		put_flops(&line, ": ", w->flops, "");
+		put_flops(&line, ": ", w->flops, w->uncounted_count ? " in the calls that were counted" : "");
 	put_rate(&line, w);
 	if (!isnan(w->intensity)) {
 		sb_text_bytes(text, sizeof text, w->bytes);
@@ -289,6 +289,23 @@ static void unbound_text(
 	sb_buf_done(&line);
 }
 
+/* The one bound whose name says nothing. */
+static void sm_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const char *bound = model->stages.stages[i].work.bound;
+
+		if (!bound || !strstr(bound, sb_gpu_bound_names[SB_BOUND_SM]))
+			continue;
+		sb_text_wrap(out,
+			"(bound by SM: its processors work, and neither tensor cores, FP32 pipes nor DRAM is "
+			"near "
+			"its peak: element-wise and layout kernels, or small ones; a compiler fuses them)",
+			2, sb_text_columns(options));
+		return;
+	}
+}
+
 static void hardware_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -305,6 +322,7 @@ static void hardware_text(
 	work_text(model, options, out);
 	traced_bounds_text(model, out);
 	unbound_text(model, options, out);
+	sm_text(model, options, out);
 }
 
 const struct sb_panel sb_panel_hardware = {
