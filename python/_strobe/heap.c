@@ -56,9 +56,7 @@ struct search {
 	int failed;
 };
 
-/* A dictionary of what refers to nothing (arrays, bytes) is not among the collector's objects until Python 3.14: only what it
- * lies in refers to it. */
-static int see_untracked(PyObject *one, void *search)
+static int add_untracked(PyObject *one, void *search)
 {
 	struct search *s = search;
 
@@ -67,31 +65,41 @@ static int see_untracked(PyObject *one, void *search)
 	return s->failed;
 }
 
-/* What lies in objects and is of these kinds, unknown to the collector. */
-static void add_untracked(PyObject *all, struct search *s)
+/* Before Python 3.10 a type that is written in C does not give its slots: of these a dictionary alone is looked into. */
+static void look_into(PyObject *one, struct search *s)
 {
-	for (Py_ssize_t i = 0; !s->failed && i < PyList_Size(all); i++) {
-		PyObject *one = PyList_GetItem(all, i); /* borrowed */
-		traverseproc traverse = (traverseproc)PyType_GetSlot(Py_TYPE(one), Py_tp_traverse);
+	traverseproc traverse;
+	PyObject *value; /* borrowed */
+	Py_ssize_t at = 0;
 
-		if (traverse)
-			traverse(one, see_untracked, s);
+	if (PyDict_Check(one)) {
+		while (!s->failed && PyDict_Next(one, &at, NULL, &value))
+			add_untracked(value, s);
+		return;
 	}
+	traverse = (traverseproc)PyType_GetSlot(Py_TYPE(one), Py_tp_traverse);
+	if (traverse)
+		traverse(one, add_untracked, s);
+	else
+		PyErr_Clear();
 }
 
-/* Takes all over. */
-static PyObject *both(PyObject *all, PyObject *kinds)
+/* What is of these kinds, also what the collector does not know: until Python 3.14 a dictionary of what refers to nothing (arrays,
+ * bytes) is not among its objects, and only what it lies in refers to it. Takes all over. */
+static PyObject *sift_with_untracked(PyObject *all, PyObject *kinds)
 {
 	struct search s = { kinds, PyList_New(0), 0 };
-	PyObject *kept;
+	PyObject *kept = NULL;
 
-	if (!s.kept) {
+	for (Py_ssize_t i = 0; s.kept && !s.failed && i < PyList_Size(all); i++)
+		look_into(PyList_GetItem(all, i), &s); /* borrowed */
+	if (!s.kept || s.failed) {
+		Py_XDECREF(s.kept);
 		Py_DECREF(all);
 		return NULL;
 	}
-	add_untracked(all, &s);
 	kept = sift(all, kinds, 1);
-	if (kept && (s.failed || PyList_SetSlice(kept, 0, 0, s.kept)))
+	if (kept && PyList_SetSlice(kept, 0, 0, s.kept))
 		Py_CLEAR(kept);
 	Py_DECREF(s.kept);
 	return kept;
@@ -117,7 +125,7 @@ static PyObject *tracked(PyObject *module, PyObject *args)
 		Py_DECREF(all);
 		Py_RETURN_NONE;
 	}
-	return both(all, kinds);
+	return sift_with_untracked(all, kinds);
 }
 
 /* owners(object): what refers to it, but for tuples. */

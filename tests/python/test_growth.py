@@ -12,6 +12,7 @@ import weakref
 
 import strobe
 from strobe._memory import growth, holders, owners
+from strobe._native import native
 
 
 def generate(count, keep, made=lambda: bytearray(b"x") * (8 << 20)):
@@ -317,6 +318,14 @@ def test_a_dictionary_of_arrays_in_an_object_is_found():
     filled(cache.keep)
     words = holders.describe(holders.largest(MB))["holder"]
     assert words.startswith("the dict `answers` (test_growth.py:") and words.endswith("held 6 objects, 48 MB when it was found"), words
+
+
+def test_what_lies_in_an_object_is_looked_through_in_every_python():
+    """Python 3.9 gives no slots of types that are written in C, and leaves an error for each."""
+    lies = {"latents": b"0"}
+    around = {"a": lies}
+    found = native.tracked((dict,), 10000000)
+    assert any(one is lies for one in found) and any(one is around for one in found)
 
 
 def test_open_files_are_found():
