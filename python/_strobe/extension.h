@@ -100,6 +100,11 @@ struct here {
 		own_ticks; /* what making sections took since the last one ended: no time to launch anything */
 };
 extern __thread struct here here HOT_THREAD;
+/* Another one that comes later may have the same. */
+static inline unsigned long this_thread(void)
+{
+	return (unsigned long)(uintptr_t)&here;
+}
 extern long context_offset; /* of PyThreadState.context; < 0: unknown */
 void track_switch(struct state *st, PyObject *context);
 int track_init(PyObject *module);

@@ -12,11 +12,6 @@ struct inside {
 HOT_DATA uint32_t sections_counted; /* loops and places that are open; with the GIL */
 static struct inside *innermost; /* of all threads, the newest first; with the GIL */
 
-static unsigned long this_thread(void)
-{
-	return (unsigned long)(uintptr_t)&here;
-}
-
 static struct inside *here_from(struct inside *i)
 {
 	while (i && (i->thread != this_thread() || i->track != here.track))

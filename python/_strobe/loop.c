@@ -28,11 +28,6 @@ struct loop {
 
 static struct loop *loops_open; /* of all threads, the newest first; with the GIL */
 
-static unsigned long this_thread(void)
-{
-	return (unsigned long)(uintptr_t)&here;
-}
-
 /* The timestep where it is a plain number. A CUDA tensor's value would have to be
  * waited for, so it stays unknown. */
 static double timestep_of(struct loop *l, PyObject *item)

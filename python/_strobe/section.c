@@ -21,7 +21,7 @@ static __attribute__((noinline)) void put_attrs(struct section *s)
 
 static __attribute__((noinline)) HOT_CODE void begin_timed(struct section *s, uint64_t arrived_ticks)
 {
-	struct here *h = &here; /* asking for it is a call */
+	struct here *h = &here;
 
 	h->depth++;
 	if (!s->open_count)

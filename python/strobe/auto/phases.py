@@ -34,7 +34,6 @@ class Phases:
         leave(zone, error)
         return True
 
-
     def open_step(self, zone):
         zone.__enter__()
         self.step_zone, self.step_inside = zone, native.inside()
