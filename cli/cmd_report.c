@@ -7,6 +7,7 @@
 #include "record/rundir.h"
 #include "report/files.h"
 #include "report/outputs.h"
+#include "report/source_lines.h"
 #include "report/page/html.h"
 #include "report/json.h"
 #include "report/markdown/markdown.h"
@@ -66,6 +67,7 @@ static int write_folder(struct sb_run *run, struct sb_model *model, const char *
 	if (!folder)
 		return complain("'%s' has no run folder: say where with -o", run->path);
 	if (sb_rundir_ensure(folder, 0700) || sb_report_outputs_keep(run, model) ||
+		(folder == run->folder && sb_report_source_lines_keep(run, model)) ||
 		sb_report_files_write(run, model, folder, files))
 		return complain_last();
 	if (files == SB_FILE_TEXT)

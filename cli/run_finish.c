@@ -11,6 +11,7 @@
 #include "report/files.h"
 #include "report/outputs.h"
 #include "report/ranks/screen.h"
+#include "report/source_lines.h"
 #include "report/summary.h"
 #include "run/catalogue.h"
 #include "run/job.h"
@@ -259,6 +260,8 @@ void run_finish_reports(const struct run_finish *f)
 	err = build(f->folder, &run, &model);
 	if (!err)
 		err = sb_report_outputs_keep(run, model);
+	if (!err)
+		err = sb_report_source_lines_keep(run, model);
 	if (!err)
 		err = sb_report_files_write(run, model, f->folder, files_of(f->settings));
 	if (show)

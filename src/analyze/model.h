@@ -11,6 +11,7 @@
 #include "analyze/model_machine.h"
 #include "analyze/model_slow_moments.h"
 #include "analyze/model_outputs.h"
+#include "analyze/model_source.h"
 #include "analyze/model_chat.h"
 #include "analyze/model_padding.h"
 #include "analyze/model_out_of_memory.h"
@@ -281,6 +282,7 @@ struct sb_model {
 	struct sb_strategies_panel strategies;
 	struct sb_readings_panel readings;
 	struct sb_outputs_panel outputs;
+	struct sb_source_panel source;
 	struct sb_padding_panel padding;
 	struct sb_chat_panel chat;
 	struct sb_recording_panel recording;

@@ -1,9 +1,11 @@
 /* Writes packed recordings: the same events in a third of the bytes. Every command reads them. */
 #include "exchange/export.h"
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/scratch.h"
 #include "format/packed.h"
+#include "run/folder_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,20 @@ static int check(const struct sb_run *run)
 	return 0;
 }
 
+/* What the source said goes along; a copy without it is whole, too. */
+static void copy_source_lines(const struct sb_run *run, const char *folder)
+{
+	char from[4096], to[4096];
+	struct sb_buf text = { 0 };
+
+	if (run->folder &&
+		(size_t)snprintf(from, sizeof from, "%s/" SB_SOURCE_LINES_FILE, run->folder) < sizeof from &&
+		(size_t)snprintf(to, sizeof to, "%s/" SB_SOURCE_LINES_FILE, folder) < sizeof to &&
+		!sb_buf_read_regular(&text, from, SB_SOURCE_LINES_FILE_MOST))
+		sb_buf_write_own_file(&text, to, 0600);
+	sb_buf_done(&text);
+}
+
 int sb_packed_folder_write(struct sb_run *run, const char *folder, struct sb_export_summary *summary)
 {
 	int err = check(run);
@@ -39,6 +55,8 @@ int sb_packed_folder_write(struct sb_run *run, const char *folder, struct sb_exp
 		sb_export_recording_path(run->processes[i].reader, i, folder, path, sizeof path);
 		err = pack(run->processes[i].reader, path, summary);
 	}
+	if (!err)
+		copy_source_lines(run, folder);
 	return err;
 }
 

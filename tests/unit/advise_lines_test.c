@@ -75,6 +75,7 @@ static void see_waits(struct synthetic *s, uint64_t count)
 /* Its line 41 exports; what ran as line 41 in January waited. */
 static void a_file_that_changed_since_the_run_gives_no_text(void **state)
 {
+	const struct sb_run later = { .start_real_ns = UINT64_MAX };
 	char file[] = "/tmp/strobe-XXXXXX.py";
 	int fd = mkstemps(file, 3);
 	struct synthetic s;
@@ -91,9 +92,9 @@ static void a_file_that_changed_since_the_run_gives_no_text(void **state)
 	assert_int_equal(m->lines.count, 1);
 	assert_true(m->lines.all[0].changed);
 	assert_null(m->lines.all[0].text);
-	assert_true(sb_source_changed(file, 0));
-	assert_false(sb_source_changed(file, UINT64_MAX));
-	assert_string_equal(sb_source_line(m, file, 41), "export_to_video(frames)");
+	assert_true(sb_source_changed(&(struct sb_run){ 0 }, file));
+	assert_false(sb_source_changed(&later, file));
+	assert_string_equal(sb_source_line(&later, m, file, 41), "export_to_video(frames)");
 	pipe_file = "/srv/pipe.py";
 	synthetic_done(&s);
 	unlink(file);

@@ -31,6 +31,7 @@ const struct report reports[] = {
 	{ "runs", "/api/runs of strobe serve", &sb_listing_fields, false },
 	{ "memory_log", "memory_log.json of strobe report --format all", &sb_memory_log_fields, false },
 	{ "outputs", "outputs.json of a run folder", &sb_outputs_file_fields, false },
+	{ "source_lines", "source_lines.json of a run folder", &sb_source_file_fields, false },
 	{ "doctor", "strobe doctor --json", &doctor_fields, false },
 	{ "history_list", "strobe history list --format json", &sb_history_run_fields, true },
 	{ "history_trend", "strobe history trend --format json", &sb_history_trend_fields, false },

@@ -2515,6 +2515,20 @@ export type Outputs = {
   outputs: Output[]; // as they were when the run had ended
 };
 
+// What the program's source said.
+export type SourceLines = {
+  schema: "strobe.source_lines/1";
+  lines: SourceLine[]; // those that the report looked at, as they were when the run had ended; at most 512
+};
+
+// A line of a Python file.
+export type SourceLine = {
+  file: string; // where the program ran it from
+  line: number; // counted from 1
+  text?: string; // without its indent and its comment, at most 160 bytes
+  function?: string; // that begins there, of lines that have no text here
+};
+
 // What works on this machine.
 export type Doctor = {
   version: string; // of strobe

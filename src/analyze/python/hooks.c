@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-static enum sb_hook read_line(struct sb_model *model, const char *file, uint32_t line)
+static enum sb_hook read_line(
+	const struct sb_run *run, struct sb_model *model, const char *file, uint32_t line)
 {
-	const char *text = sb_source_line(model, file, line);
+	const char *text = sb_source_line(run, model, file, line);
 
 	if (!text)
 		return SB_HOOK_PROBABLE;
@@ -15,14 +16,14 @@ static enum sb_hook read_line(struct sb_model *model, const char *file, uint32_t
 }
 
 static enum sb_hook is_called_there(
-	struct sb_hooks *h, struct sb_model *model, const char *file, uint32_t line)
+	struct sb_hooks *h, const struct sb_run *run, struct sb_model *model, const char *file, uint32_t line)
 {
 	enum sb_hook is;
 
 	for (uint32_t i = 0; i < h->count; i++)
 		if (h->seen[i].file == file && h->seen[i].line == line)
 			return h->seen[i].is;
-	is = read_line(model, file, line);
+	is = read_line(run, model, file, line);
 	if (h->count < SB_HOOKS_SEEN) {
 		h->seen[h->count].file = file;
 		h->seen[h->count].line = line;
@@ -31,10 +32,10 @@ static enum sb_hook is_called_there(
 	return is;
 }
 
-enum sb_hook sb_hook_called(
-	struct sb_hooks *h, struct sb_model *model, const char *file, uint32_t line, const char *called)
+enum sb_hook sb_hook_called(struct sb_hooks *h, const struct sb_run *run, struct sb_model *model,
+	const char *file, uint32_t line, const char *called)
 {
-	enum sb_hook is = is_called_there(h, model, file, line);
+	enum sb_hook is = is_called_there(h, run, model, file, line);
 
 	if (is == SB_HOOK_PROBABLE && (strstr(called, "forward") || strstr(called, "__call__")))
 		return SB_HOOK_NOT;

@@ -3,6 +3,7 @@
 #define SB_ANALYZE_PYTHON_HOOKS_H
 
 #include "analyze/model.h"
+#include "run/run.h"
 
 enum sb_hook {
 	SB_HOOK_NOT,
@@ -23,7 +24,7 @@ struct sb_hooks { /* zeroed: nothing was read yet */
 
 /* file, line: of torch's module.py, where it called; called: the name of the function. Equal files have
  * equal pointers, which have to stay. */
-enum sb_hook sb_hook_called(
-	struct sb_hooks *h, struct sb_model *model, const char *file, uint32_t line, const char *called);
+enum sb_hook sb_hook_called(struct sb_hooks *h, const struct sb_run *run, struct sb_model *model,
+	const char *file, uint32_t line, const char *called);
 
 #endif

@@ -28,7 +28,7 @@ static void find_hook(
 	enum sb_hook is = SB_HOOK_NOT;
 
 	if (!sb_python_is_package(files[called]))
-		is = sb_hook_called(&s->hooks, s->model, files[caller], at->lines[caller],
+		is = sb_hook_called(&s->hooks, s->run, s->model, files[caller], at->lines[caller],
 			s->run->names[at->names[called]].text);
 	at->flags |= is == SB_HOOK_NOT ? 0 : is == SB_HOOK_CERTAIN ? IN_HOOK | SURELY_IN_HOOK : IN_HOOK;
 }
@@ -166,11 +166,10 @@ static int largest_first(const void *a, const void *b)
 /* The source as it ran: a line of a file that was edited since would be another one. */
 static void take_text(const struct sb_run *run, struct sb_model *model, struct sb_line *line)
 {
-	line->changed = sb_source_changed(line->file, run->start_real_ns);
-	if (!line->changed && !line->line)
-		line->line = sb_source_line_of(line->file, line->function);
-	if (!line->changed)
-		line->text = sb_source_line(model, line->file, line->line);
+	if (!line->line)
+		line->line = sb_source_line_of(run, model, line->file, line->function);
+	line->text = sb_source_line(run, model, line->file, line->line);
+	line->changed = !line->text && sb_source_changed(run, line->file);
 }
 
 int sb_lines_list(struct sb_line_samples *s, struct sb_run *run, struct sb_model *model)
