@@ -359,7 +359,24 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 static bool collects(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
-	return sb_blame_counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_COLLECT;
+	return sb_blame_counts(l) && (l->generation_s > 0 || l->loop_s > 0) &&
+	       sb_hot_doing(l) == SB_DOES_COLLECT;
+}
+
+/* Until something is due: "time.sleep(due - time.monotonic())". What ran before makes it shorter, not the round longer. */
+static bool sleeps_until_due(const struct sb_model *model, const struct sb_line *l)
+{
+	const char *sleep = l->text ? strstr(l->text, "sleep(") : NULL;
+
+	(void)model;
+	return sleep && sb_blame_counts(l) && l->loop_s > 0 && strchr(sleep, '-');
+}
+
+static bool has_no_text(const struct sb_model *model, const struct sb_line *l)
+{
+	(void)model;
+	return sb_blame_counts(l) && !l->text && !l->library && l->line &&
+	       (l->generation_s > 0 || l->loop_s > 0);
 }
 
 static bool is_busy_in_a_step(const struct sb_model *model, const struct sb_line *l)
@@ -384,29 +401,52 @@ static enum sb_confidence how_sure(bool called, double percent)
 	return called ? SB_CERTAIN : percent >= MUCH ? SB_LIKELY : SB_POSSIBLE;
 }
 
+static const char *who_collects(struct sb_advisor *a, const struct sb_hot *called, const struct sb_hot *busy)
+{
+	if (called->line)
+		return sb_hot_words(a, called->line);
+	if (!busy->line && sb_hot_find(a->model, has_no_text).line)
+		return "Python collects by itself, over a large heap, or a line calls gc.collect(): not "
+		       "known, "
+		       "the program's source is not at hand";
+	return sb_say(a, "Python collects by itself, over a large heap%s%s",
+		busy->line ? "; most is made in " : "", busy->line ? sb_hot_words(a, busy->line) : "");
+}
+
+static void say_idle(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *idle)
+{
+	if (!f)
+		return;
+	f->evidence = sb_say(a, "%s; the program sleeps for %s until its next work is due: %s", f->evidence,
+		sb_say_seconds(a, idle->loop_s), sb_hot_words(a, idle->line));
+	f->suggestion = "Nothing, as long as what is due is on time: what a collection takes is slept less.";
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+}
+
 void sb_rule_garbage_collection(struct sb_advisor *a)
 {
-	struct sb_hot called = sb_hot_find(a->model, collects), busy = find_busy(a->model);
+	struct sb_hot called = sb_hot_find(a->model, collects), busy = find_busy(a->model),
+		      idle = sb_hot_find(a->model, sleeps_until_due);
 	const struct sb_hot *place = called.line ? &called : &busy;
 	int64_t count = a->model->garbage.warm_count;
 	double sum_s = a->model->garbage.warm_s, percent = sb_weigh_percent(a->model, sum_s);
+	bool in_idle_time = called.line && idle.loop_s >= sum_s;
 	struct sb_advice *f;
 
 	if (!count || !(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, sum_s,
+	f = sb_advisor_find(a, percent, in_idle_time ? 0 : sum_s,
 		sb_say(a, "garbage collection takes %.0f %% of %s", percent, sb_weigh_words(a->model)),
 		sb_say(a, "%lld collections of %s on average, %s in all", (long long)count,
 			sb_say_seconds(a, sum_s / (double)count), sb_say_seconds(a, sum_s)));
-	sb_finding_cause(f,
-		called.line ? sb_hot_words(a, called.line)
-			    : sb_say(a, "Python collects by itself, over a large heap%s%s",
-				      busy.line ? "; most is made in " : "",
-				      busy.line ? sb_hot_words(a, busy.line) : ""),
-		SB_GAIN_MEASURED, how_sure(called.line, percent));
+	sb_finding_cause(
+		f, who_collects(a, &called, &busy), SB_GAIN_MEASURED, how_sure(called.line, percent));
 	if (f && called.line)
-		f->suggestion = "Take gc.collect() out of the generation; reference counting frees tensors "
-				"without it.";
+		f->suggestion = sb_say(a,
+			"Take gc.collect() out of the %s; reference counting frees tensors without it.",
+			a->model->generations.whole_run ? "loop" : "generation");
 	sb_hot_place(f, place);
 	sb_weigh_priority(a, f);
+	if (in_idle_time)
+		say_idle(a, f, &idle);
 }

@@ -219,6 +219,86 @@ static void a_program_that_polls_is_told_softly(void **state)
 	unlink(file);
 }
 
+/* Ten calls of 50 ms; after each line 34 of a file runs, in which Python collects for 40 ms, then for 100 ms line 33. */
+static const struct sb_advice *said_of_collections(
+	struct synthetic *s, const char *collecting, const char *idling)
+{
+	static const uint32_t lines[] = { 34, 33, 33 };
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = 0.04 } };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	const struct sb_advice *f;
+	int fd = mkstemps(file, 3);
+	uint32_t name;
+
+	assert_true(fd >= 0);
+	for (int i = 1; collecting && i <= 34; i++)
+		dprintf(fd, "%s\n", i == 34 ? collecting : idling);
+	close(fd);
+	if (!collecting)
+		unlink(file);
+	synthetic_open_at(s, 8000000000ull * SECOND);
+	name = sb_builder_name(s->b, "live.main", NULL);
+	sb_builder_code_file(s->b, name, file);
+	synthetic_stage(s, 0, 2 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t at = 2 * SECOND + i * 200 * MS;
+
+		synthetic_stage(s, at, at + 50 * MS, "Tower", 0);
+		if (i + 1 == CALLS)
+			break;
+		sb_builder_event(s->b, at + 95 * MS, "garbage collection", 0, &took, 1);
+		for (uint64_t k = 0; k < 3; k++)
+			sb_builder_stack_sample(
+				s->b, at + 99 * MS + k * 50 * MS, &sample, &name, &lines[k], 1);
+	}
+	f = finding(synthetic_model(s, 4 * SECOND), "garbage_collection");
+	unlink(file);
+	assert_non_null(f);
+	return f;
+}
+
+static void a_loop_that_calls_the_collector_is_its_cause(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_collections(&s, "gc.collect()", "time.sleep(0.1)");
+
+	(void)state;
+	assert_non_null(strstr(f->cause, ":34): gc.collect()"));
+	assert_string_equal(f->confidence, "certain");
+	assert_non_null(strstr(f->suggestion, "out of the loop"));
+	assert_float_equal(f->saves_s, 9 * 0.04, 1e-6);
+	synthetic_done(&s);
+}
+
+static void a_collection_in_time_that_is_slept_saves_nothing(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_collections(
+		&s, "gc.collect()", "time.sleep(max(0, due - time.monotonic()))");
+
+	(void)state;
+	assert_non_null(strstr(f->cause, ":34): gc.collect()"));
+	assert_string_equal(f->priority, "low");
+	assert_true(isnan(f->saves_s));
+	assert_non_null(strstr(f->evidence, "until its next work is due"));
+	synthetic_done(&s);
+}
+
+static void who_collects_is_not_known_without_the_source(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	assert_non_null(strstr(
+		said_of_collections(&s, "frames.put(x)", "wait()")->cause, "by itself, over a large heap"));
+	assert_null(strstr(finding(s.model, "garbage_collection")->cause, "not known"));
+	synthetic_done(&s);
+	assert_non_null(
+		strstr(said_of_collections(&s, NULL, NULL)->cause, "the program's source is not at hand"));
+	synthetic_done(&s);
+}
+
 /* Five generations of a second with a stage of the program's own in each, 300 ms; the rest is at line 2 of a file. */
 static const struct sb_advice *said_beside_parts(struct synthetic *s, int role, const char *inner_file)
 {
@@ -272,6 +352,9 @@ int main(void)
 		cmocka_unit_test(a_loop_of_another_thread_has_its_line),
 		cmocka_unit_test(python_beside_the_parts_of_a_generation_has_its_line),
 		cmocka_unit_test(a_program_that_polls_is_told_softly),
+		cmocka_unit_test(a_loop_that_calls_the_collector_is_its_cause),
+		cmocka_unit_test(a_collection_in_time_that_is_slept_saves_nothing),
+		cmocka_unit_test(who_collects_is_not_known_without_the_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
