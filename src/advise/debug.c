@@ -109,8 +109,9 @@ void sb_rule_gradients_unused(struct sb_advisor *a)
 		return;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a, "gradients are recorded in '%s', and no backward pass follows", name),
-		sb_say(a, "%lld calls, %s; none of torch's backward passes ran",
-			(long long)sb_stage_calls(stage), sb_say_seconds(a, took_s)));
+		sb_say(a, "%lld call%s, %s; none of torch's backward passes ran",
+			(long long)sb_stage_calls(stage), sb_stage_calls(stage) == 1 ? "" : "s",
+			sb_say_seconds(a, took_s)));
 	sb_finding_cause(f,
 		sb_say(a,
 			"'%s' is called without torch.inference_mode() or no_grad(): each operation keeps "

@@ -111,6 +111,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(precision_mismatch)      \
 	X(quantised_not_used)      \
 	X(layout_conversion)       \
+	X(kernels_unfused)         \
 	X(tiny_tiles)              \
 	X(overswap)                \
 	X(offload_serial)

@@ -17,9 +17,7 @@ static const struct sb_rule rules[] = {
 	/* ---- time ---- */
 	{ { "stage_dominates", "stages", LOW, DAYS, false, "stage_percent", "percent", 30, "stages",
 		  "a stage takes more than this share of the generations, or of the run outside of them (the "
-		  "top "
-		  "3; not imports, loading, "
-		  "compiling)",
+		  "top 3; not imports, loading, compiling)",
 		  "Look at its parts below it in the stage table; on a GPU, --gpu-trace=steps:3 names its "
 		  "kernels." },
 		sb_rule_stage_dominates },
@@ -294,8 +292,7 @@ static const struct sb_rule rules[] = {
 	{ { "between_generations", "cause", HIGH, HOURS, false, "between_generations_percent", "percent", 10,
 		  "sampled Python stacks and generations",
 		  "lines of one function, outside of all generations and after the first began, take more "
-		  "than "
-		  "this share of the generations' time",
+		  "than this share of the generations' time",
 		  "Do it once before the loop, in a thread while the next generation runs, or with a library "
 		  "in place of a loop in Python: the pipeline waits meanwhile." },
 		sb_rule_between_generations },
@@ -392,14 +389,11 @@ static const struct sb_rule rules[] = {
 		sb_rule_thread_oversubscription },
 	{ { "memory_leak", "cause", HIGH, HOURS, false, "leak_mb", "mb", 8,
 		  "readings of memory after five generations, steps or calls, or more; without these over "
-		  "six "
-		  "seconds",
+		  "six seconds",
 		  "memory grows by more than this with every generation, or by 64 MB in all with steps, "
-		  "calls "
-		  "or over time, and goes on growing",
+		  "calls or over time, and goes on growing",
 		  "Keep no tensors beyond their generation: lists of latents, logs with tensors, closures; "
-		  "detach and move to "
-		  "the CPU what must stay." },
+		  "detach and move to the CPU what must stay." },
 		sb_rule_memory_leak },
 	{ { "open_files", "cause", MEDIUM, HOURS, false, "open_file_count", "count", 0.2,
 		  "readings of open files after five generations, steps or calls, or more",
@@ -411,16 +405,15 @@ static const struct sb_rule rules[] = {
 		  "torch's allocator, or the kernel's word that it killed the run",
 		  "memory ran out, also where the program caught the error and went on",
 		  "Offload what this stage does not need, decode in tiles, take a smaller size or batch, or "
-		  "a "
-		  "smaller dtype for weights." },
+		  "a smaller dtype for weights." },
 		sb_rule_out_of_memory },
 	{ { "allocator_retries", "cause", MEDIUM, HOURS, false, NULL, NULL, 0,
 		  "the counts of torch's allocator, read with the memory",
 		  "torch's allocator got memory only after it had given its whole cache back; low where "
 		  "that is rare",
 		  "Offload the largest model that this stage does not use, decode in smaller tiles, and hold "
-		  "no other "
-		  "models meanwhile; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary." },
+		  "no other models meanwhile; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes "
+		  "vary." },
 		sb_rule_allocator_retries },
 	{ { "slow_trend", "cause", MEDIUM, HOURS, false, "trend_ratio", "ratio", 1.3,
 		  "twelve steps or generations",
@@ -461,6 +454,12 @@ static const struct sb_rule rules[] = {
 		  "take .contiguous() out "
 		  "between the layers." },
 		sb_rule_layout_conversion },
+	{ { "kernels_unfused", "cause", LOW, DAYS, false, "unfused_percent", "percent", 5, "a GPU trace",
+		  "a compiler that fuses the element-wise kernels of the steps or the VAE would save about "
+		  "this share of the generations",
+		  "Before the first generation: pipe.transformer.compile_repeated_blocks(fullgraph=True) "
+		  "(diffusers), else model = torch.compile(model). The first call of each shape compiles." },
+		sb_rule_kernels_unfused },
 	{ { "tiny_tiles", "cause", MEDIUM, HOURS, false, "tile_count", "count", 16,
 		  "VAE decode stages with calls inside",
 		  "the VAE decodes a video in more calls than this, each short",

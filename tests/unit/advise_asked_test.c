@@ -253,6 +253,20 @@ static bool gradients_are_unused(bool goes_back)
 	return said;
 }
 
+static void one_call_that_records_gradients_is_a_call(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	asked(&s, whole("gradients", 1), none);
+	synthetic_stage(&s, 0, SECOND, "transformer", STROBE_ROLE_FORWARD);
+	f = finding(synthetic_model(&s, SECOND), "gradients_unused");
+	assert_non_null(f);
+	assert_non_null(strstr(f->evidence, "1 call, "));
+	synthetic_done(&s);
+}
+
 static void gradients_that_nothing_uses_are_named(void **state)
 {
 	assert_true(gradients_are_unused(false));
@@ -323,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switches_for_finding_errors_are_named),
 		cmocka_unit_test(gradients_that_nothing_uses_are_named),
+		cmocka_unit_test(one_call_that_records_gradients_is_a_call),
 		cmocka_unit_test(kernels_that_are_searched_for_each_size_are_named),
 		cmocka_unit_test(answers_without_a_key_value_cache_are_named),
 		cmocka_unit_test(a_cache_that_serves_no_step_is_idle),
