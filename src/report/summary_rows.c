@@ -78,6 +78,34 @@ size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb
 	return i;
 }
 
+static bool moves_weights(const struct sb_stage *s)
+{
+	return sb_role_work(s->name, s->role) == STROBE_ROLE_OFFLOAD;
+}
+
+static bool is_inside_a_move(const struct sb_stages_panel *stages, const struct sb_stage *s)
+{
+	for (int64_t p = s->parent; p >= 0; p = stages->stages[p].parent)
+		if (moves_weights(&stages->stages[p]))
+			return true;
+	return false;
+}
+
+double sb_summary_row_moves_s(
+	const struct sb_summary_rows *rows, const struct sb_stages_panel *stages, size_t row)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+
+		if (moves_weights(s) && !s->startup && !is_inside_a_move(stages, s) &&
+			sb_summary_row_around(rows, stages, s) == row)
+			sum_s += sb_stage_real_s(s) - s->startup_s;
+	}
+	return sum_s;
+}
+
 /* Adds what a stage of the start-up is for to its name, once. */
 static void name_startup(struct sb_summary_rows *rows, const struct sb_stage *s)
 {

@@ -37,6 +37,11 @@ bool sb_summary_row_is_of(
 	const struct sb_summary_row *row, const struct sb_stage *stage); /* its name and code */
 void sb_summary_row_add(struct sb_summary_row *row, const struct sb_stage *stage);
 
+/* Time of the row in which weights move: of stages inside it, or of the row itself. What is inside another such stage is
+ * counted once. */
+double sb_summary_row_moves_s(
+	const struct sb_summary_rows *rows, const struct sb_stages_panel *stages, size_t row);
+
 /* The number of the row that a stage is part of, or that the stage around it is part of; rows->count: none. */
 size_t sb_summary_row_around(const struct sb_summary_rows *rows, const struct sb_stages_panel *stages,
 	const struct sb_stage *stage);

@@ -362,6 +362,41 @@ static void phase_lines(struct sb_screen *s, const struct sb_summary_row *row)
 		place_lines(s, &s->model->unattributed.around[phase], "it", 2);
 }
 
+#define MOVES_LEAST \
+	0.01 /* of the generations: time of weights that move inside of rows which are about other work */
+
+/* What no row shows: weights move inside the stages that need them. */
+static void moves_line(struct sb_screen *s, const struct sb_summary_rows *rows)
+{
+	double all_s = 0, inside_s = 0;
+	char took[32], share[32];
+	bool said = false;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		double moves_s = sb_summary_row_moves_s(rows, &s->model->stages, i);
+
+		all_s += moves_s;
+		inside_s += work_of(&rows->all[i]) == STROBE_ROLE_OFFLOAD ? 0 : moves_s;
+	}
+	if (!(inside_s >= MOVES_LEAST * rows->wall_s))
+		return;
+	sb_text_seconds(took, sizeof took, all_s);
+	sb_text_share(share, sizeof share, all_s / rows->wall_s, " ");
+	sb_screen_say(s, "  offload in all %s (%s), of which in ", took, share);
+	for (size_t i = 0; i < rows->count; i++) {
+		double moves_s = sb_summary_row_moves_s(rows, &s->model->stages, i);
+
+		if (!(moves_s > 0) || work_of(&rows->all[i]) == STROBE_ROLE_OFFLOAD)
+			continue;
+		sb_text_seconds(took, sizeof took, moves_s);
+		sb_screen_say(s, "%s", said ? ", " : "");
+		sb_text_name(&s->line, rows->all[i].stage->name, 40);
+		sb_screen_say(s, " %s", took);
+		said = true;
+	}
+	sb_screen_end(s, NULL);
+}
+
 /* Closes the sum where rows run at the same time. */
 static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 {
@@ -429,6 +464,7 @@ int sb_screen_table(struct sb_screen *s)
 	}
 	unattributed_lines(s, rows.unattributed_s);
 	overlap_row(s, &rows);
+	moves_line(s, &rows);
 	free(rows.all);
 	return 0;
 }

@@ -231,7 +231,32 @@ static void weights_that_hardly_move_have_no_rate(void **state)
 	text = summary_of(&s, s.model, NULL);
 	assert_has(text, "Outside: model load 1.00 s, ");
 	assert_has(text, "offload:vae");
+	assert_null(strstr(text, "offload in all")); /* its row says it */
 	assert_null(strstr(text, "GB/s"));
+	free(text);
+	synthetic_done(&s);
+}
+
+/* The transformer is fetched in its call, for 3 s, and sends the text encoder away meanwhile; the VAE for 1 s before its decode. */
+static void offload_inside_of_other_stages_is_added_up(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "WanPipeline", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 0, "denoise", STROBE_ROLE_DENOISE);
+	synthetic_begin(&s, 0, "transformer", 0);
+	synthetic_begin(&s, 0, "offload:transformer", STROBE_ROLE_OFFLOAD);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "offload:text_encoder", STROBE_ROLE_OFFLOAD);
+	synthetic_end(&s, 3 * SECOND);
+	synthetic_end(&s, 5 * SECOND);
+	synthetic_end(&s, 6 * SECOND);
+	synthetic_stage(&s, 6 * SECOND, 7 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_stage(&s, 7 * SECOND, 8 * SECOND, "vae_decode", STROBE_ROLE_VAE_DECODE);
+	synthetic_end(&s, 8 * SECOND);
+	text = summary_of(&s, synthetic_model(&s, 9 * SECOND), NULL);
+	assert_has(text, "  offload in all 4.00 s (50.0 %), of which in denoise 3.00 s\n");
 	free(text);
 	synthetic_done(&s);
 }
@@ -277,6 +302,7 @@ int main(void)
 		cmocka_unit_test(what_workers_decode_is_said_with_its_rate),
 		cmocka_unit_test(what_has_no_frames_is_no_video),
 		cmocka_unit_test(weights_that_hardly_move_have_no_rate),
+		cmocka_unit_test(offload_inside_of_other_stages_is_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
