@@ -25,4 +25,4 @@ except ImportError as error:  # wrong machine, free-threaded interpreter, damage
 
 def own_section(name):
     """What strobe does itself inside the program: a stage, so that its cost is seen, and never a bottleneck."""
-    return own_work(native.section("strobe: " + name, **{"strobe.role": ROLE_PROFILER}))
+    return own_work(native.section("strobe: " + name, gpu=False, **{"strobe.role": ROLE_PROFILER}))

@@ -50,6 +50,33 @@ def test_asked_sections_have_gpu_time_and_the_others_are_said(driven):
     assert "gpu=True" in missing(recording)["GPU time of sections without gpu=True"]
 
 
+STREAMS = """
+    import os, sys, strobe
+    sys.path.append(os.environ["STANDINS"])
+    import standins
+    cuda = standins.load_cuda()
+    from strobe._native import native, own_section
+    from strobe.auto.script import importing
+    strobe.start("x")
+    native.stream_install(lambda device: 0, None)  # as torch's is
+    with own_section("counting FLOPs"):
+        pass
+    importing._begin("peft")
+    importing._end("peft")
+    with strobe.section("plain"):
+        pass
+    strobe.stop()
+"""
+
+
+def test_what_strobe_does_itself_and_imports_take_no_gpu_time(program):
+    if not os.path.exists(DRIVER):
+        pytest.skip("the stand-in for the driver is not built")
+    recording = program(STREAMS, env={"STROBE_CUDA_PATH": DRIVER, "STANDINS": STANDINS}).recordings[0]
+    assert recording.counts()["strobe: counting FLOPs",] == recording.counts()["import peft",] == 1
+    assert [recording.names[aux & 0xFFFFF] for aux, _ in recording.records[strobe_file.GPU]] == ["plain"]
+
+
 def test_gpu_zones_switched_off_take_and_say_nothing(driven):
     recording = driven(STROBE_GPU_ZONES="0")
     assert not recording.records[strobe_file.GPU] and not [what for what in missing(recording) if "sections" in what]

@@ -22,7 +22,7 @@ def _begin(name):
         return
     if _own.runs():
         return
-    one = section("import " + name.partition(".")[0], **{"strobe.role": ROLE_IMPORT})
+    one = section("import " + name.partition(".")[0], gpu=False, **{"strobe.role": ROLE_IMPORT})
     one.__enter__()
     _open[name] = [one]
 
