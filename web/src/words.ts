@@ -6,6 +6,7 @@ const TITLES: Record<string, string> = {
   bps: 'blocks per second',
   wall_ratio: 'of wall time',
   t_s: 'at',
+  let_go: 'freed later',
   step_index: 'step',
   iteration_index: 'iteration',
   block_index: 'block',
