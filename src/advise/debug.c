@@ -114,10 +114,9 @@ void sb_rule_gradients_unused(struct sb_advisor *a)
 			sb_say_seconds(a, took_s)));
 	sb_finding_cause(f,
 		sb_say(a,
-			"'%s' is called without torch.inference_mode() or no_grad(): each operation keeps "
-			"its "
-			"inputs for a "
-			"backward pass, and a result that is kept keeps all that made it",
+			"'%s' is called without torch.inference_mode() or no_grad(): each operation "
+			"keeps its inputs for a backward pass, and a result that is kept keeps all that made "
+			"it",
 			name),
 		SB_GAIN_ESTIMATED, SB_CERTAIN);
 	if (!f)
@@ -140,9 +139,10 @@ void sb_rule_benchmark_by_size(struct sb_advisor *a)
 
 	if (!s || sb_stage_calls(s) < CALLS_LEAST || !(s->time.p95 > SEARCH_RATIO * s->time.p50))
 		return;
+	/* one search is due */
 	cost_s = (s->time.mean - s->time.p50) * (double)sb_stage_calls(s) - (s->time.max - s->time.p50);
-	cost_s = fmin(cost_s * (s->in_generation ? sb_weigh_warm_share(a->model) : 1),
-		sb_weigh_work_s(a->model)); /* one search is due */
+	cost_s = fmin(
+		cost_s * (s->in_generation ? sb_weigh_warm_share(a->model) : 1), sb_weigh_work_s(a->model));
 	percent = sb_weigh_percent(a->model, cost_s);
 	if (!(percent > a->limit))
 		return;
@@ -153,10 +153,8 @@ void sb_rule_benchmark_by_size(struct sb_advisor *a)
 			sb_say_seconds(a, s->time.p95)));
 	sb_finding_cause(f,
 		sb_say(a,
-			"torch.backends.cudnn.benchmark is on, and '%s' gets inputs of several sizes: cuDNN "
-			"tries "
-			"its kernels "
-			"for each new one",
+			"torch.backends.cudnn.benchmark is on, and '%s' gets inputs of several sizes: "
+			"cuDNN tries its kernels for each new one",
 			s->name),
 		SB_GAIN_ESTIMATED, SB_LIKELY);
 	if (!f)

@@ -299,8 +299,8 @@ static void sm_text(const struct sb_model *model, const struct sb_text_options *
 			continue;
 		sb_text_wrap(out,
 			"(bound by SM: its processors work, and neither tensor cores, FP32 pipes nor DRAM is "
-			"near "
-			"its peak: element-wise and layout kernels, or small ones; a compiler fuses them)",
+			"near its peak: element-wise and layout kernels, or small ones; a compiler fuses "
+			"them)",
 			2, sb_text_columns(options));
 		return;
 	}
