@@ -310,6 +310,7 @@ void sb_rule_between_generations(struct sb_advisor *a)
 	todo = what_to_do(spent.line);
 	f->suggestion = todo ? todo : f->suggestion;
 	sb_weigh_priority(a, f);
+	sb_hot_doubt(a, f, spent.line);
 	if (sleeps) /* a service that polls for its next request sleeps too */
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }

@@ -251,6 +251,24 @@ void sb_hot_say_ahead(struct sb_advisor *a, struct sb_advice *f, const struct sb
 			f->evidence, ratio * 100, hot->line->stage);
 }
 
+#define COMPUTES_ALL 0.9 /* of its time on a core, which other lines are in too: then it does not sleep */
+
+static bool may_sleep(const struct sb_line *line)
+{
+	return line && !line->text && !line->inner && sb_hot_doing(line) == SB_DOES_COMPUTE &&
+	       !(line->cpu_of_s > 0 && line->cpu_s >= COMPUTES_ALL * line->cpu_of_s);
+}
+
+void sb_hot_doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_line *line)
+{
+	if (!f || !may_sleep(line))
+		return;
+	if (!strcmp(f->priority, sb_priority_name(SB_PRIORITY_HIGH)))
+		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
+	f->confidence = "possible";
+	f->evidence = sb_say(a, "%s; the source is not at hand: the line may only sleep", f->evidence);
+}
+
 static const char *place_words(struct sb_advisor *a, const struct sb_line *line)
 {
 	const char *base = strrchr(line->file, '/'), *name = strrchr(line->function, '.');

@@ -39,6 +39,9 @@ double sb_hot_ahead_ratio(const struct sb_model *model, const struct sb_line *li
 bool sb_hot_only_waits(const struct sb_model *model, const struct sb_line *line);
 /* Says what was not counted, in a finding that may be NULL. */
 void sb_hot_say_ahead(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *hot);
+/* Of a line whose text is not known, and of which nothing else says what it does, a finding that may be NULL says nothing sure:
+ * the line may only sleep. */
+void sb_hot_doubt(struct sb_advisor *a, struct sb_advice *f, const struct sb_line *line);
 /* "on_step (wan.py:41): time.sleep(0.02)" */
 const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line);
 /* Puts the place into a finding that may be NULL. */

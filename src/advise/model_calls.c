@@ -96,6 +96,7 @@ static void say(struct sb_advisor *a, const struct sb_hot *hot, double saves_s, 
 		sleeps ? "If the program has nothing to do meanwhile, nothing is lost. Else wait for what it "
 			 "waits for (an event, a queue), not for time."
 		       : todo;
+	sb_hot_doubt(a, f, hot->line);
 	if (sleeps) /* a service that polls for its next request sleeps, too */
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 }

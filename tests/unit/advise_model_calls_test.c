@@ -13,9 +13,14 @@
 
 enum { TID = 1000, CALLS = 10 };
 
-/* Ten calls of 50 ms after 2 s of imports, one every 200 ms; between them a line of the program runs for `made_ms`. */
-static struct sb_model *model_of_calls(struct synthetic *s, uint64_t made_ms, double utilization)
+/* Ten calls of 50 ms after 2 s of imports, one every 200 ms; between them a line of the program, whose source is not at hand, runs
+ * for `made_ms`, of which it has a core for so many percent. */
+static struct sb_model *model_of_line(
+	struct synthetic *s, uint64_t made_ms, double utilization, uint32_t core_percent)
 {
+	const struct sb_builder_sample sample = {
+		.tid = TID, .weight_us = 50000, .cpu_us_and_one = core_percent * 500 + 1
+	};
 	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = TID, .duration_ns = 50 * MS };
 	uint32_t made, line = 34, schema;
 
@@ -33,13 +38,35 @@ static struct sb_model *model_of_calls(struct synthetic *s, uint64_t made_ms, do
 		g.launch_ns = (int64_t)at;
 		sb_builder_gpu(s->b, &g);
 		for (uint64_t k = 1; k <= made_ms / 50 && i + 1 < CALLS; k++)
-			sb_builder_stack_sample(s->b, at + 50 * MS + k * 50 * MS - MS,
-				&(struct sb_builder_sample){ .tid = TID, .weight_us = 50000 }, &made, &line,
-				1);
+			sb_builder_stack_sample(
+				s->b, at + 50 * MS + k * 50 * MS - MS, &sample, &made, &line, 1);
 	}
 	for (uint64_t t = 0; t <= 40; t++)
 		synthetic_gpu_sample(s, schema, t * 100 * MS, 300, utilization, 300);
 	return synthetic_model(s, 4 * SECOND);
+}
+
+static struct sb_model *model_of_calls(struct synthetic *s, uint64_t made_ms, double utilization)
+{
+	return model_of_line(s, made_ms, utilization, 100);
+}
+
+static void a_line_that_may_only_sleep_is_possible(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	f = finding(model_of_line(&s, 150, 25, 10), "python_between_steps");
+	assert_non_null(f);
+	assert_string_equal(f->priority, "medium");
+	assert_string_equal(f->confidence, "possible");
+	assert_non_null(strstr(f->evidence, "the source is not at hand"));
+	synthetic_done(&s);
+	f = finding(model_of_line(&s, 150, 25, 100), "python_between_steps"); /* it computes */
+	assert_string_equal(f->priority, "high");
+	assert_string_equal(f->confidence, "likely");
+	synthetic_done(&s);
 }
 
 static void what_prepares_the_input_has_its_line(void **state)
@@ -344,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_prepares_the_input_has_its_line),
+		cmocka_unit_test(a_line_that_may_only_sleep_is_possible),
 		cmocka_unit_test(a_gpu_that_has_enough_to_do_waits_for_nothing),
 		cmocka_unit_test(a_little_between_the_calls_is_no_finding),
 		cmocka_unit_test(what_prepares_the_input_of_a_model_on_the_cpu_has_its_line),
