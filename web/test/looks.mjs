@@ -191,12 +191,13 @@ test('whether memory grows is a sentence, not a regression', async (browser) => 
   const { report: r, timeline } = fixture();
   r.memory.growth = [
     { of: 'vram', per: 'step', verdict: 'grows', unit_count: 24, reading_count: 20, per_unit_mb: 18, per_unit_low_mb: 17, per_unit_high_mb: 19, p_value_ratio: 0.0001 },
+    { of: 'host', per: 'step', verdict: 'steady', unit_count: 24, reading_count: 20, per_unit_mb: 1, per_unit_low_mb: 0, per_unit_high_mb: 2, p_value_ratio: 0.0001 },
     { of: 'open_files', per: 'step', verdict: 'steady', unit_count: 24, reading_count: 20, per_unit_count: 0, per_unit_low_count: 0, per_unit_high_count: 0, p_value_ratio: 1 },
   ];
   const { page, close } = await open(browser, writePage('growth', { report: r, timeline }));
   await ready(page);
   const table = page.locator('#memory table', { hasText: 'Does it grow' });
-  assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(spaced), ['VRAM grows: a leak 18.0 MB step 17.0 MB to 19.0 MB 24 20 < 0.1 %', 'open files steady 0 step 0 to 0 24 20 100.0 %']);
+  assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(spaced), ['VRAM grows: a leak 18.0 MB step 17.0 MB to 19.0 MB 24 20 < 0.1 %', "the process's memory grows too little for a leak 1.0 MB step 0 B to 2.0 MB 24 20 < 0.1 %", 'open files steady 0 step 0 to 0 24 20 100.0 %']);
   await close();
 });
 
