@@ -2,6 +2,7 @@
  * stands first has it. */
 #include "advise/room.h"
 
+#include "advise/symptoms.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -16,14 +17,6 @@ static const char *const outside[] = { "between_generations", "slow_export", "in
 /* Their stage is the largest of several that they add up. */
 static const char *const several[] = { "data_loading", "offload", "model_load", "compile_time", "recompiles",
 	"overswap", "offload_serial", "repeated_work" };
-
-static bool is_one_of(const char *const *ids, size_t count, const char *id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(ids[i], id) == 0)
-			return true;
-	return false;
-}
 
 double sb_room_inside_s(const struct sb_model *model)
 {
@@ -86,12 +79,12 @@ void sb_room_share(struct sb_model *model)
 
 	for (size_t i = 0; i < model->advice.count; i++) {
 		struct sb_advice *f = &model->advice.all[i];
-		bool beside = is_one_of(outside, sizeof outside / sizeof *outside, f->id);
+		bool beside = sb_rule_is_one_of(outside, sizeof outside / sizeof *outside, f->id);
 		double room_s = inside_s + (beside ? outside_s : 0), taken_s;
 
 		if (f->startup || !(f->saves_s > 0))
 			continue;
-		if (f->stage && !is_one_of(several, sizeof several / sizeof *several, f->id))
+		if (f->stage && !sb_rule_is_one_of(several, sizeof several / sizeof *several, f->id))
 			f->saves_s = fmin(f->saves_s, stages_s(model, f->stage));
 		f->saves_s = fmin(
 			f->saves_s, sb_room_inside_s(model) + (beside ? sb_room_outside_s(model) : 0));

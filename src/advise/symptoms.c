@@ -69,7 +69,7 @@ static const struct explanation {
 	{ "garbage_collection", { IDLE, "unattributed", "slow_steps" } },
 };
 
-static bool is_one_of(const char *const *ids, size_t count, const char *id)
+bool sb_rule_is_one_of(const char *const *ids, size_t count, const char *id)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(ids[i], id) == 0)
@@ -79,12 +79,12 @@ static bool is_one_of(const char *const *ids, size_t count, const char *id)
 
 bool sb_rule_is_symptom(const char *id)
 {
-	return is_one_of(symptoms, sizeof symptoms / sizeof *symptoms, id);
+	return sb_rule_is_one_of(symptoms, sizeof symptoms / sizeof *symptoms, id);
 }
 
 bool sb_rule_is_direction(const char *id)
 {
-	return is_one_of(directions, sizeof directions / sizeof *directions, id);
+	return sb_rule_is_one_of(directions, sizeof directions / sizeof *directions, id);
 }
 
 static bool can_be_explained(const char *id)
@@ -94,7 +94,7 @@ static bool can_be_explained(const char *id)
 
 bool sb_rule_is_startup(const char *id)
 {
-	return is_one_of(startup, sizeof startup / sizeof *startup, id);
+	return sb_rule_is_one_of(startup, sizeof startup / sizeof *startup, id);
 }
 
 static bool can_explain(const char *cause, const char *symptom)
@@ -289,7 +289,7 @@ static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
 	}
 	f->cause = sb_symptoms_not_found(a->model, f->id);
 	f->confidence = "possible";
-	if (is_one_of(idle, sizeof idle / sizeof *idle, f->id) && sb_idle_is_launching(a->model))
+	if (sb_rule_is_one_of(idle, sizeof idle / sizeof *idle, f->id) && sb_idle_is_launching(a->model))
 		f->priority = sb_priority_name(SB_PRIORITY_LOW); /* so is a program of small models */
 }
 

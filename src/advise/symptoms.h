@@ -3,6 +3,7 @@
 #define SB_ADVISE_SYMPTOMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct sb_advisor;
 struct sb_model;
@@ -20,6 +21,7 @@ void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f);
 void sb_out_of_memory_explain(struct sb_advisor *a);
 /* "cause not found: …, next: …" of that symptom or direction. */
 const char *sb_symptoms_not_found(struct sb_model *model, const char *id);
+bool sb_rule_is_one_of(const char *const *ids, size_t count, const char *id);
 /* True if it says what is seen and not what causes it. */
 bool sb_rule_is_symptom(const char *id);
 /* True if it says where the time goes and not why. */
