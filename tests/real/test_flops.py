@@ -1,4 +1,5 @@
 """Operations of real models' forwards, beside a count by hand."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -48,6 +49,16 @@ def test_a_forward_takes_what_is_counted_by_hand(found, name):
     assert stages[name]["count"] == 2
     assert stages[name]["gpu_work"]["flop_count"] == pytest.approx(2 * EXPECTED[name], rel=0.02)
     assert stages[name]["gpu_work"]["precision"] == "fp32"
+
+
+def test_vaes_and_a_text_encoder_take_what_torch_counts_on_the_cpu(tmp_path):
+    here = pathlib.Path(__file__).parent
+    watched = strobe_run(tmp_path, sys.executable, str(here / "program_flops_vae.py"), "counts.json")
+    counts = json.loads((tmp_path / "counts.json").read_text())
+    stages = {stage["name"]: stage["gpu_work"] for stage in watched.report()["stage_analysis"]["stages"] if stage["name"] in counts}
+    assert sorted(counts) == ["kl", "ltx", "tiled", "umt5", "wan"] and all(counts.values())
+    assert {name: (work.get("flop_count"), work.get("flops_why")) for name, work in stages.items()} == \
+        {name: (pytest.approx(count, rel=0.02), None) for name, count in counts.items()}
 
 
 PLAIN = """

@@ -15,6 +15,7 @@ class Computed:
         self.torch = torch
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
         self.convolved_flops = self.flops = 0
+        self.masks_known = True  # that a mask was in an attention's arguments: what it holds decides it in some models
         weights = [*model.parameters(), *model.buffers()]
         self.weights = sum(weight.numel() for weight in weights)
         self.packed = sum(weight.numel() for weight in weights if self._is_packed(weight))
@@ -55,10 +56,13 @@ class Computed:
         self.flops = sum(counts.values())
         self.convolved_flops = sum(flops for operator, flops in counts.items() if "convolution" in str(operator))
 
+    def convolves(self):
+        return self.convolved_flops > 0 and self.convolved_flops >= CONVOLVED_LEAST * self.flops
+
     def facts(self):
-        convolves = self.convolved_bytes and self.convolved_flops >= CONVOLVED_LEAST * self.flops
+        convolves = self.convolved_bytes and self.convolves()
         unpacks = self.packed >= UNPACKED_LEAST * self.weights and self.unpacked >= UNPACKED_LEAST * self.packed
-        facts = {"attention_count": self.attentions, "masked_count": self.masked,
+        facts = {"attention_count": self.attentions, "masked_count": self.masked if self.masks_known else 0,
                  "unpacked_ratio": self.unpacked / self.packed if self.packed and unpacks else 0,
                  "relaid_ratio": self.relaid_bytes / self.convolved_bytes if convolves else 0}
         return {key: value for key, value in facts.items() if value}

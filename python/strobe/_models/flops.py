@@ -1,5 +1,5 @@
 """How many floating-point operations a model's call takes. Of every shape a model is called with, the first call leaves
-its arguments' shapes; when the session ends, torch's own counter runs the model's forward once on tensors without
+its arguments' shapes; when the session ends, torch's own counter runs the model's forward (or a VAE's decode or encode) once on tensors without
 memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called.
 Of a model that is gone by then an outline is there, made at its first call: its settings alone, which hold no memory of it."""
 import atexit
@@ -30,7 +30,7 @@ _now = time.thread_time
 _clock = time.monotonic
 _begun = None          # when the first model was called
 
-_shapes = {}           # (kind of the model, what it is called, signature) -> Shape
+_shapes = {}           # (kind of the model, what it is called, its method and switches, signature) -> Shape
 _outlines = {}         # kind of a model -> (its outline, its precision)
 _registered = False
 _asked = os.environ.get("STROBE_FLOPS", "")
@@ -40,9 +40,10 @@ unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, 
 
 
 class Shape:
-    def __init__(self, torch, number, kind, component, args, kwargs):
+    def __init__(self, torch, number, kind, component, method, switches, args, kwargs):
         module = kind.model()
         self.number, self.calls, self.kind = number, 0, kind
+        self.method, self.switches = method, switches
         self.outline = _outline_of(torch, kind, module)
         self.name, self.component = type(module).__name__, component
         self.args, self.kwargs, self.reason = (), {}, None
@@ -83,7 +84,13 @@ def _signature(torch, value, depth=0):
     return type(value)
 
 
-def note(module, args, kwargs):
+def _switches(module):
+    """What a program sets on a VAE between its calls: tiling, slicing and their sizes."""
+    return tuple([(name, value) for name, value in vars(module).items()
+                  if not name.startswith("_") and isinstance(value, (bool, int, float))])
+
+
+def note(module, args, kwargs, method="forward"):
     """The number of the shape that a model is called with; None: not counted. Models of one kind share it."""
     if _off:
         return None
@@ -92,13 +99,14 @@ def note(module, args, kwargs):
     kind, component = kinds.kind_of(module), components.name(module)
     if kind is None:
         return None
-    key = (kind, component, _signature(torch, args), _signature(torch, kwargs))
+    switches = () if method == "forward" else _switches(module)
+    key = (kind, component, method, switches, _signature(torch, args), _signature(torch, kwargs))
     known = _shapes.get(key)
     if known is None:
         if len(_shapes) >= SHAPES_MOST:
             return None
         _before_torch_ends()
-        known = _shapes[key] = Shape(torch, len(_shapes) + 1, kind, component, args, kwargs)
+        known = _shapes[key] = Shape(torch, len(_shapes) + 1, kind, component, method, switches, args, kwargs)
     known.calls += 1
     return known.number
 
@@ -123,6 +131,8 @@ def _without_memory(torch, value, depth=0):
         return {key: _without_memory(torch, item, depth + 1) for key, item in value.items()}
     if isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.Size)):
         return value
+    if isinstance(value, torch.Generator):
+        return None  # what random numbers are drawn changes nothing
     raise _Unknown(type(value).__name__)
 
 
@@ -217,11 +227,12 @@ def _load(torch):
         pass  # each model says it
 
 
-def _flops_of(torch, copy, args, kwargs, until):
+def _flops_of(torch, copy, args, kwargs, until, method="forward"):
     from torch.utils.flop_counter import FlopCounterMode
     counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
-    with torch.no_grad(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter:
-        copy.forward(*args, **kwargs)
+    with torch.no_grad(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter, stand_ins.UnreadMasks() as masks:
+        getattr(copy, method)(*args, **kwargs)
+    computed.masks_known = not masks.asked
     computed.take_flops(counter.get_flop_counts().get("Global", {}))
     return float(counter.get_total_flops()), computed
 
@@ -243,32 +254,47 @@ def _count(shape, until, instead):
     if shape.reason:
         return _record(shape, None, shape.reason, precision)
     try:
-        copy = outline if module is None else _skeleton(torch, module, {}, lambda value: value)
-        flops, computed = _flops_of(torch, copy, shape.args, shape.kwargs, until)
+        copy = outline if module is None else _skeleton(torch, module, {}, _own_list)
+        _set_up(copy, shape)
+        flops, computed = _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
     except _NoTime:
         return _record(shape, None, "no time was left for it", precision)
     except Exception as error:
         if instead.give_way():
             return _count(shape, until, instead)
-        words = why_not(error)
+        words = why_not(error, shape.method)
         return _record(shape, None, words if module is not None else words + "; the model itself was gone when the session ended", precision)
-    _record(shape, flops, None, precision)
-    computed.tell(shape.component)
+    _record(shape, flops, None, _multiplied_in(torch, precision, computed))
+    if shape.method == "forward":
+        computed.tell(shape.component)
 
 
+def _set_up(copy, shape):
+    """As it was when it was called. Tiles are not blended: row by row it takes seconds, and no operation that counts."""
+    copy.__dict__.update(shape.switches)
+    for name in BLENDS:
+        if shape.method != "forward" and hasattr(type(copy), name):
+            copy.__dict__[name] = _second_tile
+
+
+def _second_tile(_, tile, extent):
+    return tile
+
+
+BLENDS = "blend_v", "blend_h", "blend_t"
 READS_VALUES = ("meta tensor", "meta device", "on meta", "data-dependent", "data-independent", "local_scalar_dense")  # in torch's words
 OPERATION = re.compile(r"\w+::[\w.]+")  # aten::nonzero, torchvision::nms
 
 
-def why_not(error):
-    """Why a forward on shapes alone could not be counted, as a sentence."""
+def why_not(error, method="forward"):
+    """Why a forward (a VAE's decode, encode) on shapes alone could not be counted, as a sentence."""
     text = str(error).split("\n")[0]
     lacking = OPERATION.search(text) if isinstance(error, NotImplementedError) else None
     if lacking:
         return "operations are counted on the shapes alone, and torch has none for %s" % lacking[0]
     if any(words in text for words in READS_VALUES):
-        return "operations are counted on the shapes alone, and its forward reads values of tensors"
-    return "its forward fails on the shapes alone (%s: %s)" % (type(error).__name__, text[:100])
+        return "operations are counted on the shapes alone, and its %s reads values of tensors" % method
+    return "its %s fails on the shapes alone (%s: %s)" % (method, type(error).__name__, text[:100])
 
 
 def _whole_numbers(torch, until, computed):
@@ -286,6 +312,8 @@ def _whole_numbers(torch, until, computed):
             real = [tensor for tensor in tensors if tensor.device.type != "meta"]
             if len(real) == len(tensors) and kwargs.get("device") is not None:
                 kwargs = self._kept(func, args, kwargs, tensors)
+            elif not real and kwargs.get("device") is not None:
+                kwargs["device"] = "meta"  # what was made of an argument has no memory on the device of positions either
             elif real and len(real) < len(tensors):
                 args, kwargs = tree_map(self._to_meta, (args, kwargs))
             result = func(*args, **kwargs)
@@ -311,6 +339,11 @@ def _record(shape, flops, why, precision):
     native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
 
 
+def _own_list(value):
+    """A VAE's decode fills lists of its model: of the live one they are left alone."""
+    return value.copy() if type(value) in (list, dict, set) else value
+
+
 def _skeleton(torch, module, made, setting):
     """The same module with the same settings, without weights, hooks and what others put in front of its forward.
     setting(value): what its copy has in place of an attribute; _Unknown: it has none."""
@@ -322,7 +355,7 @@ def _skeleton(torch, module, made, setting):
     for name in list(own):
         if name.endswith("_hooks") or name.endswith("_hooks_with_kwargs") or name.endswith("_hooks_always_called"):
             own[name] = type(own[name])()
-    for name in ("forward", "_old_forward", "_hf_hook", "_diffusers_hook", "_compiled_call_impl"):
+    for name in ("forward", "decode", "encode", "_old_forward", "_hf_hook", "_diffusers_hook", "_compiled_call_impl"):
         own.pop(name, None)
     own["_compiled_call_impl"] = None
     for group in ("_parameters", "_buffers"):
@@ -351,8 +384,6 @@ def _weight(torch, tensor):
     return torch.nn.Parameter(meta, requires_grad=False) if isinstance(tensor, torch.nn.Parameter) else meta
 
 
-
-
 _NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float8_e4m3fn": "fp8", "torch.float8_e5m2": "fp8",
           "torch.int8": "int8", "torch.uint8": "int4", "torch.float64": "fp64"}
 
@@ -370,3 +401,10 @@ def _precision(torch, module):
     if dtype is torch.float32:
         return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "fp32"
     return _NAMES.get(str(dtype))
+
+
+def _multiplied_in(torch, precision, computed):
+    """Convolutions have a switch of their own for TF32."""
+    if precision not in ("fp32", "tf32") or not computed.convolves():
+        return precision
+    return "tf32" if torch.backends.cudnn.allow_tf32 else "fp32"

@@ -120,6 +120,32 @@ def _is_alone():
     return all(thread.daemon or thread is threading.current_thread() for thread in threading.enumerate())
 
 
+class UnreadMasks:
+    """A with-statement: transformers leaves a mask out that holds nothing, and looks into it for that unless a graph is traced. A
+    mask without memory is taken as one in a traced graph: it stays, and attention takes as many operations with it."""
+    MODULES = "transformers.masking_utils", "transformers.modeling_attn_mask_utils"
+
+    def __enter__(self):
+        self.asked = False
+        self.replaced = [(sys.modules[name], sys.modules[name].is_tracing) for name in self.MODULES
+                         if "is_tracing" in vars(sys.modules.get(name, types))]
+        for module, original in self.replaced:
+            module.is_tracing = self._instead_of(original)
+        return self
+
+    def _instead_of(self, original):
+        def is_tracing(tensor=None):
+            if getattr(getattr(tensor, "device", None), "type", None) != "meta":
+                return original() if tensor is None else original(tensor)
+            self.asked = True
+            return True
+        return is_tracing
+
+    def __exit__(self, *error):
+        for module, original in self.replaced:
+            module.is_tracing = original
+
+
 class InPlace:
     """A with-statement: stand-ins of what the program has not loaded itself."""
 

@@ -21,8 +21,7 @@ struct shape {
 };
 
 #define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
-#define OTHER_METHOD \
-	"only calls of a model's forward are counted; a VAE's decode() and encode() are other methods"
+#define OTHER_METHOD "only calls of models and of diffusers' VAEs (decode and encode) are counted"
 
 struct called { /* a path's calls with one shape */
 	uint32_t path, process;

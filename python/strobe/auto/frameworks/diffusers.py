@@ -5,7 +5,7 @@ import contextlib
 import os
 import weakref
 
-from ..._models import components
+from ..._models import components, flops
 from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
@@ -357,6 +357,7 @@ def _vae(original, name):
             guard(current.end_step)
             current.tiles, current.tile_cache = 0, None
             current.has_timesteps = False if name == "vae_decode" else current.has_timesteps
+        shape = guard(flops.note, self, args, kwargs, name.replace("vae_", ""))
         latent = shape_of(args[0] if args else next(iter(kwargs.values()), None))
         facts = {"latent_frames": latent[2]} if name == "vae_decode" and len(latent) == 5 else {}
         if name == "vae_decode" and len(latent) == 4 and current is not None and current.is_video:
@@ -364,6 +365,8 @@ def _vae(original, name):
         here.module_depth += 1
         try:
             with stage(name, **facts):
+                if shape is not None:
+                    native.attrs(flops_shape=shape)
                 result = original(self, *args, **kwargs)
                 guard(_vae_facts, self, name, result, current)
                 return result
