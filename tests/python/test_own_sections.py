@@ -70,6 +70,29 @@ def test_a_section_around_the_solvers_step_keeps_the_step_open(hooked):
     assert paths["Solving", "vae_decode"] == 1
 
 
+def test_a_section_around_a_step_and_one_around_its_solver_both_last(hooked):
+    recording, = hooked("""
+        import torch
+        from diffusers import TinyVideoPipeline
+        import strobe
+        class Nested(TinyVideoPipeline):
+            def __call__(self):
+                self.scheduler.set_timesteps(3)
+                x = torch.ones(1, 4)
+                for t in self.scheduler.timesteps:
+                    with strobe.section("round"):
+                        y = self.transformer(x)
+                        with strobe.section("solve"):
+                            x = self.scheduler.step(y, t, x)
+                self.vae.decode(x.reshape(1, 1, 1, 2, 2).repeat(1, 3, 2, 1, 1))
+        Nested()()
+    """).recordings
+    paths = without_imports(recording)
+    assert not [zone for zone in recording.zones if not zone.closed], paths
+    assert sum(n for path, n in paths.items() if path[-1] == "solve") == 3, paths
+    assert paths["Nested", "vae_decode"] == 1, paths
+
+
 def test_steps_in_sections_of_the_program_have_no_phases_around_them(hooked):
     recording, = hooked("""
         import torch

@@ -13,6 +13,7 @@ class Phases:
     inside = None      # counts the sections that are open in it
     step_zone = None   # of the open step; None too where the settings leave steps out
     step_inside = None
+    held = ()          # phases around the open one, which the program's sections keep open
     left_out = False   # the steps lie in sections of the program's own: these say what is between them
 
     def open_phase(self, name):
@@ -32,6 +33,9 @@ class Phases:
         zone, self.phase_zone = self.phase_zone, None
         self.inside.close()
         leave(zone, error)
+        if self.held:
+            *self.held, (self.phase, self.phase_zone, self.inside) = self.held
+            return self.close_phase(error)
         return True
 
     def open_step(self, zone):
@@ -42,6 +46,8 @@ class Phases:
         """phase: what follows. A section of the program's that is open in the step keeps it open, in place of the phase."""
         zone, self.step_zone = self.step_zone, None
         if self.step_inside.count:
+            if self.phase_zone is not None:
+                self.held = [*self.held, (self.phase, self.phase_zone, self.inside)]
             self.phase, self.phase_zone, self.inside = phase, zone, self.step_inside
             return
         self.step_inside.close()
