@@ -257,6 +257,16 @@ def screen_warm(m, exact):
     return is_time(m[1], m[2], warm["p50_s"]) and is_time(m[3], m[4], warm["p95_s"]) and is_time(m[5], m[6], diffusion["first_step_s"])
 
 
+def screen_offload(m, exact):
+    """Of all time in which weights move, in shares of the generations, the parts are no more than the whole."""
+    all_s, wall_s = seconds(m[1], m[2]), exact["summary"]["generation_s"]
+    parts = re.findall(rf"(\S.*?) {TIME}(?:, |$)", m[4])
+    times = [seconds(number, unit) for _, number, unit in parts]
+    names = {s["name"] for s in exact["stage_analysis"]["stages"]}
+    return (abs(float(m[3]) - 100 * all_s / wall_s) <= 0.0501 + 100 * all_s.slack / wall_s and all(name in names for name, _, _ in parts)
+            and 0 < sum(times) <= all_s + all_s.slack + sum(t.slack for t in times))
+
+
 def screen_outside(m, exact):
     summary = exact["summary"]
     line, _, at_once = m[1].partition("; ")
@@ -339,6 +349,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),
     (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
     (rf" {{2,}}(\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:{MARK})?$", screen_row),
+    (rf"  offload in all {TIME} \(([\d.]+) %\), of which in (.*)$", screen_offload),
     (rf"    warm step {TIME}  p95 {TIME}; first(?: ones)? {TIME}(?: \(warm-up\))?$", screen_warm),
     (rf"    \d+ cached \(\d+ %\), {TIME} each; first(?: ones)? {TIME}$", None),
     (r"No stage was recorded.*\.$", None),

@@ -302,7 +302,8 @@ static void what_was_not_counted_has_no_rate(void **state)
 	assert_int_equal(w->uncounted_count, 1);
 	assert_string_equal(w->why, "RuntimeError: no");
 	assert_true(isnan(w->tflops) && isnan(w->mfu_ratio) && isnan(w->intensity));
-	text_holds(&m, "    Net: 200 TFLOP\n      without 1 model call: RuntimeError: no\n");
+	text_holds(&m, "    Net: 200 TFLOP in the calls that were counted\n      without 1 model call: "
+		       "RuntimeError: no\n");
 	done(&m);
 }
 
