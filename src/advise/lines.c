@@ -236,22 +236,42 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 
 #define PARTS_LEAST 0.1 /* of the generations: what has a stage in them */
 
-/* Stages of the program's own inside its generations, in place of steps. */
-static bool knows_parts(const struct sb_model *model)
+/* Stages of the program's own inside its generations: in place of steps, and all. */
+struct parts {
+	double generations_s, work_s, all_s;
+};
+
+static struct parts parts_of(const struct sb_model *model)
 {
-	double parts_s = 0, all_s = 0;
+	struct parts p = { 0 };
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 		enum strobe_role work = sb_role_work(s->name, s->role);
 
-		all_s += s->role == STROBE_ROLE_GENERATION && !s->span ? s->covered_s : 0;
+		p.generations_s += s->role == STROBE_ROLE_GENERATION && !s->span ? s->covered_s : 0;
 		if (s->parent < 0 || s->span || s->setup ||
 			model->stages.stages[s->parent].role != STROBE_ROLE_GENERATION)
 			continue;
-		parts_s += work == STROBE_ROLE_STAGE || work == STROBE_ROLE_DENOISE ? s->covered_s : 0;
+		p.all_s += s->covered_s;
+		p.work_s += work == STROBE_ROLE_STAGE || work == STROBE_ROLE_DENOISE ? s->covered_s : 0;
 	}
-	return all_s > 0 && parts_s > PARTS_LEAST * all_s;
+	return p;
+}
+
+static bool knows_parts(const struct sb_model *model)
+{
+	struct parts p = parts_of(model);
+
+	return p.generations_s > 0 && p.work_s > PARTS_LEAST * p.generations_s;
+}
+
+/* Where several generations run at a time, one waits while a stage of another one runs: nothing is lost then. */
+static double beside_parts_s(const struct sb_model *model)
+{
+	struct parts p = parts_of(model);
+
+	return fmax(0, p.generations_s - p.all_s) * sb_weigh_warm_share(model);
 }
 
 /* Python alone: what torch or numpy compute beside the stages may be the model itself. */
@@ -331,6 +351,8 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	left_s = fmax(0, sb_weigh_work_s(a->model) - a->model->garbage.warm_s);
 	if (a->model->garbage.warm_s > hot.generation_s)
 		return; /* all of its samples may be theirs */
+	if (!calls)
+		spent_s = fmin(spent_s, beside_parts_s(a->model));
 	f = sb_blame_find(a, &hot, fmin(fmin(spent_s, left_s), idle_s), SB_LIKELY,
 		sb_say(a, "Python %s takes %.0f %% of %s",
 			calls ? "between the model's calls" : "in no stage of the generations",
