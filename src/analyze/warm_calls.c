@@ -139,11 +139,6 @@ bool sb_warm_calls_counts(const struct sb_zone *z)
 	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_SPAN | SB_ZONE_RECURSIVE));
 }
 
-static bool has_failed(const struct sb_zone *z)
-{
-	return z->attr_count && sb_attr_find(z->attrs, z->attr_count, "error");
-}
-
 bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum sb_call_kind *out_kind)
 {
 	struct sb_path_seen *seen = seen_of(w, z->path);
@@ -154,7 +149,7 @@ bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum s
 	first = seen->process != z->process + 1;
 	seen->process = z->process + 1;
 	own = begins_to_be_traced(w, seen, z) || meets_own(w, z);
-	own = own || z->flags & SB_ZONE_WARMING || has_failed(z) ||
+	own = own || z->flags & SB_ZONE_WARMING || sb_zone_failed(z) ||
 	      (w->generations && sb_warm_generations_cold(w->generations, z));
 	*out_kind = own ? SB_CALL_COLD : first ? SB_CALL_FIRST : SB_CALL_WARM;
 	return true;

@@ -69,6 +69,11 @@ const struct sb_run_attr *sb_attr_find(const struct sb_run_attr *attrs, uint32_t
 	return NULL;
 }
 
+bool sb_zone_failed(const struct sb_zone *z)
+{
+	return sb_attr_find(z->attrs, z->attr_count, "error") != NULL;
+}
+
 double sb_attr_number(const struct sb_run_attr *attrs, uint32_t count, const char *key)
 {
 	const struct sb_run_attr *a = sb_attr_find(attrs, count, key);

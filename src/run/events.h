@@ -208,6 +208,8 @@ const struct sb_writer_use *sb_run_writers(const struct sb_run *run, size_t *out
 
 /* A zone's or event's attribute by key; NULL: none. */
 const struct sb_run_attr *sb_attr_find(const struct sb_run_attr *attrs, uint32_t count, const char *key);
+/* An error left it: its attribute says which. */
+bool sb_zone_failed(const struct sb_zone *zone);
 double sb_attr_number(const struct sb_run_attr *attrs, uint32_t count, const char *key); /* NaN: none */
 
 #endif

@@ -67,7 +67,7 @@ def memory_that_the_driver_refuses_is_told_while_a_trace_runs():
     p.cuda.memory(300 * MB, 1000 * MB)
     request = Request(None, 700 * MB, None)
     refuse = lambda: p.cupti.driver_call(ALLOCATE, ctypes.byref(request), OUT_OF_MEMORY)
-    refuse()  # before the trace: CUPTI is nobody's
+    refuse()  # before the trace: strobe has not subscribed to CUPTI yet
     assert p.strobe.strobe_gpu_trace_start(b"") == 0, p.strobe.strobe_error()
     p.strobe.strobe_zone_begin(b"decode")
     p.cupti.driver_call(ALLOCATE, ctypes.byref(request), 0)

@@ -25,6 +25,22 @@ def a_version_known_to_be_slow(fixed):
     pipe.run()
 
 
+@planted("gradients_unused", stage="Transformer", needs="torch")
+def gradients_are_recorded(fixed):
+    """Each step's latents hang on all steps before them: that is memory, and time where launches are what it waits for."""
+    size = Size(CUDA)
+    size.videos = 6
+    pipe = Pipeline(size)
+    whole = pipe.predict
+
+    def predict(x, timestep, text):
+        with torch.set_grad_enabled(not fixed):
+            return whole(x, timestep, text)
+
+    pipe.predict = predict
+    pipe.run()
+
+
 class ChannelsLast(Decoder):
     """One layout from the first layer to the last: a single copy on the way in."""
 

@@ -24,15 +24,10 @@ static bool is_whole(const struct sb_zone *z)
 	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED));
 }
 
-static bool has_failed(const struct sb_zone *z)
-{
-	return sb_attr_find(z->attrs, z->attr_count, "error") != NULL;
-}
-
 /* What a zone says of its frames is what it made: it came to its end, and without an error. */
 static int64_t made(const struct sb_zone *z, const char *what)
 {
-	return is_whole(z) && !has_failed(z) ? number_or(z, what, -1) : -1;
+	return is_whole(z) && !sb_zone_failed(z) ? number_or(z, what, -1) : -1;
 }
 
 static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int64_t frames)
@@ -159,7 +154,7 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->depth = z->depth;
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
-	n->no_video = has_failed(z) ? "failed" : number_or(z, "cached", 0) > 0 ? "cached" : NULL;
+	n->no_video = sb_zone_failed(z) ? "failed" : number_or(z, "cached", 0) > 0 ? "cached" : NULL;
 }
 
 static void add_stage(
@@ -177,7 +172,7 @@ static void add_stage(
 	n->frames = made(z, "frames");
 	n->track = z->track;
 	n->work = work;
-	n->failed = has_failed(z);
+	n->failed = sb_zone_failed(z);
 }
 
 static void add_known(int64_t *sum, int64_t value)
