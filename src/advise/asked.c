@@ -85,8 +85,7 @@ static void find_uncached(struct sb_advisor *a)
 		sb_say(a, "'%s' computes the whole text again for every token", component_of(e)),
 		sb_say(a,
 			"in its first answer %.0f calls took %.0f tokens each on average, where one would "
-			"do; "
-			"'decode' takes %s",
+			"do; 'decode' takes %s",
 			sb_asked_number(e, "decode_count"), sb_asked_number(e, "token_count"),
 			sb_say_seconds(a, decode->covered_s)));
 	sb_finding_cause(f,
@@ -131,8 +130,7 @@ void sb_asked_cache(struct sb_advisor *a)
 	f->rank_s = d->steps_s * 0.3; /* what step caches save where they serve */
 	f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
 	f->suggestion = "Raise its threshold (or lower what it skips at the start) until steps are served, "
-			"and look at the "
-			"result; or take the cache out: asking it costs time too.";
+			"and look at the result; or take the cache out: asking it costs time too.";
 }
 
 /* ---- compilation and attention --------------------------------------------------- */

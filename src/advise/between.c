@@ -271,8 +271,7 @@ static const char *what_to_do(const struct sb_line *line)
 	switch (sb_hot_doing(line)) {
 	case SB_DOES_SLEEP:
 		return "If the program has nothing to do meanwhile, nothing is lost. Else take the sleep "
-		       "out; "
-		       "wait for what it waits for (an event, a queue), not for time.";
+		       "out; wait for what it waits for (an event, a queue), not for time.";
 	case SB_DOES_COLLECT: return "Take gc.collect() out; reference counting frees tensors without it.";
 	case SB_DOES_ALLOCATE:
 		return "Take empty_cache() out: the next generation asks for the same memory again.";

@@ -14,14 +14,12 @@ static const struct debug_switch {
 } switches[] = {
 	{ "anomaly", "anomaly detection",
 		"torch.autograd.set_detect_anomaly(True) is on while gradients are recorded: each operation "
-		"keeps the "
-		"Python stack that called it",
+		"keeps the Python stack that called it",
 		"Take set_detect_anomaly(True) out; without a backward pass also call the model under "
 		"torch.inference_mode()." },
 	{ "tracemalloc", "tracemalloc",
 		"tracemalloc.start() (or PYTHONTRACEMALLOC) is on: each object that Python makes keeps the "
-		"stack that "
-		"made it",
+		"stack that made it",
 		"Take tracemalloc.start() out, or unset PYTHONTRACEMALLOC; 'strobe run "
 		"--memory-history=host' says which "
 		"lines hold memory." },
@@ -31,8 +29,7 @@ static const struct debug_switch {
 		"Unset CUDA_LAUNCH_BLOCKING." },
 	{ "no_memory_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING",
 		"PYTORCH_NO_CUDA_MEMORY_CACHING=1 in the environment: each tensor asks the driver for its "
-		"memory, which "
-		"waits for the GPU",
+		"memory, which waits for the GPU",
 		"Unset PYTORCH_NO_CUDA_MEMORY_CACHING." },
 };
 

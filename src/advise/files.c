@@ -50,8 +50,7 @@ static void weigh_export(struct sb_advisor *a, struct sb_advice *f, const struct
 		return;
 	if (g->count < 2) {
 		f->suggestion = "Use a faster format (H.264 by NVENC, PNG level 1, raw frames through a "
-				"pipe), or write "
-				"each frame as soon as it is decoded.";
+				"pipe), or write each frame as soon as it is decoded.";
 		sb_finding_cause(f, f->cause, SB_GAIN_BOUNDED, SB_LIKELY);
 		return;
 	}

@@ -174,9 +174,7 @@ static const char *graph_words(struct sb_advisor *a, const char *name)
 {
 	return sb_say(a,
 		"'%s' is called while gradients are recorded: a result that is kept for the next call keeps "
-		"the "
-		"whole graph that "
-		"made it",
+		"the whole graph that made it",
 		name);
 }
 

@@ -196,8 +196,8 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 		math.stage ? sb_say(a, "attention in '%s' runs unfused", math.stage->name) : "",
 		math.stage ? sb_say(a,
 				     "'%s' computes attention as separate kernels (softmax, two products, "
-				     "casts): the math backend "
-				     "of scaled_dot_product_attention, or attention written by hand",
+				     "casts): the math backend of scaled_dot_product_attention, or attention "
+				     "written by hand",
 				     math.stage->name)
 			   : "",
 		SB_CERTAIN);
@@ -212,8 +212,7 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 			: "",
 		efficient.stage ? sb_say(a,
 					  "'%s' runs the memory-efficient kernel with 16-bit inputs: a dense "
-					  "attn_mask, or a head "
-					  "size flash attention does not take",
+					  "attn_mask, or a head size flash attention does not take",
 					  efficient.stage->name)
 				: "",
 		SB_LIKELY);
@@ -222,8 +221,7 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 
 		f->where.kernel = kernel_like(a->model, words);
 		f->suggestion = "Leave attn_mask out where nothing is masked; cut padding off, or use "
-				"is_causal=True, instead of "
-				"a dense mask.";
+				"is_causal=True, instead of a dense mask.";
 	}
 }
 
@@ -243,8 +241,7 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 		s.stage ? sb_say(a, "convolutions in '%s' run without cuDNN", s.stage->name) : "",
 		version ? version
 			: "torch.backends.cudnn.enabled is off, or cuDNN refuses the convolution: it is "
-			  "unfolded "
-			  "into matrix products",
+			  "unfolded into matrix products",
 		SB_CERTAIN);
 
 	if (f)
@@ -326,13 +323,10 @@ void sb_rule_precision_mismatch(struct sb_advisor *a)
 	if (f)
 		f->suggestion = needs_16_bits(a->model)
 					? "Give it the model's dtype where it is made (torch.tensor(x, "
-					  "dtype=latents.dtype)), "
-					  "or .to(latents.dtype) before the product: in float32 this GPU is "
-					  "hardly faster "
-					  "than in float64."
+					  "dtype=latents.dtype)), or .to(latents.dtype) before the product: "
+					  "in float32 this GPU is hardly faster than in float64."
 					: "Give it a dtype where it is made (torch.tensor(x, "
-					  "dtype=torch.float32)), or "
-					  ".to(latents.dtype) before the product.";
+					  "dtype=torch.float32)), or .to(latents.dtype) before the product.";
 	s = worst(a->model, single_precision);
 	find_shown(a, &s,
 		s.stage ? sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s.stage->name) : "",
@@ -404,8 +398,8 @@ void sb_rule_layout_conversion(struct sb_advisor *a)
 			: "",
 		s.stage ? sb_say(a,
 				  "%.0f %% of the kernel time of '%s' transposes and copies: .contiguous() "
-				  "or permute() between the "
-				  "layers, or channels-first weights for channels-last kernels",
+				  "or permute() between the layers, or channels-first weights for "
+				  "channels-last kernels",
 				  (s.kernels.transpose_s + s.kernels.cast_s) / s.kernels.all_s * 100,
 				  s.stage->name)
 			: "",

@@ -429,8 +429,7 @@ static const char *who_collects(struct sb_advisor *a, const struct sb_hot *calle
 		return sb_hot_words(a, called->line);
 	if (!busy->line && sb_hot_find(a->model, has_no_text).line)
 		return "Python collects by itself, over a large heap, or a line calls gc.collect(): not "
-		       "known, "
-		       "the program's source is not at hand";
+		       "known, the program's source is not at hand";
 	return sb_say(a, "Python collects by itself, over a large heap%s%s",
 		busy->line ? "; most is made in " : "", busy->line ? sb_hot_words(a, busy->line) : "");
 }

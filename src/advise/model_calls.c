@@ -117,8 +117,7 @@ static void advise_gpu(struct sb_advisor *a, double busy)
 			sb_weigh_percent(a->model, hot.loop_s), sb_weigh_words(a->model)),
 		sb_say(a, "the GPU is %.0f %% busy", busy * 100),
 		"Prepare the next input while the model runs (a DataLoader with workers, a thread), or make "
-		"it on "
-		"the GPU: the GPU waits meanwhile.");
+		"it on the GPU: the GPU waits meanwhile.");
 }
 
 static void advise_cpu(struct sb_advisor *a, const struct sb_stage *called)
@@ -132,8 +131,7 @@ static void advise_cpu(struct sb_advisor *a, const struct sb_stage *called)
 			sb_weigh_percent(a->model, hot.loop_s), sb_weigh_words(a->model)),
 		sb_say(a, "'%s' takes %s", called->name, sb_say_seconds(a, called->covered_s)),
 		"Prepare the next input while the model runs (a DataLoader with workers, a thread), or make "
-		"it with "
-		"less work: smaller, once, in one call in place of a loop.");
+		"it with less work: smaller, once, in one call in place of a loop.");
 }
 
 void sb_model_calls_advise(struct sb_advisor *a)

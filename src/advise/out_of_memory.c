@@ -66,8 +66,7 @@ static const char *never_words(struct sb_advisor *a, const struct sb_out_of_memo
 						 : "the device";
 
 	return sb_say(a,
-		"the request alone is larger than %s: %s of %s. It cannot fit, whatever is freed: a "
-		"smaller "
+		"the request alone is larger than %s: %s of %s. It cannot fit, whatever is freed: a smaller "
 		"size, fewer frames at a time, or tiles",
 		has, size_words(a, p->requested_bytes), size_words(a, room(p)));
 }

@@ -25,9 +25,8 @@ static const char *const remedies[SB_LOST_REASONS] = {
 		"The GPU's times and counts lack these records, nothing else does. CUPTI had buffers for "
 		"them: a trace of fewer steps, or of one stage (strobe.gpu_trace()), may be whole.",
 	[SB_LOST_GPU_BUFFER] = "Trace fewer steps or seconds than this run did, or a part that fewer threads "
-			       "launch (each has "
-			       "buffers of its own): all 64 MiB of buffers were in use, more than a busy "
-			       "machine could read.",
+			       "launch (each has buffers of its own): all 64 MiB of buffers were in use, "
+			       "more than a busy machine could read.",
 	[SB_LOST_GPU_TIME] =
 		"Let the GPU finish before a trace ends, as torch.cuda.synchronize() at the end of "
 		"strobe.gpu_trace() does: work that it has not done in time has no times.",

@@ -140,8 +140,7 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 		sb_say(a, "GPU utilisation is %.1f %%", used * 100),
 		launching ? sb_say(a,
 				    "%s; the process uses %.0f %% of a core: the GPU waits for launches, or "
-				    "for "
-				    "Python between them",
+				    "for Python between them",
 				    mean_of(a), sb_weigh_process(a->model) * 100)
 			  : mean_of(a));
 	if (!f)

@@ -23,8 +23,8 @@ static const struct sb_rule rules[] = {
 		sb_rule_stage_dominates },
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
 		  "more than this share of the generations, or of the time from the first to the last, "
-		  "belongs to "
-		  "no stage; without generations, of the wall time; low where one stage takes longer",
+		  "belongs to no stage; without generations, of the wall time; low where one stage takes "
+		  "longer",
 		  "Put sections around what runs there." },
 		sb_rule_unattributed },
 	{ { "slow_steps", "diffusion", MEDIUM, HOURS, false, "slow_step_ratio", "ratio", 1.5, "steps",
@@ -56,8 +56,7 @@ static const struct sb_rule rules[] = {
 	{ { "offload", "offload", MEDIUM, HOURS, false, "offload_percent", "percent", 5, "offload stages",
 		  "moving weights takes more than this share of the wall time",
 		  "Keep the model on the GPU if it fits, offload whole models instead of layers, or copy "
-		  "from pinned memory "
-		  "on a stream of its own." },
+		  "from pinned memory on a stream of its own." },
 		sb_rule_offload },
 	{ { "model_load", "load", LOW, HOURS, false, "load_percent", "percent", 30, "load stages",
 		  "loading weights takes more than this share of the wall time",
@@ -150,8 +149,7 @@ static const struct sb_rule rules[] = {
 		  "GPU utilisation samples",
 		  "GPU utilisation is below this on average during the generations",
 		  "The GPU waits for something: see the bound below; torch.compile or CUDA graphs against "
-		  "launch cost, "
-		  "read-ahead against input." },
+		  "launch cost, read-ahead against input." },
 		sb_rule_gpu_utilization },
 	{ { "gpu_unused", "cause", LOW, HOURS, false, NULL, NULL, 0, "GPU utilisation samples, generations",
 		  "generations beside a GPU that did nothing, and on which the program has no memory",
@@ -164,16 +162,14 @@ static const struct sb_rule rules[] = {
 		sb_rule_temperature },
 	{ { "throttling", "gpu", HIGH, HOURS, false, "throttle_percent", "percent", 5, "throttle reasons",
 		  "a fault (heat, slowdown, power brake) held the clocks down for more than this share of "
-		  "the time "
-		  "the GPU worked",
+		  "the time the GPU worked",
 		  "Thermal: cooling. Power brake or hardware slowdown: the power supply and its cables." },
 		sb_rule_throttling },
 	{ { "gpu_shared", "gpu", HIGH, HOURS, false, "other_process_count", "count", 0,
 		  "process lists of the GPU, and its utilisation by process",
 		  "more other processes than this on the same GPU; low unless they were seen to use it",
 		  "Measure on a GPU of your own: times of a shared one do not repeat. 'nvidia-smi pmon' "
-		  "shows what each "
-		  "process does." },
+		  "shows what each process does." },
 		sb_rule_gpu_shared },
 	{ { "gpus_idle", "gpu", MEDIUM, WEEKS, false, "idle_gpu_percent", "percent", 5,
 		  "samples of two GPUs or more",
@@ -183,8 +179,7 @@ static const struct sb_rule rules[] = {
 	{ { "scaling", "multi-gpu", MEDIUM, WEEKS, false, "scaling_percent", "percent", 80,
 		  "ranks and the time spent in collectives", "ranks compute less than this share of the time",
 		  "Overlap communication with compute, use fewer ranks per video, or check the slowest rank "
-		  "with strobe "
-		  "aggregate." },
+		  "with strobe aggregate." },
 		sb_rule_scaling },
 	{ { "memory_over_model", "memory", MEDIUM, HOURS, false, "model_memory_mb", "mb", 8192,
 		  "model sizes and a memory peak",
@@ -196,8 +191,7 @@ static const struct sb_rule rules[] = {
 		  "snapshots with allocated and reserved",
 		  "more than this share of at least 1 GB reserved is unused",
 		  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; torch.cuda.empty_cache() between stages "
-		  "of different "
-		  "shape." },
+		  "of different shape." },
 		sb_rule_fragmentation },
 	{ { "memory_kept", "memory", MEDIUM, HOURS, false, "kept_mb", "mb", 512,
 		  "memory readings before and after a stage", "a stage keeps more than this after its end",
@@ -259,12 +253,9 @@ static const struct sb_rule rules[] = {
 	{ { "hidden_sync", "cause", HIGH, HOURS, false, "hidden_sync_percent", "percent", 5,
 		  "sampled Python stacks and a GPU",
 		  "a line inside or between the steps waits for the GPU (.item(), synchronize(), if "
-		  "tensor.any()) and "
-		  "that costs "
-		  "more than this share of the generations",
+		  "tensor.any()) and that costs more than this share of the generations",
 		  "Keep the value on the GPU, look at it once after the loop, or take the check out: while "
-		  "Python waits "
-		  "it launches nothing, and the GPU runs dry." },
+		  "Python waits it launches nothing, and the GPU runs dry." },
 		sb_rule_hidden_sync },
 	{ { "allocator_thrash", "cause", HIGH, HOURS, false, "allocator_percent", "percent", 2,
 		  "sampled Python stacks, or the allocator's counts",
@@ -277,8 +268,7 @@ static const struct sb_rule rules[] = {
 	{ { "python_between_steps", "cause", HIGH, HOURS, false, "between_steps_percent", "percent", 7,
 		  "sampled Python stacks, steps or generations",
 		  "lines of one function, outside every stage inside a step or a generation, take more than "
-		  "this share "
-		  "of the generations",
+		  "this share of the generations",
 		  "Move it out of the loop, into a thread, or onto the GPU: the model waits meanwhile." },
 		sb_rule_python_between_steps },
 	{ { "python_in_forward", "cause", HIGH, HOURS, false, "in_forward_percent", "percent", 20,
@@ -300,15 +290,13 @@ static const struct sb_rule rules[] = {
 		  "sampled Python stacks",
 		  "encoding or writing files takes more than this share of the generations",
 		  "Write in a thread or process of its own while the next video is made; use a faster format "
-		  "(H.264 by "
-		  "NVENC, PNG level 1, raw frames through a pipe)." },
+		  "(H.264 by NVENC, PNG level 1, raw frames through a pipe)." },
 		sb_rule_slow_export },
 	{ { "input_starved", "cause", HIGH, HOURS, false, "input_percent", "percent", 10,
 		  "sampled Python stacks and stages that read or wait for input",
 		  "waiting for input after the first generation takes more than this share of their time",
 		  "Read ahead: num_workers and prefetch_factor of the DataLoader, a thread that fills a "
-		  "queue, decoding on "
-		  "the GPU." },
+		  "queue, decoding on the GPU." },
 		sb_rule_input_starved },
 	{ { "garbage_collection", "cause", HIGH, HOURS, false, "gc_percent", "percent", 5,
 		  "garbage collections of a millisecond or more",
@@ -321,8 +309,7 @@ static const struct sb_rule rules[] = {
 	{ { "repeated_work", "cause", HIGH, HOURS, false, "repeated_percent", "percent", 5,
 		  "a text encode or VAE stage, and sampled Python stacks",
 		  "text encoding, the VAE or an upload, called again in the steps or between them, takes "
-		  "more "
-		  "than this share of the generations",
+		  "more than this share of the generations",
 		  "Do it once, before the steps, and keep the result." },
 		sb_rule_repeated_work },
 	{ { "cfg_wasted", "cause", HIGH, HOURS, false, "cfg_percent", "percent", 5,
@@ -335,8 +322,7 @@ static const struct sb_rule rules[] = {
 		  "padded_frames, padded_width, padded_height or mask_ratio beside frames, width and height",
 		  "what is computed and thrown away costs more than this share of the generations",
 		  "Pad to the next of a few sizes instead of one for all, each compiled once; cut long "
-		  "videos into "
-		  "equal parts; crop to the mask and paste back." },
+		  "videos into equal parts; crop to the mask and paste back." },
 		sb_rule_padding },
 	{ { "cache_idle", "cause", MEDIUM, HOURS, false, "cache_idle_count", "count", 5,
 		  "cache events, or a step cache of diffusers",
@@ -348,8 +334,7 @@ static const struct sb_rule rules[] = {
 		  "models of diffusers; for attention a GPU trace or sdpa_kernel()",
 		  "a model was to be compiled and nothing was, or its attention backend does not appear",
 		  "Look at the log of the first call: the compiler or the backend says why it is not used; "
-		  "then "
-		  "set it, or take the setting out." },
+		  "then set it, or take the setting out." },
 		sb_rule_asked_not_ran },
 	{ { "known_version", "cause", MEDIUM, HOURS, false, NULL, NULL, 0, "models of diffusers on a GPU",
 		  "the versions of torch and cuDNN are known to be slow with what a model computes",
@@ -358,8 +343,7 @@ static const struct sb_rule rules[] = {
 		sb_rule_known_version },
 	{ { "debug_mode", "cause", HIGH, HOURS, false, "debug_percent", "percent", 2, "a model of torch's",
 		  "a model is called while a switch for finding errors is on, and three tenths of its time "
-		  "are more "
-		  "than this share",
+		  "are more than this share",
 		  "Switch it off where no error is looked for." },
 		sb_rule_debug_mode },
 	{ { "gradients_unused", "cause", MEDIUM, HOURS, false, "gradients_percent", "percent", 20,
@@ -378,8 +362,7 @@ static const struct sb_rule rules[] = {
 		  "sampled Python stacks of several threads",
 		  "another thread computes in Python for more than this share of the generations",
 		  "Move that thread into a process of its own (multiprocessing), or let it wait "
-		  "(queue.get(), "
-		  "Event.wait()) where it polls." },
+		  "(queue.get(), Event.wait()) where it polls." },
 		sb_rule_gil_contention },
 	{ { "thread_oversubscription", "cause", HIGH, HOURS, false, "thread_ratio", "ratio", 1.5,
 		  "torch's thread count as the program set it",
@@ -426,8 +409,8 @@ static const struct sb_rule rules[] = {
 		  "a GPU trace; without one torch's switches and sdpa_kernel()",
 		  "attention without a flash kernel costs more than this share of the generations",
 		  "Call torch.nn.functional.scaled_dot_product_attention with 16-bit inputs and without a "
-		  "dense mask, or set "
-		  "the attention backend (flash, cuDNN, Sage); take sdpa_kernel(MATH) out." },
+		  "dense mask, or set the attention backend (flash, cuDNN, Sage); take "
+		  "sdpa_kernel(MATH) out." },
 		sb_rule_fallback_attention },
 	{ { "fallback_conv", "cause", HIGH, HOURS, false, "fallback_conv_percent", "percent", 5,
 		  "a GPU trace; without one torch's switches",
@@ -451,8 +434,7 @@ static const struct sb_rule rules[] = {
 	{ { "layout_conversion", "cause", MEDIUM, HOURS, false, "layout_percent", "percent", 5, "a GPU trace",
 		  "copies and transposes around convolutions cost more than this share of the generations",
 		  "Convert model and input once (memory_format=torch.channels_last or channels_last_3d) and "
-		  "take .contiguous() out "
-		  "between the layers." },
+		  "take .contiguous() out between the layers." },
 		sb_rule_layout_conversion },
 	{ { "kernels_unfused", "cause", LOW, DAYS, false, "unfused_percent", "percent", 5, "a GPU trace",
 		  "a compiler that fuses the element-wise kernels of the steps or the VAE would save about "

@@ -241,8 +241,7 @@ static void say_launching(struct sb_advice *f, const char *cause)
 		f->basis && strcmp(f->basis, "estimated") == 0 ? SB_GAIN_ESTIMATED : SB_GAIN_BOUNDED,
 		SB_LIKELY);
 	f->suggestion = "torch.compile(model, mode=\"reduce-overhead\") or CUDA graphs; a larger batch (both "
-			"forwards "
-			"of CFG in one) also helps.";
+			"forwards of CFG in one) also helps.";
 }
 
 /* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
@@ -256,8 +255,7 @@ static void say_short_kernels(struct sb_advisor *a, struct sb_advice *f)
 	say_launching(
 		f, sb_say(a,
 			   "launching: %lld kernels of %.1f us, and %.1f us between two of them, in which "
-			   "Python prepares "
-			   "the next",
+			   "Python prepares the next",
 			   (long long)gpu->kernel_count,
 			   gpu->kernel_total_s / (double)gpu->kernel_count * 1e6, gap_s * 1e6));
 }
@@ -271,8 +269,7 @@ static void say_slow_launches(struct sb_advisor *a, struct sb_advice *f, const s
 		return;
 	say_launching(f, sb_say(a,
 				 "launching: Python takes %.1f us from one kernel to the next, for %.0f "
-				 "kernels a step most "
-				 "of its %s; the GPU needs %s",
+				 "kernels a step most of its %s; the GPU needs %s",
 				 each_s * 1e6, step->kernel_count, sb_say_seconds(a, step->took_s),
 				 sb_say_seconds(a, step->busy_s)));
 }

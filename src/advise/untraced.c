@@ -88,8 +88,7 @@ static void find_masked(struct sb_advisor *a, const struct sb_event_row *asked)
 	f = find(a, s, sb_say(a, "attention in '%s' takes a mask, so flash attention cannot run it", s->name),
 		sb_say(a, "%.0f of %.0f calls of attention in each call have an attn_mask", masked, all),
 		"scaled_dot_product_attention is called with attn_mask: flash attention takes none, and "
-		"cuDNN's is "
-		"off; what is left is the memory-efficient kernel, or math",
+		"cuDNN's is off; what is left is the memory-efficient kernel, or math",
 		SB_POSSIBLE);
 	if (f)
 		f->suggestion = "Leave attn_mask out where nothing is masked; cut padding off, or use "
@@ -128,8 +127,7 @@ void sb_untraced_layout(struct sb_advisor *a)
 			find(a, s, sb_say(a, "'%s' changes memory layouts between its convolutions", s->name),
 				sb_say(a,
 					"each call copies %.1f times as many bytes into another layout as "
-					"its "
-					"convolutions read",
+					"its convolutions read",
 					sb_asked_number(e, "relaid_ratio")),
 				sb_say(a,
 					".contiguous(), permute() or another memory_format between the "
@@ -224,8 +222,7 @@ static void find_cast(struct sb_advisor *a, const struct sb_stage *s, const char
 		"read from the model and from torch at its first call",
 		sb_say(a,
 			"the weights of '%s' are float32 and run under autocast(%s): each time it is "
-			"entered, "
-			"they are cast again",
+			"entered, they are cast again",
 			s->name, dtype),
 		SB_LIKELY);
 

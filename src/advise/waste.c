@@ -209,8 +209,7 @@ static void find_upload(struct sb_advisor *a)
 	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);
 	if (f)
 		f->suggestion = "Copy it once, before the steps, and keep it on the GPU; what must be "
-				"copied, from pinned "
-				"memory with non_blocking=True.";
+				"copied, from pinned memory with non_blocking=True.";
 	sb_hot_place(f, &hot);
 	sb_weigh_priority(a, f);
 }
