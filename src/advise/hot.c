@@ -55,9 +55,6 @@ static const struct {
 	{ SB_DOES_ASK, "getresponse(", NULL },
 	{ SB_DOES_ASK, "urlopen(", NULL },
 	{ SB_DOES_ASK, "urlretrieve(", NULL },
-	{ SB_DOES_ASK, "requests.", NULL },
-	{ SB_DOES_ASK, "httpx.", NULL },
-	{ SB_DOES_ASK, ".post(", NULL },
 	{ SB_DOES_ASK, "upload_file", NULL },
 	{ SB_DOES_ASK, "put_object(", NULL },
 	{ SB_DOES_WAIT, ".acquire(", NULL },
@@ -67,6 +64,11 @@ static const struct {
 	{ SB_DOES_WAIT, ".accept(", NULL },
 	{ SB_DOES_WAIT, ".recv", NULL },
 };
+
+/* Names that a program may well have for something else ("requests.append(…)"): they ask only where the thread was in a
+ * socket. */
+static const char *const sockets_words[] = { "requests.", "httpx.", ".post(" };
+static const char *const sockets[] = { "socket.", "ssl.", "SSLSocket." };
 
 /* Files of Python's own library in which a thread waits and does nothing else: known where the text is not at hand. */
 static const char *const waiting_files[] = { "/threading.py", "/queue.py", "/selectors.py", "/socket.py",
@@ -88,6 +90,20 @@ static bool is_waiting_file(const char *file)
 static bool has(const char *text, const char *word)
 {
 	return text && word && strstr(text, word);
+}
+
+static bool has_any(const char *text, const char *const *words_of, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has(text, words_of[i]))
+			return true;
+	return false;
+}
+
+static bool asks_in_a_socket(const struct sb_line *line)
+{
+	return has_any(line->text, sockets_words, sizeof sockets_words / sizeof *sockets_words) &&
+	       has_any(line->inner, sockets, sizeof sockets / sizeof *sockets);
 }
 
 /* "x.to(device)", "torch.tensor(values, device=x.device)"; what is made on the device (torch.empty) is not copied. */
@@ -114,6 +130,8 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))
 			return words[i].doing;
+	if (asks_in_a_socket(line))
+		return SB_DOES_ASK;
 	if (names_a_device(line->text))
 		return SB_DOES_COPY;
 	if (!line->inner && only_converts(line->text))
