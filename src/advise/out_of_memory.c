@@ -1,5 +1,7 @@
 /* The rules about memory that ran out: the first finding of a run that died of it, and an allocator that got memory only after it
  * had given its cache back. */
+#include "advise/out_of_memory.h"
+
 #include "advise/growth.h"
 #include "advise/rule.h"
 #include "advise/symptoms.h"

@@ -3,6 +3,7 @@
 #include "advise/symptoms.h"
 
 #include "advise/idle.h"
+#include "advise/out_of_memory.h"
 #include "advise/weigh.h"
 
 #include <string.h>

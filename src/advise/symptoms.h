@@ -17,8 +17,6 @@ struct sb_advice *sb_symptoms_found(const struct sb_advisor *a, const char *id);
 /* Names another rule among what the finding explains; false: no memory. */
 bool sb_symptoms_name(struct sb_advisor *a, struct sb_advice *cause, const char *id);
 void sb_symptoms_leave_out(struct sb_advisor *a, const struct sb_advice *f);
-/* Memory that ran out because it leaks, and how full it was: one finding says all. */
-void sb_out_of_memory_explain(struct sb_advisor *a);
 /* "cause not found: …, next: …" of that symptom or direction. */
 const char *sb_symptoms_not_found(struct sb_model *model, const char *id);
 bool sb_rule_is_one_of(const char *const *ids, size_t count, const char *id);
