@@ -1,6 +1,6 @@
 /* alloc_retries: the times that torch's allocator got no memory, gave its cache back and then got it; in which stage, and what held
  * the memory. The count is read with the memory: a stage that is open whenever it rose, and rarely else, is where it happens. */
-#include "analyze/analysis.h"
+#include "analyze/memory/residents.h"
 #include "run/open_stages.h"
 #include "base/error.h"
 #include "base/role.h"
@@ -44,20 +44,6 @@ struct collected {
 	bool failed;
 };
 
-static double number(const struct sb_event *e, const char *key)
-{
-	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
-
-	return a && a->type == STROBE_TYPE_INT && a->i >= 0 ? (double)a->i : NAN;
-}
-
-static const char *text(struct collected *c, const struct sb_event *e, const char *key)
-{
-	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
-
-	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
-}
-
 static void add_reading(struct collected *c, struct reading r)
 {
 	struct reading *kept = c->readings.count < READINGS_MOST ? sb_vec_push(&c->readings, sizeof r) : NULL;
@@ -70,8 +56,9 @@ static void add_reading(struct collected *c, struct reading r)
 static void see_retries(struct collected *c, const struct sb_event *e)
 {
 	struct sb_alloc_retries_panel *p = &c->model->alloc_retries;
-	double count = number(e, "count"), within = number(e, "within_ns"), device = number(e, "device");
-	double given_back = number(e, "given_back_bytes");
+	double count = sb_event_count(e, "count"), within = sb_event_count(e, "within_ns"),
+	       device = sb_event_count(e, "device");
+	double given_back = sb_event_count(e, "given_back_bytes");
 
 	if (!(count > 0) || !(device >= 0))
 		return;
@@ -86,19 +73,19 @@ static void see_retries(struct collected *c, const struct sb_event *e)
 	p->present = true;
 	p->t_s = (double)e->t_ns / 1e9;
 	p->device = (int64_t)device;
-	p->allocated_bytes = number(e, "before_allocated_bytes");
-	p->slack_bytes = number(e, "before_reserved_bytes") - p->allocated_bytes;
-	p->total_bytes = number(e, "total_bytes");
-	p->limit_bytes = number(e, "limit_bytes");
+	p->allocated_bytes = sb_event_count(e, "before_allocated_bytes");
+	p->slack_bytes = sb_event_count(e, "before_reserved_bytes") - p->allocated_bytes;
+	p->total_bytes = sb_event_count(e, "total_bytes");
+	p->limit_bytes = sb_event_count(e, "limit_bytes");
 }
 
 /* Lists of several threads come one thread after the other. */
 static void see_resident(struct collected *c, const struct sb_event *e)
 {
-	const char *component = text(c, e, "component"), *at = text(c, e, "at");
-	double bytes = number(e, "bytes"), list = number(e, "set");
+	struct sb_resident one;
+	double list = sb_event_count(e, "set");
 
-	if (!at || strcmp(at, "alloc_retries") != 0 || !component || !(bytes > 0))
+	if (!sb_resident_read(c->model, e, "alloc_retries", &one))
 		return;
 	if (!c->resident_count || list != c->list || e->process != c->list_process) {
 		if (e->t_ns < c->list_ns)
@@ -109,8 +96,7 @@ static void see_resident(struct collected *c, const struct sb_event *e)
 		c->resident_count = 0;
 	}
 	if (c->resident_count < RESIDENTS_MOST)
-		c->residents[c->resident_count++] = (struct sb_resident){ component, text(c, e, "dtype"),
-			bytes };
+		c->residents[c->resident_count++] = one;
 }
 
 static void see_event(void *self, const struct sb_event *e)
@@ -286,13 +272,6 @@ static const char *stage_of(struct collected *c, int64_t *out_readings)
 	return stage;
 }
 
-static int largest_first(const void *a, const void *b)
-{
-	const struct sb_resident *x = a, *y = b;
-
-	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
-}
-
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct collected *c = self;
@@ -304,12 +283,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	p->stage = stage_of(c, &p->reading_count);
 	if (c->failed || c->stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for the allocator's retries");
-	p->residents = sb_model_alloc(model, (c->resident_count + 1) * sizeof *p->residents);
-	if (p->residents && c->resident_count) {
-		memcpy(p->residents, c->residents, c->resident_count * sizeof *p->residents);
-		p->resident_count = c->resident_count;
-		qsort(p->residents, p->resident_count, sizeof *p->residents, largest_first);
-	}
+	sb_residents_keep(model, c->residents, c->resident_count, &p->residents, &p->resident_count);
 	return 0;
 }
 

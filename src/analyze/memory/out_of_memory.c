@@ -1,6 +1,7 @@
 /* out_of_memory: the last time that memory ran out, what held it and what would have helped. */
 #include "analyze/memory/weights.h"
 #include "analyze/memory/residency.h"
+#include "analyze/memory/residents.h"
 #include "run/open_stages.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -44,26 +45,9 @@ struct refusal { /* by the driver */
 	double requested_bytes, free_bytes, total_bytes;
 };
 
-static const struct sb_run_attr *attr(const struct sb_event *e, const char *key)
+static bool says(const struct sb_event *e, const char *key)
 {
-	for (uint32_t i = 0; i < e->attr_count; i++)
-		if (!strcmp(e->attrs[i].key, key))
-			return &e->attrs[i];
-	return NULL;
-}
-
-static double number(const struct sb_event *e, const char *key)
-{
-	const struct sb_run_attr *a = attr(e, key);
-
-	return a && a->type == STROBE_TYPE_INT && a->i >= 0 ? (double)a->i : NAN;
-}
-
-static const char *text(struct collected *c, const struct sb_event *e, const char *key)
-{
-	const struct sb_run_attr *a = attr(e, key);
-
-	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
+	return sb_attr_find(e->attrs, e->attr_count, key) != NULL;
 }
 
 static void see_teller(struct collected *c, const struct sb_event *e)
@@ -73,26 +57,28 @@ static void see_teller(struct collected *c, const struct sb_event *e)
 
 static void see_refusal(struct collected *c, const struct sb_event *e)
 {
-	double device = number(e, "device");
+	double device = sb_event_count(e, "device");
 	struct refusal *r = c->refusals.count < REFUSALS_MOST ? sb_vec_push(&c->refusals, sizeof *r) : NULL;
 
 	c->failed |= !r && c->refusals.count < REFUSALS_MOST;
 	if (r)
 		*r = (struct refusal){ e->t_ns, isnan(device) ? 0 : (int64_t)device, e->process,
-			number(e, "requested_bytes"), number(e, "free_bytes"), number(e, "total_bytes") };
+			sb_event_count(e, "requested_bytes"), sb_event_count(e, "free_bytes"),
+			sb_event_count(e, "total_bytes") };
 }
 
 static void see_failure(struct collected *c, const struct sb_event *e)
 {
 	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
-	double device = number(e, "device"), line = number(e, "line"), reserved = number(e, "reserved_bytes");
-	double pieces = number(e, "piece_count");
+	double device = sb_event_count(e, "device"), line = sb_event_count(e, "line"),
+	       reserved = sb_event_count(e, "reserved_bytes");
+	double pieces = sb_event_count(e, "piece_count");
 
 	p->count++;
 	if (c->time_count < TIMES_MOST)
 		c->times[c->time_count++] = (struct sb_out_of_memory_time){ (double)e->t_ns / 1e9,
-			number(e, "requested_bytes"), number(e, "free_bytes"),
-			isnan(device) ? -1 : (int64_t)device, NULL, text(c, e, "file"),
+			sb_event_count(e, "requested_bytes"), sb_event_count(e, "free_bytes"),
+			isnan(device) ? -1 : (int64_t)device, NULL, sb_event_text(c->model, e, "file"),
 			isnan(line) ? 0 : (int64_t)line };
 	if (p->present && e->t_ns < c->t_ns)
 		return;
@@ -101,31 +87,29 @@ static void see_failure(struct collected *c, const struct sb_event *e)
 	p->present = true;
 	p->t_s = (double)e->t_ns / 1e9;
 	p->device = isnan(device) ? -1 : (int64_t)device;
-	p->requested_bytes = number(e, "requested_bytes");
-	p->free_bytes = number(e, "free_bytes");
-	p->total_bytes = number(e, "total_bytes");
-	p->allocated_bytes = number(e, "allocated_bytes");
+	p->requested_bytes = sb_event_count(e, "requested_bytes");
+	p->free_bytes = sb_event_count(e, "free_bytes");
+	p->total_bytes = sb_event_count(e, "total_bytes");
+	p->allocated_bytes = sb_event_count(e, "allocated_bytes");
 	p->slack_bytes = reserved - p->allocated_bytes;
-	p->limit_bytes = number(e, "limit_bytes");
-	p->fragmented_bytes = number(e, "fragmented_bytes");
-	p->largest_piece_bytes = number(e, "largest_piece_bytes");
+	p->limit_bytes = sb_event_count(e, "limit_bytes");
+	p->fragmented_bytes = sb_event_count(e, "fragmented_bytes");
+	p->largest_piece_bytes = sb_event_count(e, "largest_piece_bytes");
 	p->piece_count = isnan(pieces) ? -1 : (int64_t)pieces;
 	if (p->limit_bytes - reserved < p->free_bytes) /* what the program may still take */
 		p->free_bytes = fmax(0, p->limit_bytes - reserved);
-	p->file = text(c, e, "file");
+	p->file = sb_event_text(c->model, e, "file");
 	p->line = isnan(line) ? 0 : (int64_t)line;
 }
 
 /* They follow their event. */
 static void see_resident(struct collected *c, const struct sb_event *e)
 {
-	const char *component = text(c, e, "component"), *at = text(c, e, "at");
-	double bytes = number(e, "bytes");
+	struct sb_resident one;
 
-	if (at && strcmp(at, "out_of_memory") == 0 && c->model->out_of_memory.present && e->t_ns >= c->t_ns &&
-		component && bytes > 0 && c->resident_count < RESIDENTS_MOST)
-		c->residents[c->resident_count++] = (struct sb_resident){ component, text(c, e, "dtype"),
-			bytes };
+	if (c->model->out_of_memory.present && e->t_ns >= c->t_ns && c->resident_count < RESIDENTS_MOST &&
+		sb_resident_read(c->model, e, "out_of_memory", &one))
+		c->residents[c->resident_count++] = one;
 }
 
 static void see_host(struct collected *c, const struct sb_event *e)
@@ -151,10 +135,10 @@ static void see_event(void *self, const struct sb_event *e)
 			see_host(c, e);
 		else if (strcmp(name, SB_MEMORY_READING_DEVICE) == 0)
 			see_teller(c, e);
-	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0 && attr(e, SB_ATTR_REFUSED_BY_DRIVER)) {
+	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0 && says(e, SB_ATTR_REFUSED_BY_DRIVER)) {
 		see_refusal(c, e);
 	} else if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0) {
-		if (attr(e, "device"))
+		if (says(e, "device"))
 			see_teller(c, e);
 		see_failure(c, e);
 	} else if (strcmp(name, SB_EVENT_RESIDENT) == 0) {
@@ -360,13 +344,6 @@ static void see_kill(struct collected *c)
 
 /* ---- what would have helped ---- */
 
-static int largest_first(const void *a, const void *b)
-{
-	const struct sb_resident *x = a, *y = b;
-
-	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
-}
-
 static int least_first(const void *a, const void *b)
 {
 	const struct sb_would_fit *x = a, *y = b;
@@ -441,12 +418,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
 	p->stage_begin_s = stage ? (double)stage->begin_ns / 1e9 : NAN;
 	list_times(c);
-	p->residents = sb_model_alloc(model, (c->resident_count + 1) * sizeof *p->residents);
-	if (p->residents && c->resident_count) {
-		memcpy(p->residents, c->residents, c->resident_count * sizeof *p->residents);
-		p->resident_count = c->resident_count;
-		qsort(p->residents, p->resident_count, sizeof *p->residents, largest_first);
-	}
+	sb_residents_keep(model, c->residents, c->resident_count, &p->residents, &p->resident_count);
 	find_help(c);
 	return 0;
 }

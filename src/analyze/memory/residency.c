@@ -5,6 +5,7 @@
  * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
  * allocator, and the monitors' samples. Nothing is traced. */
 #include "analyze/memory/residency.h"
+#include "analyze/memory/residents.h"
 
 #include "base/error.h"
 #include "base/memory_units.h"
@@ -323,13 +324,6 @@ static void fill_device(
 	add_part(r, "other processes and the driver", NULL, v.used - v.process);
 }
 
-static int largest_first(const void *a, const void *b)
-{
-	const struct sb_resident *x = a, *y = b;
-
-	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
-}
-
 static bool add_moment(struct sb_residency_collected *c, const struct stage *stage, const char *at,
 	double t_s, int64_t device, const struct sb_series *s, double most)
 {
@@ -354,7 +348,7 @@ static bool add_moment(struct sb_residency_collected *c, const struct stage *sta
 	for (size_t i = 0; i < r->part_count; i++)
 		r->rest_bytes -= r->parts[i].bytes;
 	if (r->part_count)
-		qsort(r->parts, r->part_count, sizeof *r->parts, largest_first);
+		qsort(r->parts, r->part_count, sizeof *r->parts, sb_resident_larger);
 	c->model->residency.count++;
 	return true;
 }

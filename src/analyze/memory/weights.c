@@ -3,6 +3,8 @@
  * left out then, as it is not known where they lay. */
 #include "analyze/memory/weights.h"
 
+#include "analyze/memory/residents.h"
+
 #include "base/inorder.h"
 
 #include <math.h>
@@ -45,13 +47,6 @@ static int64_t int_attr(const struct sb_event *e, const char *key, int64_t other
 	return a && a->type == STROBE_TYPE_INT ? a->i : otherwise;
 }
 
-static const char *text_attr(struct sb_model *model, const struct sb_event *e, const char *key)
-{
-	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
-
-	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(model, a->s) : NULL;
-}
-
 static void see_listed(
 	struct sb_weights *w, struct sb_model *model, const struct sb_event *e, const char *component)
 {
@@ -59,8 +54,8 @@ static void see_listed(
 
 	if (l)
 		*l = (struct listed_weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1),
-			e->process, component, text_attr(model, e, "dtype"), (double)int_attr(e, "bytes", 0),
-			KNOWN };
+			e->process, component, sb_event_text(model, e, "dtype"),
+			(double)int_attr(e, "bytes", 0), KNOWN };
 	else
 		w->failed |= w->listed.count < LISTED_MOST;
 }
@@ -74,7 +69,7 @@ static void see_moved(
 	w->too_many |= w->moves.count == MOVES_MOST;
 	if (m)
 		*m = (struct moved_weights){ e->t_ns, device < 0 ? -1 : device, int_attr(e, "took_ns", 0),
-			e->process, component, text_attr(model, e, "dtype"), (double)bytes,
+			e->process, component, sb_event_text(model, e, "dtype"), (double)bytes,
 			(double)int_attr(e, "before_bytes", bytes) };
 	else
 		w->failed |= !w->too_many;
@@ -87,7 +82,7 @@ void sb_weights_see(struct sb_weights *w, struct sb_model *model, const struct s
 
 	if (!at || at->type != STROBE_TYPE_STRING)
 		return;
-	component = text_attr(model, e, "component");
+	component = sb_event_text(model, e, "component");
 	if (component && !strcmp(at->s, "generation"))
 		see_listed(w, model, e, component);
 	else if (component && !strcmp(at->s, "move"))
