@@ -1,6 +1,7 @@
 """Problems of a torch pipeline that show in its kernels: a slow one where a fast one would do. All need a GPU."""
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 import strobe
 
@@ -172,6 +173,77 @@ def frame_by_frame_decode(fixed):
 
     pipe.decode = whole if fixed else decode
     pipe.run()
+
+
+class Modulated(nn.Module):
+    """A block as video transformers have them: shift, scale and gate from the timestep in 32 bits, rotated queries and keys,
+    a gated product. Attention is within each frame."""
+
+    def __init__(self, dim, head, frame):
+        super().__init__()
+        self.head, self.frame, self.inner = head, frame, 8 * dim // 3 // 64 * 64
+        self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+        self.norm_q, self.norm_k = nn.RMSNorm(head), nn.RMSNorm(head)
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.into, self.back = nn.Linear(dim, 2 * self.inner), nn.Linear(self.inner, dim)
+        self.modulation = nn.Parameter(torch.randn(6, dim) / dim ** 0.5)
+        angle = torch.outer(torch.arange(frame).float(), 1e4 ** -torch.linspace(0, 1, head // 2))
+        self.register_buffer("turn", torch.stack((angle.cos(), angle.sin())))
+
+    def rotated(self, x):
+        a, b = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+        cos, sin = self.turn
+        return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2).type_as(x)
+
+    def attended(self, x):
+        q, k, v = self.qkv(x).view(-1, self.frame, 3, x.shape[-1] // self.head, self.head).permute(2, 0, 3, 1, 4)
+        made = attend(self.rotated(self.norm_q(q)), self.rotated(self.norm_k(k)), v)
+        return self.out(made.transpose(1, 2).reshape(x.shape))
+
+    def modulated(self, x, scale, shift):
+        return (self.norm(x.float()) * (1 + scale) + shift).type_as(x)
+
+    def forward(self, x, shift):
+        m = (self.modulation + shift).float().unbind(-2)
+        x = (x.float() + self.attended(self.modulated(x, m[0], m[1])) * m[2]).type_as(x)
+        gate, up = self.into(self.modulated(x, m[3], m[4])).chunk(2, -1)
+        return (x.float() + self.back(F.silu(gate) * up) * m[5]).type_as(x)
+
+
+def modulated(compiled, dim, frame=1024, frames=32, videos=14):
+    """A pipeline of such blocks. All of them have one shape: compiled once, before the first video."""
+    size = Size(CUDA, dim=dim, tokens=frames * frame, videos=videos)
+    pipe = Pipeline(size)
+    frame = frame if CUDA else size.tokens // 4
+    with torch.device(size.device):
+        blocks = nn.ModuleList(Modulated(size.dim, 64 if CUDA else 16, frame) for _ in range(size.blocks))
+    pipe.transformer.blocks = blocks.to(size.dtype)
+    if compiled:
+        for block in blocks:
+            block.compile(fullgraph=True)
+        with torch.no_grad():
+            pipe.predict(pipe.latents(), pipe.timestep(0), pipe.encode("warm up"))
+    return pipe
+
+
+@planted("kernels_unfused", stage="Transformer|denoise", needs="cuda", traced=True)
+def blocks_are_not_compiled(fixed):
+    modulated(fixed, dim=1024).run()
+
+
+@planted("kernels_unfused", stage="Transformer|denoise", needs="cuda", traced=True)
+def wide_blocks_are_not_compiled(fixed):
+    modulated(fixed, dim=2048, frames=16).run()
+
+
+@planted(healthy=True, needs="cuda")
+def healthy_blocks_are_compiled(fixed):
+    modulated(True, dim=1024).run()
+
+
+@planted(healthy=True, needs="cuda")
+def healthy_wide_blocks_are_compiled(fixed):
+    modulated(True, dim=2048, frames=16).run()
 
 
 @planted(healthy=True, needs="cuda")

@@ -5,9 +5,9 @@ TABLE = {}
 
 
 class Problem:
-    def __init__(self, function, ids, healthy, stage, marks, needs):
+    def __init__(self, function, ids, healthy, stage, marks, needs, traced):
         self.name, self.function = function.__name__, function
-        self.ids, self.healthy, self.stage, self.needs = ids, healthy, stage, needs
+        self.ids, self.healthy, self.stage, self.needs, self.traced = ids, healthy, stage, needs, traced
         self.file = function.__code__.co_filename
         self.lines = self._planted_lines(marks)
 
@@ -21,9 +21,10 @@ class Problem:
         return own + [i + 1 for i, line in enumerate(text) if marks and line.rstrip().endswith("# planted: " + marks)]
 
 
-def planted(*ids, healthy=False, stage=None, marks=None, needs=""):
-    """ids: the findings that name it, any of them. stage: where, if no line does it. needs: "", "torch", "diffusers", "cuda"."""
+def planted(*ids, healthy=False, stage=None, marks=None, needs="", traced=False):
+    """ids: the findings that name it, any of them. stage: where, if no line does it. needs: "", "torch", "diffusers", "cuda".
+    traced: only a trace of the kernels shows it."""
     def add(function):
-        TABLE[function.__name__] = Problem(function, ids, healthy, stage, marks, needs)
+        TABLE[function.__name__] = Problem(function, ids, healthy, stage, marks, needs, traced)
         return function
     return add

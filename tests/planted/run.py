@@ -11,7 +11,7 @@ Those of issue trackers that are known best and the healthy ones run first; --js
 program, so that a run that is cut keeps what it has. --again reports recordings that --keep left, without a GPU.
 
 Each problem runs three times: with --gpu-trace=steps:3 where there is a GPU, without any flag, and fixed, without any
-flag. A problem is named when one of the first two findings has one of its ids and its place: the planted line (three
+flag (what only a trace shows is fixed with one, too, and need not be named without). A problem is named when one of the first two findings has one of its ids and its place: the planted line (three
 lines off at most), or its stage. The measured saving is the time of the generations, planted minus fixed; as for what is
 predicted, the first of three or more is left out: it is cold, and takes as long as some problems cost."""
 import argparse
@@ -43,7 +43,7 @@ def table(python, environment):
             "for family in %r:\n"
             "    try: __import__(family)\n"
             "    except ImportError as error: print(error, file=sys.stderr)\n"
-            "print(json.dumps([dict(name=p.name, ids=p.ids, healthy=p.healthy, stage=p.stage, needs=p.needs, file=p.file, lines=p.lines)"
+            "print(json.dumps([dict(name=p.name, ids=p.ids, healthy=p.healthy, stage=p.stage, needs=p.needs, traced=p.traced, file=p.file, lines=p.lines)"
             " for p in problem.TABLE.values()]))" % (HERE, problems.FAMILIES))
     made = subprocess.run([python, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(made.stdout.splitlines()[-1])
@@ -95,7 +95,7 @@ def run_one(problem, variant, folder, options, turn=None):
     if options.again:
         return told(base, options)
     command = [options.strobe, "run", "-o", base]
-    command += ["--gpu-trace=steps:3"] if variant == "traced" else []
+    command += ["--gpu-trace=steps:3"] if variant == "traced" or variant == "fixed" and problem.get("traced") else []
     command += ["--", options.python, os.path.join(HERE, "program.py"), problem["name"]] + turn.arguments()
     command += ["--fixed"] if variant == "fixed" else []
     with open(base + ".out", "w+b") as out:
@@ -263,7 +263,7 @@ def lacking(report):
 
 
 def row(problem, reports, measured):
-    made = {"name": problem["name"], "healthy": problem["healthy"], "ids": problem["ids"], "needs": problem["needs"]}
+    made = {"name": problem["name"], "healthy": problem["healthy"], "ids": problem["ids"], "needs": problem["needs"], "traced_only": problem.get("traced", False)}
     for variant, report in reports.items():
         if "failed" in report:
             made[variant] = {"failed": report["failed"]}
@@ -288,9 +288,13 @@ def text_of(rows):
                 continue
             first, second = (one["said"] + [{"id": "nothing", "place": "", "priority": ""}] * 2)[:2]
             lines.append("%-34s %-7s %-4s first: %-46s second: %-46s predicted %s measured %s%s" % (
-                r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO", in_short(first), in_short(second),
+                r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO" if is_to_be_named(r, variant) else "-", in_short(first), in_short(second),
                 number(one["gain_s"]), number(r["measured_s"]), ratio(one["gain_s"], r["measured_s"])))
     return "\n".join(lines + totals(rows)) + "\n"
+
+
+def is_to_be_named(row, variant):
+    return variant == "traced" or not row["traced_only"]
 
 
 def in_short(finding):
@@ -308,7 +312,7 @@ def number(value):
 def totals(rows):
     lines = []
     for variant in ("traced", "plain"):
-        sick = [r for r in rows if not r["healthy"] and "said" in r.get(variant, {})]
+        sick = [r for r in rows if not r["healthy"] and "said" in r.get(variant, {}) and is_to_be_named(r, variant)]
         named = [r for r in sick if r[variant].get("named")]
         stated = [r for r in named if r[variant].get("gain_s") and r["measured_s"]]
         near = [r for r in stated if 0.5 <= r[variant]["gain_s"] / r["measured_s"] <= 2]
@@ -382,7 +386,7 @@ def good_enough(rows, least):
     if lacks:
         print("findings without a key:", lacks)
         return False
-    sick = [r["plain"] for r in rows if not r["healthy"] and "plain" in r]
+    sick = [r["plain"] for r in rows if not r["healthy"] and "plain" in r and is_to_be_named(r, "plain")]
     well = [r["plain"] for r in rows if r["healthy"] and "plain" in r]
     mended = [(r["ids"], r["fixed"]) for r in rows if "fixed" in r]
     if any("failed" in one for one in sick + well + [one for _, one in mended]):

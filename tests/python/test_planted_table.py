@@ -4,6 +4,8 @@ import importlib.util
 import json
 import os
 
+import pytest
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 _spec = importlib.util.spec_from_file_location("planted_run", os.path.join(HERE, "..", "planted", "run.py"))
 run = importlib.util.module_from_spec(_spec)
@@ -97,6 +99,19 @@ def test_a_turn_is_passed_on_when_its_process_is_gone(tmp_path):
     watching.join()
     assert turns.all[1].opened.is_set() and run.is_gone(process.pid)
     process.wait()
+
+
+def test_what_only_a_trace_shows_need_not_be_named_without_one(tmp_path, monkeypatch):
+    one = dict(problem("a"), traced=True)
+    rows = [run.row(one, {"traced": report(finding(24)), "plain": report(), "fixed": report()}, {})]
+    assert "traced: 1 of 1 named" in run.text_of(rows) and "plain: 0 of 0 named" in run.text_of(rows)
+    assert run.good_enough([run.row(one, {"plain": report(), "fixed": report()}, {})], 1)
+    flags = []
+    monkeypatch.setattr(run.subprocess, "Popen", lambda command, **_: flags.append("--gpu-trace=steps:3" in command) or 1 / 0)
+    for variant in ("traced", "plain", "fixed"):
+        with pytest.raises(ZeroDivisionError):
+            run.run_one(one, variant, str(tmp_path), options(strobe="strobe", python="python3"), run.Turns(str(tmp_path), 1).all[0])
+    assert flags == [True, False, True]
 
 
 def test_the_table_joins_predicted_and_measured_savings():
