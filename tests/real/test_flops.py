@@ -190,3 +190,27 @@ def test_a_busy_machine_ends_it_by_the_clock(monkeypatch):
 
 def test_the_forward_of_a_large_model_ends_when_the_time_is_up(monkeypatch):
     assert counted(monkeypatch, (1,), seconds_each=1.0) == [(1, None, "no time was left for it")]
+
+
+def test_an_operation_with_the_same_shapes_is_asked_of_torch_once():
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from strobe._models import operations
+    asked = []
+
+    class Asked(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            asked.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    computed = type("Computed", (), {"see": staticmethod(lambda func, args, result: None)})
+    x, changed = torch.empty(2, 4, 8, device="meta"), torch.empty(2, 3, device="meta")
+    with Asked(), operations.without_memory(torch, lambda: None, computed):
+        made = [torch.softmax(x[:, :width], -1).transpose(1, 2) for width in (3, 4, 3, 4)]
+        values, _ = [torch.topk(x, k=2) for _ in range(3)][-1]
+        for _ in range(3):
+            changed += 1  # what changes its arguments, or shares their memory, is done each time
+        whole = torch.arange(4) + torch.arange(4)
+    assert asked.count("aten._softmax.default") == 2 and asked.count("aten.topk.default") == 1 and asked.count("aten.add_.Tensor") == 3
+    assert [tuple(one.shape) for one in made] == [(2, 8, 3), (2, 8, 4)] * 2 and made[0].stride() == made[2].stride() == (24, 1, 8)
+    assert values.shape == (2, 4, 2) and whole.tolist() == [0, 2, 4, 6]

@@ -13,7 +13,7 @@ import types
 
 from .. import _faults
 from .._native import native, own_section
-from . import components, kinds, stand_ins
+from . import components, kinds, operations, stand_ins
 from .components import uncompiled
 from .computed import Computed
 
@@ -230,7 +230,12 @@ def _load(torch):
 def _flops_of(torch, copy, args, kwargs, until, method="forward"):
     from torch.utils.flop_counter import FlopCounterMode
     counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
-    with torch.no_grad(), computed.attention_mode(), _whole_numbers(torch, until, computed), counter, stand_ins.UnreadMasks() as masks:
+
+    def check():
+        if _is_up(until):
+            raise _NoTime
+
+    with torch.no_grad(), computed.attention_mode(), operations.without_memory(torch, check, computed), counter, stand_ins.UnreadMasks() as masks:
         getattr(copy, method)(*args, **kwargs)
     computed.masks_known = not masks.asked
     computed.take_flops(counter.get_flop_counts().get("Global", {}))
@@ -295,44 +300,6 @@ def why_not(error, method="forward"):
     if any(words in text for words in READS_VALUES):
         return "operations are counted on the shapes alone, and its %s reads values of tensors" % method
     return "its %s fails on the shapes alone (%s: %s)" % (method, type(error).__name__, text[:100])
-
-
-def _whole_numbers(torch, until, computed):
-    """Positions and masks that a forward makes itself stay real: some models take sizes from them. And the forward of a
-    large model ends when the time is up. computed is shown each operation."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_flatten, tree_map
-
-    class WholeNumbers(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if _is_up(until):
-                raise _NoTime
-            kwargs = dict(kwargs or {})
-            tensors = [value for value in tree_flatten((args, kwargs))[0] if isinstance(value, torch.Tensor)]
-            real = [tensor for tensor in tensors if tensor.device.type != "meta"]
-            if len(real) == len(tensors) and kwargs.get("device") is not None:
-                kwargs = self._kept(func, args, kwargs, tensors)
-            elif not real and kwargs.get("device") is not None:
-                kwargs["device"] = "meta"  # what was made of an argument has no memory on the device of positions either
-            elif real and len(real) < len(tensors):
-                args, kwargs = tree_map(self._to_meta, (args, kwargs))
-            result = func(*args, **kwargs)
-            computed.see(func, args, result)
-            return result
-
-        @staticmethod
-        def _to_meta(value):
-            return value.to("meta") if isinstance(value, torch.Tensor) and value.dim() else value
-
-        @staticmethod
-        def _kept(func, args, kwargs, tensors):
-            if torch.device(kwargs["device"]).type != "meta":
-                return kwargs
-            whole = all(not tensor.is_floating_point() for tensor in tensors) if tensors else \
-                not func(*args, **kwargs).is_floating_point()
-            return dict(kwargs, device="cpu") if whole else kwargs
-
-    return WholeNumbers()
 
 
 def _record(shape, flops, why, precision):
