@@ -9,28 +9,69 @@
 
 #define COSTS 0.3 /* of the model's time, to rank by */
 
+/* ---- what a switch costs; seconds of the time that counts, NAN: not known ---- */
+
+/* Each operation formats its stack in Python: samples find it there. */
+static double formats_stacks(const struct sb_model *model, const struct sb_stage *s)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+		bool formats = l->inner && (!strncmp(l->inner, "traceback.", strlen("traceback.")) ||
+						   !strncmp(l->inner, "linecache.", strlen("linecache.")));
+
+		if (formats && l->stage && !strcmp(l->stage, s->name))
+			sum_s += model->generations.whole_run ? l->total_s : l->generation_s;
+	}
+	return sum_s > 0 ? sum_s : NAN;
+}
+
+static double gpu_s(const struct sb_model *model, const struct sb_stage *s)
+{
+	return sb_weigh_gpu_s(s) * (s->in_generation ? sb_weigh_warm_share(model) : 1);
+}
+
+/* The CPU and the GPU take turns: without it the shorter one's time is hidden by the other's. */
+static double takes_turns(const struct sb_model *model, const struct sb_stage *s)
+{
+	double used = sb_weigh_utilization(model);
+
+	return gpu_s(model, s) * fmin(used, 1 - used);
+}
+
+/* At most all the time that the GPU idles. */
+static double idles(const struct sb_model *model, const struct sb_stage *s)
+{
+	return gpu_s(model, s) * (1 - sb_weigh_utilization(model));
+}
+
 static const struct debug_switch {
 	const char *fact, *name, *cause, *suggestion;
+	double (*cost)(const struct sb_model *model, const struct sb_stage *s); /* NULL: it is not known */
+	enum sb_gain_basis basis;
 } switches[] = {
 	{ "anomaly", "anomaly detection",
 		"torch.autograd.set_detect_anomaly(True) is on while gradients are recorded: each operation "
 		"keeps the Python stack that called it",
 		"Take set_detect_anomaly(True) out; without a backward pass also call the model under "
-		"torch.inference_mode()." },
+		"torch.inference_mode().",
+		formats_stacks, SB_GAIN_ESTIMATED },
 	{ "tracemalloc", "tracemalloc",
 		"tracemalloc.start() (or PYTHONTRACEMALLOC) is on: each object that Python makes keeps the "
 		"stack that made it",
 		"Take tracemalloc.start() out, or unset PYTHONTRACEMALLOC; 'strobe run "
 		"--memory-history=host' says which "
-		"lines hold memory." },
+		"lines hold memory.",
+		NULL, SB_GAIN_ESTIMATED },
 	{ "launch_blocking", "CUDA_LAUNCH_BLOCKING",
 		"CUDA_LAUNCH_BLOCKING=1 in the environment: after each launch the CPU waits until the kernel "
 		"has run",
-		"Unset CUDA_LAUNCH_BLOCKING." },
+		"Unset CUDA_LAUNCH_BLOCKING.", takes_turns, SB_GAIN_ESTIMATED },
 	{ "no_memory_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING",
 		"PYTORCH_NO_CUDA_MEMORY_CACHING=1 in the environment: each tensor asks the driver for its "
 		"memory, which waits for the GPU",
-		"Unset PYTORCH_NO_CUDA_MEMORY_CACHING." },
+		"Unset PYTORCH_NO_CUDA_MEMORY_CACHING.", idles, SB_GAIN_BOUNDED },
 };
 
 /* The stage of the model that runs longest with it; NULL: none does. */
@@ -54,16 +95,18 @@ static const struct sb_stage *longest_with(const struct sb_model *model, const c
 static void find_switch(struct sb_advisor *a, const struct debug_switch *s)
 {
 	const struct sb_stage *stage = longest_with(a->model, s->fact);
-	double cost_s = stage ? fmin(COSTS * sb_weigh_gpu_s(stage), sb_weigh_work_s(a->model)) : 0,
+	double saves_s = stage && s->cost ? s->cost(a->model, stage) : NAN,
+	       cost_s = stage ? fmin(fmax(saves_s, COSTS * sb_weigh_gpu_s(stage)), sb_weigh_work_s(a->model))
+			      : 0,
 	       percent = sb_weigh_percent(a->model, cost_s);
 	struct sb_advice *f;
 
 	if (!stage || !(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, NAN, sb_say(a, "'%s' runs with %s on", stage->name, s->name),
+	f = sb_advisor_find(a, percent, saves_s, sb_say(a, "'%s' runs with %s on", stage->name, s->name),
 		sb_say(a, "read from torch and the environment when it was called; its %lld calls take %s",
 			(long long)sb_stage_calls(stage), sb_say_seconds(a, sb_weigh_gpu_s(stage))));
-	sb_finding_cause(f, s->cause, SB_GAIN_ESTIMATED, SB_CERTAIN);
+	sb_finding_cause(f, s->cause, s->basis, SB_CERTAIN);
 	if (!f)
 		return;
 	f->stage = stage->name;

@@ -1,6 +1,7 @@
 /* Rules about the kernels a stage ran and better ones it could have run: attention, convolutions,
  * precision, layout. Without a GPU trace they say what advise/untraced.h knows. */
 #include "advise/asked.h"
+#include "advise/costs.h"
 #include "advise/untraced.h"
 #include "advise/weigh.h"
 #include "base/role.h"
@@ -253,26 +254,18 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 
 /* ---- precision ---------------------------------------------------------------------- */
 
-/* TFLOP/s of this GPU; 0: not known. */
-static double rate_of(const struct sb_model *model, const char *precision)
-{
-	for (size_t i = 0; i < model->roofline.ceiling_count; i++)
-		if (is(model->roofline.ceilings[i].precision, precision))
-			return model->roofline.ceilings[i].tflops;
-	return 0;
-}
-
 /* GPUs for data centres multiply in float64 as fast as in float32, or half as fast: there only 16 bits save time. */
 static bool needs_16_bits(const struct sb_model *model)
 {
-	return rate_of(model, "bf16") > 0 && rate_of(model, "fp64") > 0.4 * rate_of(model, "fp32");
+	return sb_costs_rate(model, "bf16") > 0 &&
+	       sb_costs_rate(model, "fp64") > 0.4 * sb_costs_rate(model, "fp32");
 }
 
 /* Large products take as long as the unit's rate says. */
 static struct cost double_precision(const struct sb_model *model, const struct kernels *k)
 {
-	double better = rate_of(model, needs_16_bits(model) ? "bf16" : "fp32"),
-	       left = better > 0 ? rate_of(model, "fp64") / better : 0.05;
+	double better = sb_costs_rate(model, needs_16_bits(model) ? "bf16" : "fp32"),
+	       left = better > 0 ? sb_costs_rate(model, "fp64") / better : 0.05;
 
 	return k->fp64_s > 0.01 * k->all_s ? cost_of(k->fp64_s, 1 - left) : none;
 }

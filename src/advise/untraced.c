@@ -1,8 +1,9 @@
 /* Rules about kernels where no trace shows them: what torch's switches and the dtypes of the models leave no choice
- * about. What it costs is for a trace to say. */
+ * about. What it costs is estimated where the operations and bytes are known; else it is for a trace to say. */
 #include "advise/untraced.h"
 
 #include "advise/asked.h"
+#include "advise/costs.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -23,19 +24,35 @@ static const struct sb_stage *stage_of(const struct sb_model *model, const char 
 	return s;
 }
 
-static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, const char *issue,
-	const char *seen, const char *cause, enum sb_confidence sure)
+/* What fixing it saves; seconds NAN: not known. */
+struct gain {
+	double seconds;
+	enum sb_gain_basis basis;
+};
+
+static struct gain estimated(double seconds)
 {
-	double cost_s = fmin(COSTS * sb_weigh_gpu_s(s), sb_weigh_work_s(a->model)),
+	return (struct gain){ seconds, SB_GAIN_ESTIMATED };
+}
+
+static const struct gain unknown = { NAN, SB_GAIN_ESTIMATED };
+
+static struct sb_advice *find(struct sb_advisor *a, const struct sb_stage *s, struct gain gain,
+	const char *issue, const char *seen, const char *cause, enum sb_confidence sure)
+{
+	bool known = gain.seconds > 0;
+	double work_s = sb_weigh_work_s(a->model),
+	       cost_s = fmin(known ? gain.seconds : COSTS * sb_weigh_gpu_s(s), work_s),
 	       percent = sb_weigh_percent(a->model, cost_s);
 	struct sb_advice *f;
 
 	if (!(percent > a->limit))
 		return NULL;
-	f = sb_advisor_find(a, percent, NAN, issue,
-		sb_say(a, "%s; '%s' takes %s of the GPU; --gpu-trace=steps:3 shows what it costs", seen,
-			s->name, sb_say_seconds(a, sb_weigh_gpu_s(s))));
-	sb_finding_cause(f, cause, SB_GAIN_ESTIMATED, sure);
+	f = sb_advisor_find(a, percent, known ? cost_s : NAN, issue,
+		sb_say(a, "%s; '%s' takes %s of the GPU; --gpu-trace=steps:3 shows %s", seen, s->name,
+			sb_say_seconds(a, sb_weigh_gpu_s(s)),
+			known ? "what it costs in its kernels" : "what it costs"));
+	sb_finding_cause(f, cause, gain.basis, sure);
 	if (!f)
 		return NULL;
 	f->stage = s->name;
@@ -85,7 +102,8 @@ static void find_masked(struct sb_advisor *a, const struct sb_event_row *asked)
 	/* cuDNN's attention takes masks; where it is on, it may be what runs */
 	if (!s || !(masked >= MASKED_LEAST * all) || sb_asked_number(asked, "cudnn_attention") != 0)
 		return;
-	f = find(a, s, sb_say(a, "attention in '%s' takes a mask, so flash attention cannot run it", s->name),
+	f = find(a, s, unknown,
+		sb_say(a, "attention in '%s' takes a mask, so flash attention cannot run it", s->name),
 		sb_say(a, "%.0f of %.0f calls of attention in each call have an attn_mask", masked, all),
 		"scaled_dot_product_attention is called with attn_mask: flash attention takes none, and "
 		"cuDNN's is off; what is left is the memory-efficient kernel, or math",
@@ -104,7 +122,9 @@ void sb_untraced_unpacked(struct sb_advisor *a)
 						   : NULL;
 
 		if (s)
-			find(a, s, sb_say(a, "'%s' unpacks its weights in every call", s->name),
+			find(a, s,
+				estimated(sb_costs_bytes(a->model, s, sb_asked_number(e, "unpacking_bytes"))),
+				sb_say(a, "'%s' unpacks its weights in every call", s->name),
 				sb_say(a, "of its weights in 8 bits %.0f %% are cast in each call",
 					sb_asked_number(e, "unpacked_ratio") * 100),
 				sb_say(a,
@@ -124,7 +144,10 @@ void sb_untraced_layout(struct sb_advisor *a)
 						   : NULL;
 
 		if (s)
-			find(a, s, sb_say(a, "'%s' changes memory layouts between its convolutions", s->name),
+			find(a, s,
+				estimated(
+					sb_costs_bytes(a->model, s, 2 * sb_asked_number(e, "relaid_bytes"))),
+				sb_say(a, "'%s' changes memory layouts between its convolutions", s->name),
 				sb_say(a,
 					"each call copies %.1f times as many bytes into another layout as "
 					"its convolutions read",
@@ -139,6 +162,18 @@ void sb_untraced_layout(struct sb_advisor *a)
 
 /* ---- attention -------------------------------------------------------------- */
 
+/* In 32 bits nothing is cast, and the products are the same. */
+static struct gain cost_of_math(const struct sb_model *model, const struct sb_stage *s, const char *component)
+{
+	const struct sb_event_row *e =
+		component ? sb_asked_last(model, "torch.computed", "component", component) : NULL;
+
+	return sb_asked_number(e, "attention_bits") == 16
+		       ? estimated(sb_costs_math(model, s, sb_asked_number(e, "attention_scores"),
+				 sb_asked_number(e, "attention_flops")))
+		       : unknown;
+}
+
 static void find_math(struct sb_advisor *a, const struct sb_stage *s, const struct sb_event_row *e)
 {
 	const char *file = sb_asked_text(e, "file"), *base = file ? strrchr(file, '/') : NULL;
@@ -146,7 +181,8 @@ static void find_math(struct sb_advisor *a, const struct sb_stage *s, const stru
 	struct sb_advice *f;
 
 	base = base ? base + 1 : file;
-	f = find(a, s, sb_say(a, "attention in '%s' runs unfused", s->name),
+	f = find(a, s, cost_of_math(a->model, s, sb_asked_text(e, "component")),
+		sb_say(a, "attention in '%s' runs unfused", s->name),
 		file ? sb_say(a, "sdpa_kernel() left it the math backend alone, %.0f times or more",
 			       sb_asked_number(e, "count"))
 		     : "flash, memory-efficient and cuDNN attention are all switched off",
@@ -190,7 +226,8 @@ void sb_untraced_convolutions(struct sb_advisor *a)
 						   : NULL;
 
 		if (s)
-			find(a, s, sb_say(a, "convolutions in '%s' run without cuDNN", s->name),
+			find(a, s, (struct gain){ sb_costs_above_floor(a->model, s), SB_GAIN_BOUNDED },
+				sb_say(a, "convolutions in '%s' run without cuDNN", s->name),
 				sb_say(a, "it has a %s", sb_asked_text(e, "convolution")),
 				"torch.backends.cudnn.enabled is off: convolutions are unfolded into matrix "
 				"products",
@@ -216,9 +253,11 @@ static const struct sb_event_row *half_model(const struct sb_model *model)
 	return NULL;
 }
 
-static void find_cast(struct sb_advisor *a, const struct sb_stage *s, const char *dtype)
+/* cast: weights, each read in 32 bits and written in 16; NAN: autocast keeps what it has cast until it is left. */
+static void find_cast(struct sb_advisor *a, const struct sb_stage *s, const char *dtype, double cast)
 {
-	struct sb_advice *f = find(a, s, sb_say(a, "'%s' casts its weights in every call", s->name),
+	struct sb_advice *f = find(a, s, estimated(sb_costs_bytes(a->model, s, 6 * cast)),
+		sb_say(a, "'%s' casts its weights in every call", s->name),
 		"read from the model and from torch at its first call",
 		sb_say(a,
 			"the weights of '%s' are float32 and run under autocast(%s): each time it is "
@@ -232,7 +271,8 @@ static void find_cast(struct sb_advisor *a, const struct sb_stage *s, const char
 
 static void find_single(struct sb_advisor *a, const struct sb_stage *s, const struct sb_event_row *half)
 {
-	struct sb_advice *f = find(a, s, sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s->name),
+	struct sb_advice *f = find(a, s, estimated(sb_costs_single(a->model, s)),
+		sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s->name),
 		"dtypes as the models were called with",
 		sb_say(a,
 			"the weights of '%s' are float32, those of '%s' are %s: its products do not use the "
@@ -355,7 +395,7 @@ static void find_doubles_outside(struct sb_advisor *a)
 
 	if (sb_weigh_traced(a->model) || !s || !(ratio >= DOUBLES_LEAST))
 		return;
-	f = find(a, s, "the GPU computes in float64",
+	f = find(a, s, unknown, "the GPU computes in float64",
 		sb_say(a,
 			"its FP64 units worked in every warm generation, at least %.1f %% as long as its "
 			"SMs; a program without float64 hardly uses them",
@@ -390,7 +430,7 @@ void sb_untraced_precision(struct sb_advisor *a)
 		const char *autocast = sb_asked_text(e, "autocast");
 
 		if (s && autocast)
-			find_cast(a, s, autocast);
+			find_cast(a, s, autocast, sb_asked_number(e, "cast_count"));
 		else if (s && half)
 			find_single(a, s, half);
 	}

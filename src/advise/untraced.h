@@ -5,7 +5,7 @@
 
 #include "advise/rule.h"
 
-/* Each adds its findings if there is no trace. Their cost is not known, so no saving is stated. */
+/* Each adds its findings if there is no trace. A saving is stated where advise/costs.h knows one. */
 void sb_untraced_attention(struct sb_advisor *a);
 void sb_untraced_convolutions(struct sb_advisor *a);
 void sb_untraced_precision(struct sb_advisor *a);

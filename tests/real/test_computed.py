@@ -68,5 +68,9 @@ def test_masks_unpacked_weights_and_layouts_are_seen(run):
     told = {e["attributes"]["component"]: e["attributes"] for e in report["events"] if e["name"] == "torch.computed"}
     assert set(told) == {"Packed", "Relaid", "Masked"}
     assert told["Packed"]["unpacked_ratio"] == 1
+    assert told["Packed"]["unpacking_bytes"] == 256 * (1 + 4)  # read in 8 bits, written in 32
     assert told["Relaid"]["relaid_ratio"] >= 1.5
+    assert told["Relaid"]["relaid_bytes"] >= 2 * 4 * 64 * 4
     assert (told["Masked"]["attention_count"], told["Masked"]["masked_count"]) == (2, 1)
+    assert (told["Masked"]["attention_scores"], told["Masked"]["attention_bits"]) == (2 * 2 * 16 * 16, 32)
+    assert told["Masked"]["attention_flops"] == 2 * (2 * 2 * 16 * 16) * (8 + 8)

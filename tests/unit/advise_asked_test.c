@@ -231,6 +231,31 @@ static void switches_for_finding_errors_are_named(void **state)
 	assert_string_equal(said_of_switch("dtype_is_fine", 1), "");
 }
 
+/* Samples of the model's line that were in the formatting of stacks are what anomaly detection costs. */
+static void the_stacks_of_anomaly_detection_are_counted(void **state)
+{
+	struct sb_builder_sample sample = { .tid = 1000, .weight_us = 50000 };
+	const struct sb_advice *f;
+	struct synthetic s;
+	uint32_t names[2];
+
+	synthetic_open(&s);
+	names[0] = sb_builder_name(s.b, "linecache.checkcache", NULL);
+	names[1] = sb_builder_name(s.b, "main.run", NULL);
+	sb_builder_code_file(s.b, names[0], "/usr/lib/python3.12/linecache.py");
+	sb_builder_code_file(s.b, names[1], "/srv/main.py");
+	asked(&s, whole("anomaly", 1), none);
+	video(&s, STEPS);
+	for (uint64_t k = 0; k < 40; k++)
+		sb_builder_stack_sample(s.b, (k / 8) * SECOND + (100 + k % 8 * 50) * MS, &sample, names,
+			(const uint32_t[]){ 50, 12 }, 2);
+	f = finding(synthetic_model(&s, STEPS * SECOND), "debug_mode");
+	assert_non_null(f);
+	assert_near(f->saves_s, 2, 0.1);
+	assert_string_equal(f->basis, "estimated");
+	synthetic_done(&s);
+}
+
 /* A model that is called under a mode that records gradients. */
 static bool gradients_are_unused(bool goes_back)
 {
@@ -336,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switches_for_finding_errors_are_named),
+		cmocka_unit_test(the_stacks_of_anomaly_detection_are_counted),
 		cmocka_unit_test(gradients_that_nothing_uses_are_named),
 		cmocka_unit_test(one_call_that_records_gradients_is_a_call),
 		cmocka_unit_test(kernels_that_are_searched_for_each_size_are_named),

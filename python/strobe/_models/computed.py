@@ -3,9 +3,14 @@
 from .._native import native
 
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
+PER_ELEMENT = ("_to_copy", "mul", "add", "sub", "div")  # what weights are unpacked with
 CONVOLVED_LEAST = 0.5  # of all FLOPs: below that the layouts of its convolutions are not what a model spends its time on
 
 _told = set()
+
+
+def _bytes(tensor):
+    return tensor.numel() * tensor.element_size()
 
 
 class Computed:
@@ -14,11 +19,12 @@ class Computed:
     def __init__(self, torch, model):
         self.torch = torch
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
-        self.convolved_flops = self.flops = 0
+        self.convolved_flops = self.flops = self.unpacking_bytes = self.scores = self.attention_flops = self.attention_bits = 0
         self.masks_known = True  # that a mask was in an attention's arguments: what it holds decides it in some models
         weights = [*model.parameters(), *model.buffers()]
         self.weights = sum(weight.numel() for weight in weights)
         self.packed = sum(weight.numel() for weight in weights if self._is_packed(weight))
+        self.packed_shapes = {weight.shape for weight in weights if self._is_packed(weight)}
 
     def _is_packed(self, tensor):
         return tensor.dtype in (self.torch.int8, self.torch.uint8)
@@ -26,15 +32,19 @@ class Computed:
     def see(self, func, args, result):
         """An operation of torch's."""
         name = func.__name__.split(".")[0] if hasattr(func, "__name__") else ""
-        if name not in ("_to_copy", "clone", "convolution") or not isinstance(result, self.torch.Tensor):
+        if not isinstance(result, self.torch.Tensor):
+            return
+        if name in PER_ELEMENT and result.shape in self.packed_shapes and result.is_floating_point():
+            self.unpacking_bytes += sum(_bytes(one) for one in (*args, result) if isinstance(one, self.torch.Tensor))
+        if name not in ("_to_copy", "clone", "convolution"):
             return
         taken = args[0]
         if name == "_to_copy":
             self.unpacked += taken.numel() if self._is_packed(taken) and result.is_floating_point() else 0
         elif name == "convolution":
-            self.convolved_bytes += taken.numel() * taken.element_size()
+            self.convolved_bytes += _bytes(taken)
         elif taken.stride() != result.stride():
-            self.relaid_bytes += taken.numel() * taken.element_size()
+            self.relaid_bytes += _bytes(taken)
 
     def attention_mode(self):
         """Sees torch's attention as it is called: what it is made of depends on the device."""
@@ -47,9 +57,17 @@ class Computed:
                 if func is attention:
                     computed.attentions += 1
                     computed.masked += (args[3] if len(args) > 3 else kwargs.get("attn_mask")) is not None
+                    computed.see_attention(*(args[i] if len(args) > i else kwargs[name] for i, name in enumerate(("query", "key", "value"))))
                 return func(*args, **kwargs)
 
         return Attention()
+
+    def see_attention(self, query, key, value):
+        """Its scores are what a fused kernel never writes."""
+        scores = query.numel() // query.shape[-1] * key.shape[-2]
+        self.scores += scores
+        self.attention_flops += 2 * scores * (query.shape[-1] + value.shape[-1])
+        self.attention_bits = max(self.attention_bits, 8 * query.element_size())
 
     def take_flops(self, counts):
         """Of each operator, as torch counted them."""
@@ -61,10 +79,13 @@ class Computed:
 
     def facts(self):
         convolves = self.convolved_bytes and self.convolves()
-        unpacks = self.packed >= UNPACKED_LEAST * self.weights and self.unpacked >= UNPACKED_LEAST * self.packed
+        unpacks = self.packed and self.packed >= UNPACKED_LEAST * self.weights and self.unpacked >= UNPACKED_LEAST * self.packed
         facts = {"attention_count": self.attentions, "masked_count": self.masked if self.masks_known else 0,
-                 "unpacked_ratio": self.unpacked / self.packed if self.packed and unpacks else 0,
-                 "relaid_ratio": self.relaid_bytes / self.convolved_bytes if convolves else 0}
+                 "attention_scores": self.scores, "attention_flops": float(self.attention_flops), "attention_bits": self.attention_bits}
+        if unpacks:
+            facts.update(unpacked_ratio=self.unpacked / self.packed, unpacking_bytes=self.unpacking_bytes)
+        if convolves:
+            facts.update(relaid_ratio=self.relaid_bytes / self.convolved_bytes, relaid_bytes=self.relaid_bytes)
         return {key: value for key, value in facts.items() if value}
 
     def tell(self, component):

@@ -65,6 +65,7 @@ def _facts(module):
         facts["memory_format"] = _memory_format(convolution.weight)
     if facts["device"] == "cuda":
         facts.update(_switches(sys.modules["torch"], convolution is not None))
+        facts.update(_cast_in_every_call(sys.modules["torch"], module, facts))
     facts.update(_debugging(sys.modules["torch"], facts["device"]))
     facts["quantised"] = _quantised(blocks)
     facts["attention"] = _attention(blocks)
@@ -104,6 +105,13 @@ def _switches(torch, convolves):
     elif fused[2] is None or not fused[2]():
         facts["cudnn_attention"] = 0
     return facts
+
+
+def _cast_in_every_call(torch, module, facts):
+    """Weights that autocast casts whenever they are used: with its cache only when it is entered anew."""
+    if "autocast" not in facts or facts["dtype"] != "float32" or torch.is_autocast_cache_enabled():
+        return {}
+    return {"cast_count": sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)}
 
 
 FOR_FINDING_ERRORS = {"CUDA_LAUNCH_BLOCKING": "launch_blocking", "PYTORCH_NO_CUDA_MEMORY_CACHING": "no_memory_caching"}
