@@ -2,6 +2,7 @@
 #include "monitor/gpm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,22 +20,63 @@ static const unsigned ids[SB_GPUS_COUNTERS] = {
 	[SB_GPUS_NVDEC_ACTIVE] = NVML_GPM_NVDEC,
 };
 
-static bool supports(const struct nvml_api *api, nvml_device device)
+/* A mean a little over the peak is the clocks' doing, more of it is no mean. */
+#define PERCENT_MOST 105
+#define GB_PER_S_MOST 1000 /* over PCIe */
+
+static bool supports(const struct nvml_api *api, struct sb_gpus_device *d)
 {
 	struct nvml_gpm_support support = { .version = NVML_GPM_VERSION };
+	bool slice = d->handle != d->sensors;
 
-	return api->gpm_support && api->gpm_alloc && api->gpm_free && api->gpm_sample && api->gpm_get &&
-	       !api->gpm_support(device, &support) && support.supported;
+	return api->gpm_support && api->gpm_alloc && api->gpm_free && api->gpm_get &&
+	       (slice ? api->gpm_slice_sample && api->instance : api->gpm_sample != NULL) &&
+	       !api->gpm_support(d->sensors, &support) && support.supported;
 }
 
-static bool begin(struct sb_gpm *gpm, const struct nvml_api *api, nvml_device device)
+static void forget_pcie(struct sb_gpm *gpm)
 {
-	if (!supports(api, device))
+	gpm->pcie_gb_per_s[0] = gpm->pcie_gb_per_s[1] = NAN;
+}
+
+static bool begin(struct sb_gpm *gpm, const struct nvml_api *api, struct sb_gpus_device *d)
+{
+	if (!supports(api, d))
 		return false;
 	gpm->get = calloc(1, sizeof *gpm->get);
 	gpm->newest = -1;
-	gpm->pcie_gb_per_s[0] = gpm->pcie_gb_per_s[1] = NAN;
-	return gpm->get && !api->gpm_alloc(&gpm->samples[0]) && !api->gpm_alloc(&gpm->samples[1]);
+	forget_pcie(gpm);
+	if (gpm->get && !api->gpm_alloc(&gpm->samples[0]) && !api->gpm_alloc(&gpm->samples[1]))
+		return true;
+	snprintf(d->uncounted, sizeof d->uncounted, "NVML has no memory for readings");
+	sb_gpm_close(gpm, api);
+	return false;
+}
+
+static int sample(
+	const struct sb_gpm *gpm, const struct nvml_api *api, const struct sb_gpus_device *d, int which)
+{
+	unsigned instance;
+	int code;
+
+	if (d->handle == d->sensors)
+		return api->gpm_sample(d->handle, gpm->samples[which]);
+	code = api->instance(d->handle, &instance);
+	return code ? code : api->gpm_slice_sample(d->sensors, instance, gpm->samples[which]);
+}
+
+/* The older sample stays: the next reading is of all the time since. */
+static enum sb_gpus_counting refuse(struct sb_gpm *gpm, struct sb_gpus_device *d, int code)
+{
+	forget_pcie(gpm);
+	d->uncounted[0] = 0;
+	if (code == NVML_NOT_SUPPORTED)
+		return SB_GPUS_UNCOUNTED;
+	if (code == NVML_NO_PERMISSION)
+		snprintf(d->uncounted, sizeof d->uncounted, "no permission to read it");
+	else
+		snprintf(d->uncounted, sizeof d->uncounted, "NVML refuses to read it (error %d)", code);
+	return code == NVML_NO_PERMISSION ? SB_GPUS_UNCOUNTED : SB_GPUS_COUNT_LATER;
 }
 
 static void ask(struct sb_gpm *gpm, uint32_t wanted, int before)
@@ -57,9 +99,18 @@ static void take_pcie(struct sb_gpm *gpm)
 {
 	for (int i = 0; i < 2; i++) {
 		const struct nvml_gpm_metric *m = &gpm->get->metrics[gpm->get->count - 2 + (unsigned)i];
+		double gb_per_s = m->value * (1 << 20) * 1e-9;
 
-		gpm->pcie_gb_per_s[i] = m->code == NVML_OK ? m->value * (1 << 20) * 1e-9 : NAN;
+		gpm->pcie_gb_per_s[i] = m->code == NVML_OK && gb_per_s >= 0 && gb_per_s <= GB_PER_S_MOST
+						? gb_per_s
+						: NAN;
 	}
+}
+
+/* A counter that this chip has, and that could not be read now, stays wanted. */
+static bool is_lacking(int code)
+{
+	return code == NVML_NOT_SUPPORTED || code == NVML_INVALID_ARGUMENT || code == NVML_NO_PERMISSION;
 }
 
 static void take(const struct sb_gpm *gpm, uint32_t *wanted, double *values)
@@ -73,31 +124,30 @@ static void take(const struct sb_gpm *gpm, uint32_t *wanted, double *values)
 		if (!(asked & 1u << c))
 			continue;
 		n++;
-		if (m->code == NVML_OK)
-			values[c] = m->value;
-		else
+		if (is_lacking(m->code))
 			*wanted &= ~(1u << c);
+		else if (m->code == NVML_OK && m->value >= 0 && m->value <= PERCENT_MOST)
+			values[c] = fmin(m->value, 100);
 	}
 }
 
-enum sb_gpus_counting sb_gpm_read(
-	struct sb_gpm *gpm, const struct nvml_api *api, nvml_device device, uint32_t *wanted, double *values)
+enum sb_gpus_counting sb_gpm_read(struct sb_gpm *gpm, const struct nvml_api *api, struct sb_gpus_device *d,
+	uint32_t *wanted, double *values)
 {
 	int before, code;
 
-	if (!gpm->get && !begin(gpm, api, device))
+	if (!gpm->get && !begin(gpm, api, d))
 		return SB_GPUS_UNCOUNTED;
 	before = gpm->newest;
-	code = api->gpm_sample(device, gpm->samples[before < 0 ? 0 : !before]);
-	if (code == NVML_NOT_SUPPORTED || code == NVML_NO_PERMISSION)
-		return SB_GPUS_UNCOUNTED;
+	code = sample(gpm, api, d, before < 0 ? 0 : !before);
+	if (!code && before >= 0) {
+		ask(gpm, *wanted, before);
+		code = api->gpm_get(gpm->get);
+	}
 	if (code)
-		return SB_GPUS_COUNT_LATER;
+		return refuse(gpm, d, code);
 	gpm->newest = before < 0 ? 0 : !before;
 	if (before < 0)
-		return SB_GPUS_COUNT_LATER;
-	ask(gpm, *wanted, before);
-	if (api->gpm_get(gpm->get))
 		return SB_GPUS_COUNT_LATER;
 	take(gpm, wanted, values);
 	take_pcie(gpm);

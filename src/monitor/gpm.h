@@ -13,10 +13,10 @@ struct sb_gpm {
 	double pcie_gb_per_s[2]; /* sent and received by the GPU, as of the last reading; NAN: not counted */
 };
 
-/* Fills the wanted counters with their means since the call before; clears those that this device
- * does not have. */
-enum sb_gpus_counting sb_gpm_read(
-	struct sb_gpm *gpm, const struct nvml_api *api, nvml_device device, uint32_t *wanted, double *values);
+/* Fills the wanted counters with their means since the call before that did; clears those that this device
+ * does not have. A slice of a GPU is read as a part of it. */
+enum sb_gpus_counting sb_gpm_read(struct sb_gpm *gpm, const struct nvml_api *api,
+	struct sb_gpus_device *device, uint32_t *wanted, double *values);
 void sb_gpm_close(struct sb_gpm *gpm, const struct nvml_api *api); /* gpm may be zeroed */
 
 #endif

@@ -113,8 +113,7 @@ static void watch_devices(struct gpu_thread *g, const struct sb_gpus_vendor *ven
 		w->device.number += first_number;
 		w->wanted = g->plan.wanted;
 		w->power_w = NAN;
-		w->counted = vendor->count ? g->plan.counters : 0;
-		g->plan.counters_said |= !vendor->count && g->plan.counters;
+		w->counted = g->plan.counters;
 		sb_gpus_note(&w->device, "name", w->device.name);
 		sb_gpus_note(&w->device, "uuid", w->device.uuid);
 		sb_gpus_note(&w->device, "driver", driver);
@@ -165,6 +164,7 @@ static void close_devices(struct gpu_thread *g)
 {
 	for (int i = 0; i < g->count; i++) {
 		sb_gpus_say_throttled(&g->watched[i]);
+		sb_gpus_say_uncounted(&g->watched[i]);
 		sb_samples_close(&g->watched[i].series, sb_clock_ticks());
 		sb_samples_close(&g->watched[i].counters, sb_clock_ticks());
 	}

@@ -53,8 +53,8 @@ enum sb_gpus_counter {
 #define SB_GPUS_COUNTERS_ALL ((1u << SB_GPUS_COUNTERS) - 1)
 enum sb_gpus_counting {
 	SB_GPUS_COUNTED,
-	SB_GPUS_COUNT_LATER, /* a mean needs two readings */
-	SB_GPUS_UNCOUNTED /* this device has no such counters */
+	SB_GPUS_COUNT_LATER, /* a mean needs two readings; or this one could not be had */
+	SB_GPUS_UNCOUNTED /* this device has no such counters, or none any more */
 };
 
 struct sb_gpus_device {
@@ -65,6 +65,7 @@ struct sb_gpus_device {
 	void *sensors; /* temperature, power and clocks; a MIG slice has its GPU's */
 	int index; /* the vendor's */
 	bool last; /* the session's last sample: what is read rarely is read too */
+	char uncounted[64]; /* why its counters could not be read last; "": it has none, or they could */
 };
 
 enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };

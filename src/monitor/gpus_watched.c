@@ -184,17 +184,35 @@ void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 	sb_samples_push(&w->series, sb_clock_ticks(), row);
 }
 
+static void say_counters(const struct sb_gpus_watched *w, const char *when, const char *why)
+{
+	char what[96];
+
+	snprintf(what, sizeof what, "GPU %d%s: SM, tensor core and DRAM activity", w->device.number, when);
+	sb_samples_missing(
+		what, *w->device.uncounted ? w->device.uncounted : why, "--gpu-trace shows what kernels do");
+}
+
+/* That there are none is said of one GPU; why they cannot be read, of each. */
 static void have_none(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 {
-	char what[80];
+	char when[32];
 
 	w->counted = 0;
-	if (plan->counters_said)
-		return;
-	plan->counters_said = true;
-	snprintf(what, sizeof what, "GPU %d: SM, tensor core and DRAM activity", w->device.number);
-	sb_samples_missing(what, "this GPU or driver does not count it (NVIDIA Hopper and newer do)",
-		"--gpu-trace shows what kernels do");
+	if (w->counters.open) {
+		snprintf(when, sizeof when, " after %.1f s", (double)(sb_mono_ns() - plan->start_ns) * 1e-9);
+		say_counters(w, when, "the driver counts it no longer");
+		sb_samples_forget_latest(&w->counters);
+	} else if (!plan->counters_said || *w->device.uncounted) {
+		plan->counters_said |= !*w->device.uncounted;
+		say_counters(w, "", "this GPU or driver does not count it (NVIDIA Hopper and newer do)");
+	}
+}
+
+void sb_gpus_say_uncounted(const struct sb_gpus_watched *w)
+{
+	if (w->counted && !w->gone && w->fruitless > 1)
+		say_counters(w, "", "the driver gave no reading of it");
 }
 
 static void open_counters(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
@@ -224,6 +242,14 @@ uint64_t sb_gpus_count_wait_ns(
 	return interval_ns > least_ns ? interval_ns : least_ns;
 }
 
+static bool any_known(const double *values)
+{
+	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
+		if (!isnan(values[c]))
+			return true;
+	return false;
+}
+
 /* A reading is of the time since the one before. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 {
@@ -236,19 +262,22 @@ void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 		return;
 	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
 		values[c] = NAN;
-	counting = w->vendor->count(&w->device, &w->counted, values);
+	counting = w->vendor->count ? w->vendor->count(&w->device, &w->counted, values) : SB_GPUS_UNCOUNTED;
 	if (atomic_load(&plan->abandoned))
 		return;
 	cost_ns = sb_mono_ns() - begin_ns;
 	w->count_next_ns = begin_ns + sb_gpus_count_wait_ns(w, plan->counters_interval_ns, cost_ns, counting);
-	if (counting == SB_GPUS_UNCOUNTED || (counting == SB_GPUS_COUNTED && !w->counted))
+	if (counting == SB_GPUS_COUNTED && w->counters.open)
+		w->counted = asked; /* its columns stay: what is not known now is NaN */
+	if (counting == SB_GPUS_UNCOUNTED || !w->counted)
 		have_none(plan, w);
+	if (!w->counters.open && !any_known(values))
+		counting = SB_GPUS_COUNT_LATER;
+	w->fruitless = counting == SB_GPUS_COUNTED || w->counters.open ? 0 : w->fruitless + 1;
 	if (counting != SB_GPUS_COUNTED || !w->counted)
 		return;
 	if (!w->counters.open)
 		open_counters(plan, w);
-	else
-		w->counted = asked; /* its columns stay: what is not known now is NaN */
 	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
 		if (w->counted & SB_GPUS_BIT(c))
 			row[count++] = values[c];

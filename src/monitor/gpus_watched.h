@@ -38,6 +38,7 @@ struct sb_gpus_watched {
 	uint32_t counted; /* columns; 0: none, or none any more */
 	uint64_t count_next_ns, count_cost_ns; /* what the last one took */
 	uint32_t early_tries;
+	uint32_t fruitless; /* tries without a reading, before the first one */
 };
 
 /* "gpu0.name: NVIDIA H100" as a fact about the machine; nothing where value is "". */
@@ -46,6 +47,8 @@ void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const c
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
 /* Reads its counters and records them, when that is due. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
+/* Says that they were wanted and could never be read, where that is so. */
+void sb_gpus_say_uncounted(const struct sb_gpus_watched *w);
 /* How long after the begin of a reading the next one may come: what takes longer waits longer. */
 uint64_t sb_gpus_count_wait_ns(
 	struct sb_gpus_watched *w, uint64_t interval_ns, uint64_t cost_ns, enum sb_gpus_counting counting);

@@ -457,13 +457,10 @@ static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, 
 	return SB_GPUS_READ;
 }
 
-/* A slice of a GPU has no counters of its own. */
 static enum sb_gpus_counting count_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *values)
 {
-	if (d->handle != d->sensors)
-		return SB_GPUS_UNCOUNTED;
 	return sb_gpm_read(
-		&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], &nvml.api, d->handle, wanted, values);
+		&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], &nvml.api, d, wanted, values);
 }
 
 const struct sb_gpus_vendor sb_gpus_nvml = { .name = "NVML",

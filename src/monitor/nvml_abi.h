@@ -7,6 +7,7 @@
 
 enum nvml_code {
 	NVML_OK = 0,
+	NVML_INVALID_ARGUMENT = 2,
 	NVML_NOT_SUPPORTED = 3,
 	NVML_NO_PERMISSION = 4,
 	NVML_NOT_FOUND = 6,
@@ -103,6 +104,7 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 	X(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                               \
 	X(by_uuid, nvmlDeviceGetHandleByUUID, (const char *, nvml_device *))                                \
 	X(parent, nvmlDeviceGetDeviceHandleFromMigDeviceHandle, (nvml_device, nvml_device *))               \
+	X(instance, nvmlDeviceGetGpuInstanceId, (nvml_device, unsigned *))                                  \
 	X(name, nvmlDeviceGetName, (nvml_device, char *, unsigned))                                         \
 	X(uuid, nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                         \
 	X(index, nvmlDeviceGetIndex, (nvml_device, unsigned *))                                             \
@@ -125,6 +127,7 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 	X(gpm_alloc, nvmlGpmSampleAlloc, (void **))                                                         \
 	X(gpm_free, nvmlGpmSampleFree, (void *))                                                            \
 	X(gpm_sample, nvmlGpmSampleGet, (nvml_device, void *))                                              \
+	X(gpm_slice_sample, nvmlGpmMigSampleGet, (nvml_device, unsigned, void *))                           \
 	X(gpm_get, nvmlGpmMetricsGet, (struct nvml_gpm_get *))
 
 struct nvml_api {

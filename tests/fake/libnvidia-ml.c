@@ -15,6 +15,10 @@
  *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
  *   pcie_wide         PCIe's counters have 64 bits
  *   gpm 40            counters: SM active 40 %, and for each further id one more (default: not supported)
+ *   gpm_gpus 1        only these GPUs have counters
+ *   gpm10 -3          another value of the counter with this id, nan too; gpm_spans: each is how many samples lie between the two
+ *   gpm_alloc 1       how many samples there is memory for
+ *   gpm_sample 999, gpm_get 999, gpm_metric 999   what a call or each counter answers
  *   process PID MB    may be repeated
  *   uses PID PERCENT  since the reading before, may be repeated; "unsupported uses": not told
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
@@ -365,12 +369,21 @@ EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_f
 
 EXPORT int nvmlGpmQueryDeviceSupport(nvml_device device, struct nvml_gpm_support *out)
 {
-	out->supported = line_of(read_script(), "gpm") != NULL;
-	return state(device, "gpm");
+	char index[16];
+
+	snprintf(index, sizeof index, "%u", INDEX(device));
+	out->supported = line_of(read_script(), "gpm") != NULL &&
+			 (!line_of(script, "gpm_gpus") || names("gpm_gpus", index));
+	return IS_SLICE(device) ? NVML_NOT_SUPPORTED : state(device, "gpm");
 }
 
 EXPORT int nvmlGpmSampleAlloc(void **out)
 {
+	static long made;
+
+	if (made >= number("gpm_alloc", 1000))
+		return 20;
+	made += line_of(script, "gpm_alloc") != NULL;
 	*out = calloc(1, sizeof(int));
 	return NVML_OK;
 }
@@ -381,24 +394,55 @@ EXPORT int nvmlGpmSampleFree(void *sample)
 	return NVML_OK;
 }
 
+static int taken;
+
 EXPORT int nvmlGpmSampleGet(nvml_device device, void *sample)
 {
-	static int taken;
+	int code = IS_SLICE(device) ? NVML_NOT_SUPPORTED : (int)number("gpm_sample", NVML_OK);
 
-	*(int *)sample = ++taken;
-	return state(device, "gpm_sample");
+	if (!code)
+		*(int *)sample = ++taken;
+	return code ? code : state(device, "gpm_sample");
+}
+
+EXPORT int nvmlDeviceGetGpuInstanceId(nvml_device slice, unsigned *out)
+{
+	*out = 7 + SLICE_INDEX(slice);
+	return IS_SLICE(slice) ? NVML_OK : NVML_NOT_SUPPORTED;
+}
+
+EXPORT int nvmlGpmMigSampleGet(nvml_device device, unsigned instance, void *sample)
+{
+	if (IS_SLICE(device) || instance < 7 || instance >= 7 + (unsigned)number("mig", 0))
+		return NVML_INVALID_ARGUMENT;
+	return nvmlGpmSampleGet(device, sample);
+}
+
+static double metric(unsigned id, int span)
+{
+	char what[16];
+	const char *line;
+
+	snprintf(what, sizeof what, "gpm%u", id);
+	line = line_of(script, what);
+	if (line_of(script, "gpm_spans"))
+		return span;
+	return line ? strtod(line, NULL) : (double)number("gpm", 0) + id - NVML_GPM_SM;
 }
 
 EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_get *get)
 {
-	if (get->version != NVML_GPM_VERSION || *(int *)get->after <= *(int *)get->before)
-		return 2;
-	for (unsigned i = 0; i < get->count; i++) {
+	int code = (int)number("gpm_get", NVML_OK), span = *(int *)get->after - *(int *)get->before;
+
+	if (get->version != NVML_GPM_VERSION || span <= 0)
+		return NVML_INVALID_ARGUMENT;
+	for (unsigned i = 0; !code && i < get->count; i++) {
 		char what[16];
 
 		snprintf(what, sizeof what, "gpm%u", get->metrics[i].id);
-		get->metrics[i].code = names("unsupported", what) ? NVML_NOT_SUPPORTED : NVML_OK;
-		get->metrics[i].value = (double)number("gpm", 0) + get->metrics[i].id - NVML_GPM_SM;
+		get->metrics[i].code = names("unsupported", what) ? NVML_NOT_SUPPORTED
+								  : (int)number("gpm_metric", NVML_OK);
+		get->metrics[i].value = metric(get->metrics[i].id, span);
 	}
-	return NVML_OK;
+	return code;
 }

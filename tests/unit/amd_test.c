@@ -125,6 +125,19 @@ static void an_amd_card_that_goes_leaves_the_others(void **state)
 	assert_null(strstr(captured_missing, "GPU 1 after "));
 }
 
+static void that_it_counts_no_activity_is_said_once(void **state)
+{
+	put_sys("card2", "mem_info_vram_total", "1073741824\n");
+	put_sys("card2", "mem_info_vram_used", "1048576\n");
+	settings.gpu_counters_interval_s = 0.01;
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 1, "memory_used_mb", 2)));
+	sb_gpus_stop();
+	assert_non_null(strstr(captured_missing,
+		"GPU 0: SM, tensor core and DRAM activity|this GPU or driver does not count it"));
+	assert_null(strstr(captured_missing, "GPU 1: SM"));
+}
+
 static void two_vendors_are_sampled_together(void **state)
 {
 	setenv("STROBE_NVML_PATH", STROBE_BINARY_DIR "/tests/fake/libnvidia-ml.so", 1);
@@ -179,6 +192,7 @@ int main(void)
 		CASE(amd_cards_are_those_that_the_program_sees),
 		CASE(a_newer_amd_card_has_momentary_power_only),
 		CASE(an_amd_card_that_goes_leaves_the_others),
+		CASE(that_it_counts_no_activity_is_said_once),
 		CASE(two_vendors_are_sampled_together),
 		CASE(a_rank_beside_two_vendors_has_one_gpu),
 		CASE(a_vendor_that_is_lost_leaves_the_other),

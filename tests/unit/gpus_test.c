@@ -43,96 +43,6 @@ static void every_column_has_the_drivers_number(void **state)
 	assert_string_equal(captured_missing, "");
 }
 
-static void counters_are_means_between_two_readings(void **state)
-{
-	say("gpm 40\nunsupported gpm12\n");
-	settings.gpu_counters_interval_s = 0.01;
-	sb_gpus_start(&settings);
-	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 1)));
-	sb_gpus_stop();
-	assert_true(captured("gpu_counters", 0, "sm_active_percent", 0) == 40);
-	assert_true(captured("gpu_counters", 0, "occupancy_percent", 0) == 41);
-	assert_true(captured("gpu_counters", 0, "tensor_active_percent", 0) == 43);
-	assert_true(captured("gpu_counters", 0, "dram_active_percent", 0) == 48);
-	assert_true(captured("gpu_counters", 0, "fp64_active_percent", 0) == 49);
-	assert_false(captured_has_column("gpu_counters", 0, "fp32_active_percent"));
-	assert_false(captured_has_column("gpu_counters", 0, "tensor_float_percent"));
-	assert_string_equal(captured_missing, "");
-}
-
-static void all_counters_are_read_where_asked_for(void **state)
-{
-	say("gpm 40\n");
-	settings.gpu_counters_interval_s = 0.01;
-	settings.gpu_counters_all = true;
-	sb_gpus_start(&settings);
-	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 1)));
-	sb_gpus_stop();
-	settings.gpu_counters_all = false;
-	assert_true(captured("gpu_counters", 0, "tensor_float_percent", 0) == 45);
-	assert_true(captured("gpu_counters", 0, "tensor_integer_percent", 0) == 47);
-	assert_true(captured("gpu_counters", 0, "fp32_active_percent", 0) == 50);
-	assert_true(captured("gpu_counters", 0, "fp64_active_percent", 0) == 49);
-	assert_true(captured("gpu_counters", 0, "nvdec_active_percent", 0) == 68);
-}
-
-static uint64_t waits_ms(struct sb_gpus_watched *w, uint64_t took_ms, enum sb_gpus_counting counting)
-{
-	return sb_gpus_count_wait_ns(w, 1000000000, took_ms * 1000000, counting) / 1000000;
-}
-
-/* 60 ms for its beginning, or one call that waited for the driver: neither holds back the readings after it. */
-static void counters_come_early_where_the_driver_begins_slowly(void **state)
-{
-	struct sb_gpus_watched w = { .counted = 1 };
-
-	assert_int_equal(waits_ms(&w, 60, SB_GPUS_COUNT_LATER), 250);
-	assert_int_equal(waits_ms(&w, 3, SB_GPUS_COUNTED), 1000);
-	assert_int_equal(waits_ms(&w, 500, SB_GPUS_COUNTED), 1000);
-	assert_int_equal(waits_ms(&w, 8, SB_GPUS_COUNTED), 1600); /* 0.5 % of a core */
-	assert_int_equal(waits_ms(&w, 8, SB_GPUS_COUNTED), 1600);
-}
-
-static void counters_that_are_asked_for_rarely_take_a_thousandth(void **state)
-{
-	struct sb_gpus_watched w = { .counted = 1, .count_cost_ns = 8000000 };
-
-	assert_int_equal(sb_gpus_count_wait_ns(&w, 5000000000, 8000000, SB_GPUS_COUNTED), 8000000000);
-	assert_int_equal(sb_gpus_count_wait_ns(&w, 5000000000, 4000000, SB_GPUS_COUNTED), 5000000000);
-}
-
-/* A driver that refuses is not asked four times a second for ever. */
-static void counters_that_never_come_are_asked_for_at_their_interval(void **state)
-{
-	struct sb_gpus_watched w = { .counted = 1 };
-
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(waits_ms(&w, 1, SB_GPUS_COUNT_LATER), 250);
-	assert_int_equal(waits_ms(&w, 1, SB_GPUS_COUNT_LATER), 1000);
-}
-
-static void a_machine_without_counters_says_so_once(void **state)
-{
-	say("gpus 3\n");
-	settings.gpu_counters_interval_s = 0.01;
-	sb_gpus_start(&settings);
-	WAIT_FOR(!isnan(captured("gpu", 2, "utilization_percent", 2)));
-	sb_gpus_stop();
-	assert_false(captured_has_column("gpu_counters", 0, "sm_active_percent"));
-	assert_string_equal(captured_missing, "GPU 0: SM, tensor core and DRAM activity|this GPU or driver "
-					      "does not count it (NVIDIA Hopper "
-					      "and newer do)|--gpu-trace shows what kernels do\n");
-}
-
-static void counters_switched_off_are_not_read(void **state)
-{
-	say("hang gpm gpm_sample\n");
-	sb_gpus_start(&settings);
-	WAIT_FOR(!isnan(captured("gpu", 0, "utilization_percent", 2)));
-	sb_gpus_stop();
-	assert_string_equal(captured_missing, "");
-}
-
 /* 300 W for the time between the samples, whatever that was: joules per second
  * must come out as watts. */
 static void energy_is_power_over_real_time(void **state)
@@ -432,13 +342,6 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		CASE(every_column_has_the_drivers_number),
-		CASE(counters_are_means_between_two_readings),
-		CASE(all_counters_are_read_where_asked_for),
-		CASE(counters_come_early_where_the_driver_begins_slowly),
-		cmocka_unit_test(counters_that_are_asked_for_rarely_take_a_thousandth),
-		CASE(counters_that_never_come_are_asked_for_at_their_interval),
-		CASE(a_machine_without_counters_says_so_once),
-		CASE(counters_switched_off_are_not_read),
 		CASE(energy_is_power_over_real_time),
 		CASE(unsupported_sensors_are_said_once_and_left_out),
 		CASE(what_is_switched_off_is_not_asked_for),
