@@ -110,9 +110,12 @@ void sb_counter_rows_take(
 	uint64_t width = to_ticks - from_ticks, gap = gap_after(rows->seen_ticks, from_ticks, to_ticks);
 	struct held_row *held;
 
+	if (to_ticks <= rows->seen_ticks)
+		return; /* out of order: it was counted as lost when the one after it came */
 	if (gap)
 		counts.lost += (gap + width / 2) / width;
 	rows->seen_ticks = to_ticks;
+	rows->width_ticks = width;
 	counts.taken++;
 	if (!ring) {
 		write_row(rows, from_ticks, to_ticks, row);
@@ -121,6 +124,11 @@ void sb_counter_rows_take(
 	held = &ring[total++ & (SB_COUNTER_ROWS_HELD - 1)];
 	*held = (struct held_row){ .rows = rows, .from_ticks = from_ticks, .to_ticks = to_ticks };
 	memcpy(held->row, row, sizeof held->row);
+}
+
+void sb_counter_rows_lose(uint64_t samples)
+{
+	counts.lost += samples;
 }
 
 /* ---- keeping ------------------------------------------------------------- */

@@ -1,15 +1,13 @@
-/* The phases of the sampling, its thread and its records. How CUPTI samples is pm_session.c's business. */
+/* The phases of the sampling and its thread. Which devices are sampled, and what becomes of samples, is counted.c's business. */
 #include "gpu/counters.h"
 
 #include "base/error.h"
 #include "format/run_keys.h"
 #include "gpu/collector.h"
+#include "gpu/counted.h"
 #include "gpu/counter_rows.h"
 #include "gpu/driver.h"
-#include "gpu/pm_session.h"
-#include "gpu/pool.h"
 #include "gpu/setup.h"
-#include "gpu/stamps.h"
 #include "gpu/trace.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -22,24 +20,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEVICES_MAX 16u
-#define WIDEST_NS 4000000u /* the first sample after a start reaches back to the one before */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'Sampled counters'"
-#define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
-#define HOW_BUSY "end it meanwhile; DCGM pauses with 'dcgmi profile --pause'"
 
 enum phase {
 	OFF,
 	ARMED, /* waits for CUDA, or for the steps */
 	READY, /* the devices are held, the first step that counts comes next */
 	ON
-};
-
-struct counted {
-	struct sb_pm_session session;
-	struct sb_counter_rows rows;
-	double dram_peak_bytes_per_s;
 };
 
 static void collect_until_quit(void);
@@ -50,14 +38,8 @@ static struct sb_trace_spec spec;
 static char setting[64]; /* of this session */
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted;
-static uint64_t begin_ticks, deadline_ticks;
+static uint64_t deadline_ticks;
 static _Atomic uint64_t cut_ticks; /* 0: none yet */
-
-static struct counted devices[DEVICES_MAX];
-static uint32_t device_count;
-static const struct sb_cupti *cupti;
-static struct sb_stamps stamps;
-static uint64_t overflow_count;
 static bool first_drain; /* none since the sampling began */
 
 /* Samples are held, and written around slow moments alone. */
@@ -66,29 +48,9 @@ static bool for_slow(void)
 	return spec.bound == SB_TRACE_SLOW;
 }
 
-/* ---- samples ----------------------------------------------------------- */
-
-static void take(void *user, const struct sb_pm_sample *s)
-{
-	struct counted *d = user;
-	uint64_t from = sb_stamps_ticks(&stamps, s->start), to = sb_stamps_ticks(&stamps, s->end);
-	uint64_t width = to - from, cut = atomic_load(&cut_ticks);
-	double row[SB_PM_COLUMNS];
-
-	if (to <= from || width > sb_clock_ticks_of_ns(WIDEST_NS) || from < begin_ticks || (cut && to > cut))
-		return;
-	memcpy(row, s->row, sizeof row);
-	sb_pm_metrics_rates(row, (double)width / (double)sb_clock_hz(), d->dram_peak_bytes_per_s);
-	sb_counter_rows_take(&d->rows, from, to, row);
-}
-
 static void drain(void)
 {
-	for (uint32_t i = 0; i < device_count; i++) {
-		sb_stamps_take(&stamps, cupti);
-		sb_pm_session_drain(&devices[i].session, take, &devices[i]);
-	}
-	sb_counter_rows_look();
+	sb_counted_drain(atomic_load(&cut_ticks));
 }
 
 /* CUPTI prepares its decoding with the first samples: the driver makes the program wait as long. */
@@ -103,117 +65,50 @@ static void drain_first(void)
 
 /* ---- beginning --------------------------------------------------------- */
 
-static const char *how_of(int err)
+static void give_up(void)
 {
-	return err == STROBE_EPERM ? HOW_PERMITTED : err == STROBE_EBUSY ? HOW_BUSY : HOW;
-}
-
-static void close_devices(void)
-{
-	for (uint32_t i = 0; i < device_count; i++) {
-		overflow_count += devices[i].session.overflow_count;
-		sb_pm_session_close(&devices[i].session);
-	}
-	device_count = 0;
-}
-
-/* Programs that make contexts of their own have no primary one. */
-static uint32_t find_devices(int *out, uint32_t limit)
-{
-	uint32_t count = sb_cuda_devices_used(out, limit);
-	const struct sb_gpu_context *c;
-
-	for (uint32_t i = 0; !count && (c = sb_gpu_context_at(i)); i++)
-		if (!atomic_load(&c->dead)) {
-			out[0] = c->device;
-			count = 1;
-		}
-	return count;
-}
-
-static void prepare(struct counted *d)
-{
-	memset(&d->rows, 0, sizeof d->rows);
-	d->dram_peak_bytes_per_s = sb_cuda_dram_peak(d->session.device);
+	sb_step_counting_hook_set(NULL);
+	atomic_store(&phase, OFF);
 }
 
 /* Call with the lock held, in phase ARMED. False: not now (no CUDA yet), or not at all. */
 static bool open_devices(void)
 {
-	const struct sb_pm_cupti *pm;
-	int used[DEVICES_MAX], mode, err = 0;
-	uint32_t count = find_devices(used, DEVICES_MAX), setup;
-
-	if (!count)
+	if (!sb_counted_in_use())
 		return false;
-	setup = sb_setup_begin();
-	mode = sb_cuda_capture_relax();
-	err = sb_cupti_load(&cupti);
-	if (!err)
-		err = sb_pm_cupti_load(cupti, &pm);
-	for (uint32_t i = 0; i < count && !err; i++) {
-		err = sb_pm_session_open(&devices[device_count].session, cupti, pm, used[i]);
-		if (!err)
-			prepare(&devices[device_count++]);
-		else if (device_count)
-			sb_keep_missing("sampled counters of some GPUs", strobe_error(), how_of(err));
-		err = device_count ? 0 : err;
-	}
-	sb_cuda_capture_restore(mode);
-	sb_setup_end(setup, err != 0);
-	if (err) {
-		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
-		sb_step_counting_hook_set(NULL);
-		atomic_store(&phase, OFF);
+	if (!sb_counted_open()) {
+		give_up();
 		return false;
 	}
 	atomic_store(&phase, READY);
 	return true;
 }
 
-static bool start_devices(void)
+static bool start(void)
 {
-	uint32_t setup = sb_setup_begin();
-	int mode = sb_cuda_capture_relax(), err = 0;
-
-	for (uint32_t i = 0; i < device_count && !err; i++)
-		err = sb_pm_session_start(&devices[i].session);
-	sb_setup_end(setup, err != 0);
-	if (err) {
-		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
-		close_devices();
+	if (!sb_counter_rows_start(for_slow())) {
+		sb_keep_missing("sampled counters", "no memory to hold them for slow moments", HOW);
+		sb_counted_close();
+		return false;
 	}
-	sb_cuda_capture_restore(mode);
-	return !err;
-}
-
-static bool start_rows(void)
-{
-	if (sb_counter_rows_start(for_slow()))
+	if (sb_counted_start())
 		return true;
-	sb_keep_missing("sampled counters", "no memory to hold them for slow moments", HOW);
-	close_devices();
+	sb_counter_rows_stop();
 	return false;
 }
 
 /* Call with the lock held, in phase READY. */
 static void begin(void)
 {
-	stamps.count = 0;
-	overflow_count = 0;
+	uint64_t begin_ticks;
+
 	first_drain = true;
-	sb_stamps_take(&stamps, cupti);
-	if (!start_rows() || !start_devices()) {
-		sb_step_counting_hook_set(NULL);
-		atomic_store(&phase, OFF);
+	if (!start()) {
+		give_up();
 		return;
 	}
-	for (uint32_t i = 0; i < device_count; i++)
-		devices[i].rows.schema = sb_schema_define(
-			"gpu_pm", devices[i].session.device, sb_pm_column_names, SB_PM_COLUMNS);
-	begin_ticks = sb_clock_ticks();
+	begin_ticks = sb_counted_begin_ticks();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN, (int64_t)begin_ticks);
-	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS
 				 ? begin_ticks + (uint64_t)(spec.seconds * (double)sb_clock_hz())
 				 : UINT64_MAX;
@@ -281,11 +176,13 @@ static void say_lost(const struct sb_counter_counts *c)
 {
 	char text[160];
 
-	if (!c->lost && !overflow_count)
+	uint64_t overflows = sb_counted_overflows();
+
+	if (!c->lost && !overflows)
 		return;
 	snprintf(text, sizeof text, "%llu of about %llu samples were lost, the buffer was full %llu times",
 		(unsigned long long)c->lost, (unsigned long long)(c->lost + c->taken),
-		(unsigned long long)overflow_count);
+		(unsigned long long)overflows);
 	sb_keep_missing("some sampled counters", text, HOW);
 }
 
@@ -311,10 +208,7 @@ static void finish(void)
 
 	cut();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_END, (int64_t)atomic_load(&cut_ticks));
-	for (uint32_t i = 0; i < device_count; i++)
-		sb_pm_session_stop(&devices[i].session);
-	drain();
-	close_devices();
+	sb_counted_end(atomic_load(&cut_ticks));
 	sb_counter_rows_stop();
 	say_counts();
 	sb_step_counting_hook_set(NULL);
@@ -326,11 +220,7 @@ static void finish(void)
 /* No room is left, or no device that could be sampled. */
 static bool useless(void)
 {
-	uint32_t broken = 0;
-
-	for (uint32_t i = 0; i < device_count; i++)
-		broken += devices[i].session.broken;
-	return sb_counter_rows_counts().unwritten > 0 || broken == device_count;
+	return sb_counter_rows_counts().unwritten > 0 || !sb_counted_any();
 }
 
 /* Nothing comes by itself: no sampling, or one that begins with a step. */
@@ -404,8 +294,10 @@ int strobe_gpu_counters_start(const char *text)
 		err = sb_fail(STROBE_EBUSY, "GPU counters are being sampled already");
 	else if (!sb_collector_start(&collector))
 		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU counters");
-	else
+	else {
+		sb_counted_close(); /* those that were held for other steps */
 		arm(&wanted);
+	}
 	sb_collector_release(&collector, cancel);
 	return err;
 }
@@ -418,7 +310,7 @@ void strobe_gpu_counters_stop(void)
 		cut();
 	} else {
 		sb_step_counting_hook_set(NULL);
-		close_devices();
+		sb_counted_close();
 		atomic_store(&phase, OFF);
 	}
 	sb_collector_release(&collector, cancel);
@@ -457,9 +349,15 @@ void sb_gpu_counters_watch_over(void)
 static void say_unsampled(void)
 {
 	enum phase now = atomic_load(&phase);
-	int ignored[1];
+	uint32_t seen = atomic_load(&steps_seen);
+	char why[80];
 
-	if ((now == ARMED || now == READY) && !find_devices(ignored, 1))
+	if (now == ON && spec.bound == SB_TRACE_STEPS && !atomic_load(&stop_wanted) && seen < spec.steps) {
+		snprintf(why, sizeof why, "the run ended after %u of the %u steps asked for", seen,
+			spec.steps);
+		sb_keep_missing("sampled counters of all steps", why, "--gpu-counters=seconds:5");
+	}
+	if ((now == ARMED || now == READY) && !sb_counted_in_use())
 		sb_keep_missing("sampled counters", "the program never used a GPU", HOW);
 	else if (now == ARMED || now == READY)
 		sb_keep_missing("sampled counters", "too few steps were seen to sample any",
@@ -474,7 +372,7 @@ void sb_gpu_counters_session_stops(void)
 	sb_collector_stop(&collector);
 	cancel = sb_collector_hold(&collector);
 	sb_step_counting_hook_set(NULL);
-	close_devices(); /* in phase READY */
+	sb_counted_close(); /* in phase READY */
 	atomic_store(&phase, OFF);
 	sb_collector_release(&collector, cancel);
 	setting[0] = 0;
@@ -483,11 +381,10 @@ void sb_gpu_counters_session_stops(void)
 void sb_gpu_counters_forget(void)
 {
 	sb_collector_forget(&collector);
-	device_count = 0; /* the parent's: neither stopped nor freed here */
+	sb_counted_forget();
 	sb_counter_rows_stop();
 	atomic_store(&phase, OFF);
 	sb_step_counting_hook_set(NULL);
-	sb_pm_sessions_forget();
 }
 
 void sb_gpu_counters_cuda_started(void)

@@ -12,6 +12,8 @@ const char *const sb_pm_column_names[SB_PM_COLUMNS] = { "sm_active_percent", "te
 
 #define PERCENT ".avg.pct_of_peak_sustained_elapsed"
 #define SPELLINGS 4
+#define PERCENT_MOST 105 /* a little over the peak is the clocks' doing */
+#define BYTES_PER_S_MOST 1e14
 
 /* In the order of their weight: what does not fit in one pass with those before it is left out. Tried
  * with the host libraries of CUDA 12.6 and 13.0 for Turing to Blackwell. */
@@ -140,20 +142,33 @@ int sb_pm_metrics_choose(const struct sb_pm_cupti *pm, const char *chip, const u
 	return 0;
 }
 
+static double percent_of(double value)
+{
+	return value >= 0 && value <= PERCENT_MOST ? fmin(value, 100) : NAN;
+}
+
 void sb_pm_metrics_row(const struct sb_pm_metrics *metrics, const double *values, double *out_row)
 {
 	for (int i = 0; i < SB_PM_COLUMNS; i++)
 		out_row[i] = NAN;
-	for (size_t i = 0; i < metrics->count; i++)
-		out_row[metrics->columns[i]] = values[i];
+	for (size_t i = 0; i < metrics->count; i++) {
+		enum sb_pm_column column = metrics->columns[i];
+		bool rate = (column >= SB_PM_DRAM_READ_BYTES && column <= SB_PM_PCIE_WRITE_BYTES) ||
+			    column == SB_PM_SM_CLOCK;
+
+		out_row[column] = !rate ? percent_of(values[i]) : values[i] >= 0 ? values[i] : NAN;
+	}
 }
 
 void sb_pm_metrics_rates(double *row, double width_s, double dram_peak_bytes_per_s)
 {
 	double percent = dram_peak_bytes_per_s > 0 ? 100 / dram_peak_bytes_per_s : NAN;
 
-	for (int i = SB_PM_DRAM_READ_BYTES; i <= SB_PM_PCIE_WRITE_BYTES; i++)
+	for (int i = SB_PM_DRAM_READ_BYTES; i <= SB_PM_PCIE_WRITE_BYTES; i++) {
 		row[i] /= width_s;
+		if (row[i] > BYTES_PER_S_MOST)
+			row[i] = NAN;
+	}
 	row[SB_PM_DRAM_READ] = row[SB_PM_DRAM_READ_BYTES] * percent;
 	row[SB_PM_DRAM_WRITE] = row[SB_PM_DRAM_WRITE_BYTES] * percent;
 	row[SB_PM_DRAM_ACTIVE] = row[SB_PM_DRAM_READ] + row[SB_PM_DRAM_WRITE];

@@ -12,6 +12,8 @@
 #define HARDWARE_BYTES (32u << 20) /* about two seconds */
 #define SAMPLES_PER_DECODE 128u /* 30 KB each; clearing them takes its time */
 #define DECODES_MAX 64
+#define OVERFLOWS_MAX 3u /* in a row: the program waits while the device is got again */
+#define FAILURES_MAX 20u /* a second */
 #define APPEND_MODE_VERSION 130000u /* it may have come earlier; CUPTI reads as much as we say */
 
 /* ---- opening ----------------------------------------------------------- */
@@ -190,7 +192,7 @@ static bool read_sample(struct sb_pm_session *s, size_t index, struct sb_pm_samp
 	struct cupti_host_evaluate evaluate = { CUPTI_BYTES(struct cupti_host_evaluate, values), NULL,
 		s->host, s->data, s->data_bytes, index, s->metrics.names, s->metrics.count, values };
 
-	if (s->pm->sample_info(&info) || info.end <= info.start || s->pm->evaluate(&evaluate))
+	if (s->pm->sample_info(&info) || !info.start || info.end <= info.start || s->pm->evaluate(&evaluate))
 		return false;
 	out->start = info.start;
 	out->end = info.end;
@@ -207,15 +209,25 @@ static void read_data(
 
 	if (s->pm->data_info(&info))
 		return;
-	for (size_t i = 0; i < info.completed_count; i++)
-		if (read_sample(s, i, &sample))
-			take(user, &sample);
+	for (size_t i = 0; i < info.completed_count; i++) {
+		bool good = read_sample(s, i, &sample);
+
+		s->overflows = good ? 0 : s->overflows;
+		take(user, good ? &sample : NULL);
+	}
+}
+
+static void give_up(struct sb_pm_session *s, const char *what, int result)
+{
+	s->broken = true;
+	refuse(s, what, result);
 }
 
 /* What a full buffer had is lost, and it takes nothing more: the device has to be got again. */
 static void begin_again(struct sb_pm_session *s)
 {
 	bool was_started = s->started;
+	int result;
 
 	s->overflow_count++;
 	sb_pm_session_stop(s);
@@ -223,27 +235,46 @@ static void begin_again(struct sb_pm_session *s)
 	s->object = NULL;
 	free(s->data);
 	s->data = NULL;
-	s->broken = enable(s) || make_data(s) || (was_started && sb_pm_session_start(s));
+	if (s->overflows++ == OVERFLOWS_MAX) {
+		give_up(s, "its buffer is full whenever it is read", CUPTI_OUT_OF_MEMORY);
+		return;
+	}
+	result = enable(s);
+	if (!result)
+		result = make_data(s);
+	if (result)
+		give_up(s, "CUPTI does not sample it again after its buffer was full", result);
+	else if (was_started)
+		s->broken = sb_pm_session_start(s) != 0;
+}
+
+/* True: there is more to decode. */
+static bool decode_once(
+	struct sb_pm_session *s, void (*take)(void *user, const struct sb_pm_sample *), void *user)
+{
+	struct cupti_pm_decode d = { CUPTI_BYTES(struct cupti_pm_decode, overflow), NULL, s->object, s->data,
+		s->data_bytes, CUPTI_PM_DECODE_END, 0 };
+	int result = s->pm->decode(&d), cleared;
+
+	read_data(s, take, user);
+	if (result == CUPTI_OUT_OF_MEMORY || d.overflow) {
+		begin_again(s); /* d's object and data are gone with it */
+		return false;
+	}
+	s->failures = result ? s->failures + 1 : 0;
+	cleared = clear_data(s);
+	if (cleared || s->failures == FAILURES_MAX)
+		give_up(s, "CUPTI does not decode its samples", cleared ? cleared : result);
+	return !result && !s->broken && d.stop_reason == CUPTI_PM_DECODE_FULL;
 }
 
 void sb_pm_session_drain(
 	struct sb_pm_session *s, void (*take)(void *user, const struct sb_pm_sample *), void *user)
 {
-	struct cupti_pm_decode d = { CUPTI_BYTES(struct cupti_pm_decode, overflow), NULL, s->object, s->data,
-		s->data_bytes, CUPTI_PM_DECODE_FULL, 0 };
-	int result = 0;
+	bool more = !s->broken;
 
-	for (int i = 0; i < DECODES_MAX && !s->broken && !result && d.stop_reason == CUPTI_PM_DECODE_FULL;
-		i++) {
-		d.stop_reason = CUPTI_PM_DECODE_END;
-		d.overflow = 0;
-		result = s->pm->decode(&d);
-		read_data(s, take, user);
-		if (result == CUPTI_OUT_OF_MEMORY || d.overflow)
-			begin_again(s);
-		else
-			s->broken = clear_data(s) != 0;
-	}
+	for (int i = 0; i < DECODES_MAX && more; i++)
+		more = decode_once(s, take, user);
 }
 
 void sb_pm_sessions_forget(void)

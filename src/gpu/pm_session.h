@@ -18,6 +18,7 @@ struct sb_pm_session {
 	struct sb_pm_metrics metrics;
 	bool initialized, started, broken;
 	uint64_t overflow_count; /* times the hardware's buffer was full */
+	uint32_t overflows, failures; /* of it in a row, without a sample; decodes that failed in a row */
 };
 
 struct sb_pm_sample {
@@ -31,7 +32,8 @@ int sb_pm_session_open(
 	struct sb_pm_session *s, const struct sb_cupti *cupti, const struct sb_pm_cupti *pm, int device);
 int sb_pm_session_start(struct sb_pm_session *s); /* samples from now on */
 
-/* Gives take() every sample that is complete, oldest first. */
+/* Gives take() every sample that is complete, oldest first; NULL for one that cannot be read. Sets broken where no
+ * more will come, and then strobe_error() says why. */
 void sb_pm_session_drain(
 	struct sb_pm_session *s, void (*take)(void *user, const struct sb_pm_sample *), void *user);
 

@@ -8,6 +8,13 @@
 
 enum { FAKE_PM_VALUES = 4 }; /* SM, tensor, bytes of DRAM read and written; of what else is asked for: 0 */
 
+enum fake_pm_trouble {
+	FAKE_PM_QUIET_OVERFLOW =
+		1, /* its buffer was full: the next decode says so, and that all went well, and that there is more */
+	FAKE_PM_ALWAYS_FULL = 2, /* its buffer is full whenever it is read */
+	FAKE_PM_NO_START = 4 /* it is enabled and does not start */
+};
+
 struct fake_pm {
 	void (*reset)(void);
 	/* A sample of a device that samples; others make none. */
@@ -23,6 +30,7 @@ struct fake_pm {
 	uint32_t (*held)(void); /* devices and host objects not given back */
 	uint32_t (*mistakes)(void); /* calls in a wrong order or with wrong sizes */
 	uint64_t (*started)(int device); /* how often */
+	void (*trouble)(int device, unsigned troubles); /* what is not named is well */
 };
 
 typedef const struct fake_pm *(*fake_pm_function)(void);

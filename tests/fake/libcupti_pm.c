@@ -44,6 +44,7 @@ static struct device {
 	uint64_t start_count;
 	struct sample pending[PENDING];
 } devices[DEVICES];
+static unsigned troubles[DEVICES];
 static struct host hosts[64];
 static uint32_t host_count, initialized, mistake_count, most_per_pass;
 static char unknown[96];
@@ -286,6 +287,8 @@ API int cuptiPmSamplingStart(struct cupti_pm_object *p)
 	COUNTED;
 	EXPECT_SIZE(p, struct cupti_pm_object, object);
 	EXPECT(d && d->configured && d->fresh && !d->started && !d->full, CUPTI_INVALID_OPERATION);
+	if (troubles[d - devices] & FAKE_PM_NO_START)
+		return 999;
 	pthread_mutex_lock(&lock);
 	d->started = true;
 	d->pending_count = 0;
@@ -330,9 +333,11 @@ API int cuptiPmSamplingDecodeData(struct cupti_pm_decode *p)
 	d->fresh = false;
 	pthread_mutex_lock(&lock);
 	decode(d, image);
-	overflowed = d->full;
-	p->overflow = overflowed;
-	p->stop_reason = d->pending_count ? CUPTI_PM_DECODE_FULL : CUPTI_PM_DECODE_END;
+	overflowed = d->full || troubles[d - devices] & FAKE_PM_ALWAYS_FULL;
+	p->overflow = overflowed || troubles[d - devices] & FAKE_PM_QUIET_OVERFLOW;
+	p->stop_reason = d->pending_count || (p->overflow && !overflowed) ? CUPTI_PM_DECODE_FULL
+									  : CUPTI_PM_DECODE_END;
+	troubles[d - devices] &= ~(unsigned)FAKE_PM_QUIET_OVERFLOW;
 	pthread_mutex_unlock(&lock);
 	return overflowed ? CUPTI_OUT_OF_MEMORY : CUPTI_OK;
 }
@@ -393,6 +398,7 @@ static void reset(void)
 {
 	memset(devices, 0, sizeof devices);
 	memset(hosts, 0, sizeof hosts);
+	memset(troubles, 0, sizeof troubles);
 	host_count = initialized = mistake_count = 0;
 	most_per_pass = METRICS;
 	unknown[0] = 0;
@@ -468,11 +474,18 @@ static uint64_t started(int device)
 	return devices[device].start_count;
 }
 
+static void trouble(int device, unsigned some)
+{
+	pthread_mutex_lock(&lock);
+	troubles[device] = some;
+	pthread_mutex_unlock(&lock);
+}
+
 API const struct fake_pm *fake_pm(void);
 API const struct fake_pm *fake_pm(void)
 {
 	static const struct fake_pm fake = { reset, sample, overflow, occupy, pass_limit, know, time_trigger,
-		sampling, held, mistakes, started };
+		sampling, held, mistakes, started, trouble };
 
 	return &fake;
 }

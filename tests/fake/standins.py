@@ -15,7 +15,7 @@ CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refus
          ("begin", None, U32, S), ("finish", None), ("on_flush", None, P), ("drop", None, U32), ("driver_call", None, U32, P, I)]
 
 PM = [("reset", None), ("sample", None, I, U64, U64, F, F, F, F), ("overflow", None, I), ("occupy", None, I, B), ("pass_limit", None, U32),
-      ("know", None, S, B), ("time_trigger", None, B), ("sampling", B, I), ("held", U32), ("mistakes", U32), ("started", U64, I)]
+      ("know", None, S, B), ("time_trigger", None, B), ("sampling", B, I), ("held", U32), ("mistakes", U32), ("started", U64, I), ("trouble", None, I, U32)]
 
 
 def table(path, function, fields):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import wire
-from fake_program import BUILD, Program, case, main, report_of
+from fake_program import BUILD, CASES, Program, case, main, report_of
 
 
 class Sampled(Program):
@@ -121,13 +121,26 @@ def counters_that_cannot_be_sampled_are_said_with_what_to_do():
         assert len(said) == 1 and all(w in said[0] for w in words), (call, rec.missing)
 
 
-@case
-def cupti_without_sampling_is_refused_in_one_line():
-    p = Sampled("all", lambda cupti: cupti.set_version(23))
+def refused_version(version, words):
+    p = Sampled("all", lambda cupti: cupti.set_version(version))
     p.zone(b"denoise", 1)
     p.until(lambda: p.cupti.calls(b"cuptiGetVersion") > 0, "a look at the version")
     said = [why for what, why in p.stop().missing if what == "sampled counters"]
-    assert len(said) == 1 and "CUDA 12.6" in said[0], said
+    assert len(said) == 1 and words in said[0], said
+
+
+def sampled_version(version):
+    p = Sampled(before=lambda cupti: cupti.set_version(version))
+    p.begin()
+    p.samples(3, 50)
+    rec = p.stop()
+    assert values_of(rec) == [50] * 3 and rec.meta["cupti_version"] == version, rec.meta
+
+
+for each in (14, 23, 140000, 140100):  # CUDA 11, 12.5, 14.0, 14.1
+    CASES["cupti_%d_is_refused_in_one_line" % each] = lambda v=each: refused_version(v, "CUDA 12.6" if v == 23 else "is not one that strobe knows")
+for each in (24, 28, 130000, 130300, 130900):  # CUDA 12.6, 12.9, 13.0, 13.3, a later 13
+    CASES["cupti_%d_samples" % each] = lambda v=each: sampled_version(v)
 
 
 @case
@@ -175,6 +188,179 @@ def every_device_in_use_is_sampled():
     rec = p.stop()
     seen = {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0}
     assert seen == {(0, 40), (2, 90)}, seen
+
+
+def two_devices():
+    p = Sampled()
+    p.cuda.make_current(0x3000, 2)
+    return p
+
+
+def said_of(recording, what):
+    return [why for seen, why in recording.missing if seen.startswith(what)]
+
+
+@case
+def a_device_that_another_profiler_has_leaves_the_others():
+    for held, other in ((0, 2), (2, 0)):
+        p = two_devices()
+        p.pm.occupy(held, True)
+        assert p.strobe.strobe_gpu_counters_start(b"") == 0
+        p.sampling(other)
+        p.begun = p.cupti.now()
+        p.samples(3, 70, device=other)
+        rec = p.stop()
+        assert {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0} == {(other, 70)}
+        (why,) = said_of(rec, "sampled counters of some GPUs")
+        assert "GPU %d: another profiler has its counters" % held in why and "dcgmi" in why, why
+
+
+@case
+def a_device_that_does_not_start_leaves_the_others():
+    for broken, other in ((0, 2), (2, 0)):
+        p = two_devices()
+        p.pm.trouble(broken, 4)
+        assert p.strobe.strobe_gpu_counters_start(b"") == 0
+        p.sampling(other)
+        p.begun = p.cupti.now()
+        p.samples(3, 70, device=other)
+        rec = p.stop()
+        assert {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0} == {(other, 70)}
+        (why,) = said_of(rec, "sampled counters of some GPUs")
+        assert "GPU %d: CUPTI does not start sampling" % broken in why, why
+
+
+@case
+def a_device_that_breaks_off_is_given_back_said_and_counted():
+    p = two_devices()
+    p.begin()
+    p.sampling(2)
+    p.begun = p.cupti.now()
+    first = p.samples(4, 40)
+    p.samples(4, 90, device=2, start=first)
+    looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
+    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 3, "a look that began after them")
+    p.pm.trouble(0, 2)  # full whenever it is read
+    p.until(lambda: not p.pm.sampling(0), "the device to be given back")
+    held = p.pm.held()
+    p.begun = p.cupti.now()
+    p.samples(4, 95, device=2)
+    rec = p.stop()
+    assert held == 3, held  # of the other device: itself, a host object, the profiler
+    (why,) = said_of(rec, "sampled counters of GPU 0 after ")
+    assert "its buffer is full whenever it is read" in why, why
+    seen = [(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0]
+    assert sorted(seen) == [(0, 40)] * 4 + [(2, 90)] * 4 + [(2, 95)] * 4, seen
+    lost_s = rec.s(rec.meta["gpu_counters_end_ticks"] - max(t for d, t, _ in rec.sampled("gpu_pm") if d == 0))
+    gap_s = rec.s(max(t for d, t, _ in rec.sampled("gpu_pm") if d == 2) - 4 * rec.hz // 2000 - max(t for d, t, v in rec.sampled("gpu_pm") if d == 2 and v["sm_active_percent"] == 90))
+    expected = (lost_s + gap_s) / 0.0005
+    assert abs(rec.meta["gpu_counters_lost_count"] - expected) <= 4, (rec.meta, expected)
+
+
+@case
+def samples_lost_at_the_end_are_counted():
+    p = Sampled()
+    p.begin()
+    p.samples(4, 50)
+    looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
+    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 1, "a look that began after them")
+    p.pm.overflow(0)
+    p.begun = p.cupti.now()
+    p.until(lambda: p.cupti.now() - p.begun > 10 ** 7, "ten milliseconds without a sample")
+    rec = p.stop()
+    last = max(t for _, t, v in rec.sampled("gpu_pm"))
+    expected = rec.s(rec.meta["gpu_counters_end_ticks"] - last) / 0.0005
+    assert expected >= 20 and abs(rec.meta["gpu_counters_lost_count"] - expected) <= 2, (rec.meta, expected)
+    assert "samples were lost" in said_of(rec, "some sampled counters")[0], rec.missing
+
+
+@case
+def samples_out_of_order_twice_or_without_times_are_left_out_and_counted():
+    p = Sampled()
+    p.begin()
+    p.until(lambda: p.cupti.now() - p.begun > 20 * 500000, "the samples' time to pass")
+    start = p.cupti.now() - 16 * 500000
+
+    def sample(i, sm, at=None):
+        at = start + i * 500000 if at is None else at
+        p.pm.sample(0, at, at + 500000 if at else 0, sm, sm / 2, 1, 1)
+    for i in (0, 1, 3, 2, 3, 4):
+        sample(i, 10 + i)
+    sample(5, 99, at=0)  # no times
+    sample(6, 16)
+    p.pm.sample(0, start + 8 * 500000, start + 7 * 500000, 99, 99, 1, 1)  # ends before it begins
+    rec = p.stop()
+    rows = rec.sampled("gpu_pm")
+    assert values_of(rec) == [10, 11, 13, 14, 16], rows
+    assert rec.meta["gpu_counters_lost_count"] == 3, rec.meta  # 2 came too late, 5 and the last had no times
+
+
+@case
+def what_was_sampled_until_a_kill_is_in_the_report():
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        p = Sampled()
+        p.begin()
+        p.strobe.strobe_zone_begin(b"denoise")
+        p.begun = p.cupti.now()
+        p.samples(20, 80)
+        looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
+        p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 2, "a look that began after them")
+        os.write(writer, p.folder.encode())
+        os.kill(os.getpid(), signal.SIGKILL)
+    folder = os.read(reader, 4096).decode()
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    report = report_of(folder + "/last")
+    sampled = report["sampled_counters"]
+    assert sampled["sample_count"] == 20 and sampled["lost_count"] == 0, sampled
+    assert abs(sampled["gpu_counters"]["sm_active_percent"] - 80) < 1e-6 and report["recording"]["complete"] is False, sampled
+
+
+@case
+def other_steps_may_be_asked_for_while_the_hardware_is_held():
+    p = Sampled("steps:1@2")
+    for i in range(2):
+        p.step(b"step_%d" % i)
+    assert p.pm.held() == 3 and not p.pm.sampling(0)  # got in the step before
+    p.begin(b"seconds:100")
+    p.samples(3, 60)
+    rec = p.stop()
+    assert values_of(rec) == [60] * 3 and not any(what.startswith("sampled counters") for what, _ in rec.missing), rec.missing
+
+
+@case
+def stops_without_a_begin_hold_nothing():
+    p = Sampled("steps:3@2")
+    p.strobe.strobe_gpu_counters_stop()
+    p.strobe.strobe_gpu_counters_stop()
+    for i in range(8):
+        p.step(b"step_%d" % i)
+    assert p.pm.held() == 0 and p.pm.started(0) == 0
+    p.begin(b"seconds:100")
+    assert p.strobe.strobe_gpu_counters_start(b"") == -6, p.strobe.strobe_error()
+    p.samples(3, 60)
+    p.strobe.strobe_gpu_counters_stop()
+    p.strobe.strobe_gpu_counters_stop()
+    p.given_back()
+    assert values_of(p.stop()) == [60] * 3
+
+
+@case
+def steps_that_never_came_are_said():
+    p = Sampled("steps:3@5")
+    for i in range(5):
+        p.step(b"step_%d" % i)
+    assert said_of(p.stop(), "sampled counters") == ["too few steps were seen to sample any|--gpu-counters=seconds:5"]
+    assert p.pm.held() == 0
+    p = Sampled("steps:10")
+    for i in range(4):
+        p.step(b"step_%d" % i)
+    p.begun = p.cupti.now()
+    p.samples(3, 60)
+    rec = p.stop()
+    (why,) = said_of(rec, "sampled counters of all steps")
+    assert "the run ended after 3 of the 10 steps asked for" in why and values_of(rec) == [60] * 3, rec.missing
 
 
 @case
