@@ -142,13 +142,18 @@ static struct shown worst(const struct sb_model *model, problem_fn problem)
 	return most;
 }
 
-static const char *kernel_like(const struct sb_model *model, const char *const *words)
+static void show_kernel(const struct sb_model *model, const char *const *words, struct sb_advice *f)
 {
-	for (size_t i = 0; i < model->gpu.top_kernel_count; i++)
-		for (size_t k = 0; words[k]; k++)
-			if (strcasestr(model->gpu.top_kernels[i].name, words[k]))
-				return model->gpu.top_kernels[i].name;
-	return NULL;
+	for (size_t i = 0; f && i < model->gpu.top_kernel_count; i++) {
+		const struct sb_gpu_row *kernel = &model->gpu.top_kernels[i];
+
+		for (size_t k = 0; words[k] && !f->where.kernel; k++) {
+			if (!strcasestr(kernel->name, words[k]))
+				continue;
+			f->where.kernel = kernel->name;
+			f->where.kernel_short_name = kernel->short_name;
+		}
+	}
 }
 
 static struct sb_advice *find_shown(struct sb_advisor *a, const struct shown *s, const char *issue,
@@ -189,6 +194,8 @@ static struct cost efficient_attention(const struct sb_model *model, const struc
 
 void sb_rule_fallback_attention(struct sb_advisor *a)
 {
+	static const char *const math_words[] = { "softmax", NULL };
+	static const char *const efficient_words[] = { "fmha", "AttentionKernel", NULL };
 	struct shown math = worst(a->model, math_attention), efficient = worst(a->model, efficient_attention);
 	struct sb_advice *f;
 
@@ -202,11 +209,7 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 				     math.stage->name)
 			   : "",
 		SB_CERTAIN);
-	if (f) {
-		static const char *const words[] = { "softmax", NULL };
-
-		f->where.kernel = kernel_like(a->model, words);
-	}
+	show_kernel(a->model, math_words, f);
 	f = find_shown(a, &efficient,
 		efficient.stage
 			? sb_say(a, "attention in '%s' does not use flash attention", efficient.stage->name)
@@ -217,13 +220,10 @@ void sb_rule_fallback_attention(struct sb_advisor *a)
 					  efficient.stage->name)
 				: "",
 		SB_LIKELY);
-	if (f) {
-		static const char *const words[] = { "fmha", "AttentionKernel", NULL };
-
-		f->where.kernel = kernel_like(a->model, words);
+	show_kernel(a->model, efficient_words, f);
+	if (f)
 		f->suggestion = "Leave attn_mask out where nothing is masked; cut padding off, or use "
 				"is_causal=True, instead of a dense mask.";
-	}
 }
 
 /* ---- convolutions ---------------------------------------------------------------- */
@@ -245,8 +245,7 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 			  "unfolded into matrix products",
 		SB_CERTAIN);
 
-	if (f)
-		f->where.kernel = kernel_like(a->model, words);
+	show_kernel(a->model, words, f);
 	if (f && version)
 		f->suggestion = "Update torch, or cuDNN from its own package.";
 	sb_untraced_convolutions(a);

@@ -175,6 +175,7 @@ struct sb_advice {
 	const char *stage; /* where, NULL: nowhere in particular */
 	struct sb_advice_where {
 		const char *stage, *file, *module, *kernel; /* NULL: not known */
+		const char *kernel_short_name; /* NULL: kernel is short */
 		const char *panel; /* that shows its numbers, by its id on the page; NULL: none of its own */
 		int64_t stage_index; /* of stage; -1: none */
 		uint32_t line; /* 0: not known */

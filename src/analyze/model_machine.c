@@ -200,6 +200,8 @@ SB_FIELDS(sb_chart_column_fields, sb_chart_column, "ChartColumn",
 
 static const struct sb_field row_rows[] = {
 	SB_FIELD(sb_gpu_row, name, "name", SB_ALWAYS, "of the kernel, the kind or the zone"),
+	SB_FIELD(sb_gpu_row, short_name, "short_name", SB_KNOWN,
+		"of a kernel of C++: what it is and which operation"),
 	SB_FIELD(sb_gpu_row, count, "count", SB_ALWAYS, "how many"),
 	SB_FIELD(sb_gpu_row, total_s, "total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_gpu_row, mean_s, "mean_s", SB_KNOWN, "mean time of one"),

@@ -218,6 +218,7 @@ struct sb_gpu_panel {
 		double total_s, busy_s, mean_s, min_s, max_s, ratio;
 		double bytes, gb_per_s; /* 1 GB = 1e9 bytes; NAN: none */
 		const char *family, *kind, *precision; /* of a kernel; NULL: not told */
+		const char *short_name; /* of a kernel whose name is long; NULL: name is short */
 	} * top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
 	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
 	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */

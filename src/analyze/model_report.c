@@ -224,6 +224,8 @@ static const struct sb_field where_rows[] = {
 	SB_FIELD(sb_advice_where, line, "line", SB_SET, "in that file"),
 	SB_FIELD(sb_advice_where, module, "module", SB_KNOWN, "module of the model: its class or component"),
 	SB_FIELD(sb_advice_where, kernel, "kernel", SB_KNOWN, "the GPU kernel it shows in"),
+	SB_FIELD(sb_advice_where, kernel_short_name, "kernel_short_name", SB_KNOWN,
+		"of a kernel of C++: what it is and which operation"),
 	SB_FIELD(sb_advice_where, from_s, "from_s", SB_KNOWN,
 		"begin of the time to look at, since the run's start"),
 	SB_FIELD(sb_advice_where, to_s, "to_s", SB_KNOWN, "end of that time"),

@@ -1328,6 +1328,7 @@ export type GpuWaits = {
 // Kernels, copies or gaps with something in common.
 export type GpuRow = {
   name: string; // of the kernel, the kind or the zone
+  short_name?: string; // of a kernel of C++: what it is and which operation
   count: number; // how many
   total_s: number; // their time added up
   mean_s?: number; // mean time of one
@@ -1503,6 +1504,7 @@ export type FindingPlace = {
   line?: number; // in that file
   module?: string; // module of the model: its class or component
   kernel?: string; // the GPU kernel it shows in
+  kernel_short_name?: string; // of a kernel of C++: what it is and which operation
   from_s?: number; // begin of the time to look at, since the run's start
   to_s?: number; // end of that time
 };

@@ -3,8 +3,10 @@
 
 #include "analyze/gpu/kernel_names.h"
 #include "analyze/gpu/paths.h"
+#include "analyze/gpu/short_names.h"
 #include "base/error.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,22 +49,45 @@ static void classify(struct sb_gpu_row *row)
 	row->precision = class.precision;
 }
 
+/* Of all kernels of the run, before the largest are kept: the timeline calls each the same. */
+static int put_short_names(struct sb_model *model, struct sb_gpu_row *rows, size_t count)
+{
+	const char **names = malloc((count + 1) * sizeof *names);
+	size_t *at = malloc((count + 1) * sizeof *at);
+	struct sb_buf text = { 0 };
+	int err = names && at ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the names of kernels");
+
+	for (size_t i = 0; !err && i < count; i++)
+		names[i] = rows[i].name;
+	if (!err)
+		err = sb_kernel_short_names(names, count, &text, at);
+	for (size_t i = 0; !err && i < count; i++)
+		if (at[i] != SIZE_MAX)
+			rows[i].short_name = sb_model_text(model, text.data + at[i]);
+	sb_buf_done(&text);
+	free(names);
+	free(at);
+	return err;
+}
+
 int sb_gpu_kernels_fill(const struct sb_gpu_kernels *g, struct sb_model *model)
 {
 	struct sb_gpu_row *rows = malloc((g->room + 1) * sizeof *rows);
 	size_t n = 0;
+	int err;
 
 	if (!rows)
 		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 	for (uint32_t i = 0; i < g->room; i++)
 		if (g->all[i].count)
 			rows[n++] = row_of(model, g->run->names[i].text, &g->all[i], seconds(g->total_ns));
+	err = put_short_names(model, rows, n);
 	model->gpu.top_kernels = sb_gpu_rows_keep(model, rows, &n);
 	model->gpu.top_kernel_count = n;
 	for (size_t i = 0; model->gpu.top_kernels && i < n; i++)
 		classify(&model->gpu.top_kernels[i]);
 	free(rows);
-	return 0;
+	return err;
 }
 
 static void merge(struct sb_gpu_tally *into, const struct sb_gpu_tally *t)

@@ -44,7 +44,7 @@ static void place(const struct sb_advice_where *w, struct sb_buf *out)
 	if (w->file && w->line)
 		sb_buf_printf(out, ":%u", w->line);
 	named(out, "module", w->module, &any);
-	named(out, "kernel", w->kernel, &any);
+	named(out, "kernel", w->kernel_short_name ? w->kernel_short_name : w->kernel, &any);
 	if (w->to_s > 0)
 		sb_buf_printf(
 			out, "%s%.2f s to %.2f s", any ? ", from " : "- Where: from ", w->from_s, w->to_s);

@@ -356,7 +356,7 @@ void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < g->top_kernel_count && i < KERNELS_SHOWN; i++) {
 		const struct sb_gpu_row *k = &g->top_kernels[i];
 
-		sb_markdown_row(out, k->name);
+		sb_markdown_row(out, k->short_name ? k->short_name : k->name);
 		cell_seconds(out, k->total_s);
 		cell_share(out, k->ratio);
 		sb_buf_printf(out, " %lld |", (long long)k->count);

@@ -1,9 +1,7 @@
 /* gpu_trace: what the GPU did, kernel by kernel. */
 #include "report/panels/panel.h"
-#include "report/label.h"
 #include "report/place.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
 #define RATE_COLUMNS 13 /* after the bytes, where there is room */
 #define ROWS_SHOWN 10
-#define COMMON "void at::native::"
 #define WAIT_WIDTH 21u
 #define DEVICES_SHOWN 16
 #define TRACES_SHOWN 4u
@@ -29,70 +26,6 @@ static void share_text(char *out, size_t size, double ratio)
 		snprintf(out, size, "n/a");
 	else
 		sb_text_share(out, size, ratio, " ");
-}
-
-/* Where the longest beginning that a name shares with another row's ends, before the word that differs. */
-static size_t shared_size(const struct sb_gpu_row *rows, size_t count, size_t row)
-{
-	const char *name = rows[row].name;
-	size_t most = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t same = 0;
-
-		while (i != row && name[same] && name[same] == rows[i].name[same])
-			same++;
-		if (name[same] || (i != row && rows[i].name[same])) /* not the same name */
-			most = same > most ? same : most;
-	}
-	while (most && ((unsigned char)name[most - 1] >= 0x80 || isalnum((unsigned char)name[most - 1]) ||
-			       name[most - 1] == '_'))
-		most--;
-	return most;
-}
-
-/* Adds characters until columns are used; how many were. */
-static size_t put_columns(struct sb_buf *out, const char *name, size_t columns)
-{
-	size_t used = 0;
-	bool harmless;
-
-	for (size_t n; *name && used < columns; name += n, used++) {
-		n = sb_label_character(name, &harmless);
-		sb_label_add(out, name, n, harmless);
-	}
-	return used;
-}
-
-/* A name of C++ ends in its arguments, which many kernels share: it is cut where it differs from the other rows, and behind
- * that. Other long names keep their beginning and their end. */
-static size_t row_name(
-	struct sb_buf *out, const struct sb_gpu_row *rows, size_t count, size_t row, size_t width)
-{
-	const char *name = rows[row].name;
-	size_t head = strcspn(name, "<"), differs, used;
-
-	if ((size_t)sb_label_columns(name) <= width || !name[head] || !strstr(name, "::"))
-		return sb_text_name(out, name, width);
-	if (!strncmp(name, COMMON, strlen(COMMON)) &&
-		head > strlen(COMMON)) { /* the words in front say nothing */
-		name += strlen(COMMON);
-		head -= strlen(COMMON);
-	}
-	differs = shared_size(rows, count, row) - (size_t)(name - rows[row].name);
-	if (differs > strlen(name)) /* less is shared than what was left out */
-		differs = 0;
-	head = head < width / 2 ? head + 1 : width / 2; /* "void at::native::elementwise_kernel<" */
-	used = put_columns(out, name, differs > head ? head : width - 1);
-	if (differs > head) {
-		sb_buf_puts(out, "…");
-		used += 1 + put_columns(out, name + differs, width - 2 - used);
-		name += differs;
-		if ((size_t)sb_label_columns(name) <= width - 2 - head)
-			return used;
-	}
-	sb_buf_puts(out, "…");
-	return used + 1;
 }
 
 static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
@@ -117,7 +50,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 		sb_text_seconds(total, sizeof total, rows[i].total_s);
 		share_text(share, sizeof share, rows[i].ratio);
 		sb_buf_puts(out, "  ");
-		used = row_name(out, rows, count < ROWS_SHOWN ? count : ROWS_SHOWN, i, width);
+		used = sb_text_name(out, rows[i].short_name ? rows[i].short_name : rows[i].name, width);
 		sb_buf_printf(out, "%*s %10s %8s %9lld", (int)(width - used), "", total, share,
 			(long long)rows[i].count);
 		if (rows[i].bytes > 0) {

@@ -2,6 +2,7 @@
 #include "report/timeline/timeline.h"
 
 #include "analyze/gpu/kernel_names.h"
+#include "analyze/gpu/short_names.h"
 #include "run/events.h"
 #include "run/gpu_traces.h"
 #include "base/error.h"
@@ -166,7 +167,8 @@ static void write_waits(const struct sb_timeline *t, struct sb_json *j)
 		sb_json_array_end(j);
 }
 
-static void write_kernel(const struct sb_timeline *t, uint32_t name, bool copies, struct sb_json *j)
+static void write_kernel(
+	const struct sb_timeline *t, uint32_t name, bool copies, const char *short_name, struct sb_json *j)
 {
 	struct sb_kernel_class class = { 0 };
 
@@ -177,20 +179,38 @@ static void write_kernel(const struct sb_timeline *t, uint32_t name, bool copies
 	sb_json_string(j, NULL, copies ? "copies and fills" : sb_kernel_family_name(class.family));
 	sb_json_string(j, NULL, class.kind ? class.kind : "");
 	sb_json_string(j, NULL, class.precision ? class.precision : "");
+	if (short_name)
+		sb_json_string(j, NULL, short_name);
 	sb_json_array_end(j);
 }
 
-/* What each kernel does, by its name: [name, family, kind, precision]. Copies and fills are a family too. */
-static void write_kernels(const struct sb_timeline *t, struct sb_json *j)
+/* What each kernel does, by its name: [name, family, kind, precision], and its short name where it has one. Copies and
+ * fills are a family too. */
+static int write_kernels(const struct sb_timeline *t, struct sb_json *j)
 {
-	sb_json_array_begin(j, "kernels");
-	for (uint32_t i = 0; i < t->run->name_count; i++) {
-		uint32_t copies;
+	uint32_t copies, *works = malloc(((size_t)t->run->name_count + 1) * sizeof *works), count = 0;
+	const char **names = malloc(((size_t)t->run->name_count + 1) * sizeof *names);
+	size_t *at = malloc(((size_t)t->run->name_count + 1) * sizeof *at);
+	struct sb_buf text = { 0 };
+	int err = works && names && at ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 
-		if (t->name_numbers[i] != UINT32_MAX && sb_map_get(&t->work_names, i, &copies))
-			write_kernel(t, i, copies, j);
+	for (uint32_t i = 0; !err && i < t->run->name_count; i++) {
+		if (t->name_numbers[i] == UINT32_MAX || !sb_map_get(&t->work_names, i, &copies))
+			continue;
+		names[count] = copies ? "" : t->run->names[i].text;
+		works[count++] = i;
 	}
+	if (!err)
+		err = sb_kernel_short_names(names, count, &text, at);
+	sb_json_array_begin(j, "kernels");
+	for (uint32_t i = 0; !err && i < count; i++)
+		write_kernel(t, works[i], !*names[i], at[i] == SIZE_MAX ? NULL : text.data + at[i], j);
 	sb_json_array_end(j);
+	sb_buf_done(&text);
+	free(works);
+	free(names);
+	free(at);
+	return err;
 }
 
 /* The lane each track's zones are on; the caller frees it. */
@@ -374,8 +394,9 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_shared(t, &j);
 	if (t->shapes.count)
 		sb_timeline_shapes_write(&t->shapes, &j);
-	write_kernels(t, &j);
-	err = write_traced(t->run, &j);
+	err = write_kernels(t, &j);
+	if (!err)
+		err = write_traced(t->run, &j);
 	sb_json_object_end(&j);
 	size = (uint32_t)header.size;
 	sb_buf_puts(out, MAGIC);
