@@ -87,6 +87,15 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
   await close();
 });
 
+test('each video has its counters between the run and the stages', async (browser) => {
+  const items = [0, 1].map((i) => ({ name: 'generation', start_s: i / 2, wall_s: 0.5, frames: 16, ...(i ? {} : { gpu_counters: counters(60, 30, 2, 15) }) }));
+  const { page, close } = await open(browser, writePage('rates-of-videos', { report: { ...report(), generations: { items } }, timeline: timeline() }));
+  const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
+  assert.deepEqual(rows.slice(0, 2), ['whole run 70.0 % 20.0 % 2.0 % 15.0 % 90.0 %', 'video 1 60.0 % 30.0 % 2.0 % 15.0 % 90.0 %']);
+  assert.match(rows[2], /^denoise/);
+  await close();
+});
+
 test('without kernels, counters and operations there is no panel about the hardware', async (browser) => {
   const r = report();
   for (const s of r.stage_analysis.stages) for (const key of ['kernel_families', 'gpu_counters', 'gpu_work']) delete s[key];

@@ -254,9 +254,9 @@ static double utilization(const struct sb_model *model, double from_s, double to
 }
 
 /* Of the GPU whose SMs had most to do. */
-static void fill_counters(const struct sb_model *model, struct sb_generation *row)
+static void read_counters(const struct sb_model *model, const struct sb_generation *row, const char *series,
+	enum sb_counter_source source, struct sb_gpu_counters *out)
 {
-	struct sb_gpu_counters *out = &row->counters;
 	double busiest = -1;
 
 	sb_gpu_counters_from_sums(&(struct sb_counter_sums){ 0 }, 0, NULL, out);
@@ -264,7 +264,7 @@ static void fill_counters(const struct sb_model *model, struct sb_generation *ro
 		const struct sb_series *s = &model->series[i];
 		double known_s, sm;
 
-		if (strcmp(s->source, "gpu_counters") != 0)
+		if (strcmp(s->source, series) != 0)
 			continue;
 		sm = sb_series_held_mean(
 			s, sb_series_column_find(s, "sm_active_percent"), row->begin_s, row->end_s, &known_s);
@@ -273,12 +273,26 @@ static void fill_counters(const struct sb_model *model, struct sb_generation *ro
 		busiest = sm;
 		out->covered_s = known_s;
 		out->covered_ratio = row->wall_s > 0 ? fmin(known_s / row->wall_s, 1) : NAN;
-		out->source = "gpm";
+		out->source = sb_counter_source_names[source];
 		for (int k = 0; k < SB_COUNTERS; k++)
 			out->percent[k] = sb_series_held_mean(s,
 				sb_series_column_find(s, sb_gpu_counter_columns[k]), row->begin_s, row->end_s,
 				&known_s);
 	}
+}
+
+/* By the source that a stage would have. */
+static void fill_counters(const struct sb_model *model, struct sb_generation *row)
+{
+	static const char *const series[] = { [SB_COUNTED_GPM] = "gpu_counters", [SB_COUNTED_PM] = "gpu_pm" };
+	struct sb_gpu_counters read[SB_COUNTER_SOURCES];
+	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
+
+	for (int i = 0; i < SB_COUNTER_SOURCES; i++) {
+		read_counters(model, row, series[i], i, &read[i]);
+		sums[i].covered_s = read[i].covered_s;
+	}
+	row->counters = read[sb_counter_source_better(sums)];
 }
 
 static void fill_row(const struct sb_video *v, const struct sb_video_generation *n, struct sb_model *model,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define STAGES_SHOWN 10u
+#define GENERATIONS_SHOWN 10u
 #define NAME_COLUMNS 20u
 #define NAME_COLUMNS_MOST 32u /* "attention memory-efficient fp32" */
 #define AFTER_NAME 68 /* columns of the other numbers and what bounds a stage */
@@ -57,6 +58,23 @@ static double least_covered(const struct sb_gpu_counters *c)
 	return c->source == sb_counter_source_names[SB_COUNTED_GPM] ? READ_LEAST : COVERED_LEAST;
 }
 
+static void generation_rows(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	size_t shown = 0;
+
+	for (size_t i = 0; !g->whole_run && i < g->count && shown < GENERATIONS_SHOWN; i++) {
+		char name[32];
+
+		if (!g->all[i].counters.source)
+			continue;
+		snprintf(name, sizeof name, "generation %zu", i + 1);
+		counters_row(out, options, name, &g->all[i].counters, NULL);
+		shown++;
+	}
+}
+
 static void counters_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -66,6 +84,7 @@ static void counters_text(
 	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)name_columns(options), "", "SMs",
 		"tensor", "FP32", "DRAM", "covered");
 	counters_row(out, options, "the whole run", &model->gpu_counters, NULL);
+	generation_rows(model, options, out);
 	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 
@@ -317,8 +336,9 @@ static void hardware_text(
 	if (model->pm_samples.present)
 		sampled_text(model, options, out);
 	if (model->gpu_counters.source || model->pm_samples.present)
-		sb_buf_puts(out, "  (covered: the part of the run, the stage or the family's time that has "
-				 "readings)\n");
+		sb_buf_puts(out,
+			"  (covered: the part of the time of the run, the generation, the stage or the "
+			"family that has readings)\n");
 	work_text(model, options, out);
 	traced_bounds_text(model, out);
 	unbound_text(model, options, out);

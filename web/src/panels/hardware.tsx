@@ -6,6 +6,7 @@ import { clip, percent, seconds } from '../format';
 import { stagesOf, type Ceiling, type GpuCounters, type GpuWork, type Report, type SampledCounters, type SampledFamily, type Stage } from '../report';
 import { dark, useStore, useWider } from '../state';
 import { Table, type Column } from '../table';
+import { unitName, videosOf } from '../video';
 
 const STAGES_MOST = 12;
 const PHONE = 620; // px
@@ -207,9 +208,8 @@ function boundText(w: GpuWork | undefined): string {
 }
 
 function rowsOf(r: Report): Row[] {
-  const stages = stagesOf(r).filter((s) => s.gpu_work || s.gpu_counters).slice(0, 200);
-  const rows = stages.map((s): Row => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work }));
-  return r.gpu_counters ? [{ name: 'whole run', counters: r.gpu_counters }, ...rows] : rows;
+  const videos = videosOf(r).slice(0, 24).map((g, i) => ({ ...g, name: `${unitName()} ${i + 1}` }));
+  return [{ ...r, name: 'whole run' }, ...videos, ...stagesOf(r)].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work).slice(0, 200);
 }
 
 type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent';
@@ -220,16 +220,17 @@ const PARTS: [Counter, string, string][] = [
   ['dram_active_percent', 'DRAM', "use of the memory's bandwidth, of its peak"],
 ];
 
+const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
+
 function counterColumns(): Column<Row>[] {
-  const used = PARTS.map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => (w.counters?.[key] === undefined ? 'n/a' : percent(w.counters[key]! / 100)) }));
-  return [...used, { key: 'covered_ratio', head: 'covered', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => (w.counters?.covered_ratio === undefined ? 'n/a' : percent(w.counters.covered_ratio)) }];
+  const used = PARTS.map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => percent(v / 100)) }));
+  return [...used, { key: 'covered_ratio', head: 'covered', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
 }
 
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
 const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefined : w.work);
 
 function workColumns(): Column<Row>[] {
-  const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
   return [
     { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
@@ -307,6 +308,6 @@ function Sampled({ report }: { report: Report }) {
 
 export function hardwareBody(r: Report): ComponentChildren {
   const stages = stagesOf(r);
-  if (!r.gpu_counters && !r.sampled_counters && !stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
+  if (!rowsOf(r).length && !r.sampled_counters && !stages.some((s) => s.kernel_families?.length)) return null;
   return [<Families key="f" report={r} />, <Roofline key="l" report={r} />, <Rates key="r" report={r} />, <Sampled key="s" report={r} />];
 }
