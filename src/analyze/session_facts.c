@@ -187,6 +187,16 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->cut_generation = run->generation ? run->generation : -1;
 }
 
+/* A process that had nothing to trace (a worker that compiles) says nothing of a run in which another one was traced. */
+static bool is_elsewhere(const struct sb_run *run, const char *why)
+{
+	if (!strcmp(why, SB_NEVER_CUDA) || !strcmp(why, SB_FEW_TRACED))
+		return sb_run_meta_find(run, SB_META_SYSTEM, "cupti_path"); /* it was traced, or watched */
+	if (!strcmp(why, SB_NEVER_GPU) || !strcmp(why, SB_FEW_SAMPLED))
+		return sb_run_meta_find(run, SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN);
+	return false;
+}
+
 /* META_MISSING: the key says what, the value "why|how". */
 static void fill_missing(struct sb_run *run, struct sb_model *m)
 {
@@ -201,7 +211,8 @@ static void fill_missing(struct sb_run *run, struct sb_model *m)
 		how = strchr(why, '|');
 		if (how)
 			*how++ = 0;
-		sb_model_missing(m, meta->attr.key, why, how ? how : "");
+		if (!is_elsewhere(run, why))
+			sb_model_missing(m, meta->attr.key, why, how ? how : "");
 	}
 }
 

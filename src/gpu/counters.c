@@ -358,10 +358,9 @@ static void say_unsampled(void)
 		sb_keep_missing("sampled counters of all steps", why, "--gpu-counters=seconds:5");
 	}
 	if ((now == ARMED || now == READY) && !sb_counted_in_use())
-		sb_keep_missing("sampled counters", "the program never used a GPU", HOW);
+		sb_keep_missing("sampled counters", SB_NEVER_GPU, HOW);
 	else if (now == ARMED || now == READY)
-		sb_keep_missing("sampled counters", "too few steps were seen to sample any",
-			"--gpu-counters=seconds:5");
+		sb_keep_missing("sampled counters", SB_FEW_SAMPLED, "--gpu-counters=seconds:5");
 }
 
 void sb_gpu_counters_session_stops(void)

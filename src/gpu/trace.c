@@ -447,9 +447,9 @@ bool sb_gpu_trace_watches(void)
 static void say_untraced(void)
 {
 	if (atomic_load(&phase) == ARMED && !cuda_initialised())
-		sb_keep_missing("kernels", "the program never initialised CUDA", HOW);
+		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW);
 	else if (atomic_load(&phase) == ARMED && !for_slow())
-		sb_keep_missing("kernels", "too few steps were seen to trace any", "--gpu-trace=seconds:5");
+		sb_keep_missing("kernels", SB_FEW_TRACED, "--gpu-trace=seconds:5");
 	else if (!asked && sb_gpu_context_at(0))
 		sb_keep_missing(
 			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");

@@ -130,6 +130,14 @@ def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, tor
     assert decoded == ["kernel_of_decode_0"]
 
 
+def test_a_process_that_never_used_cuda_says_nothing_of_the_one_that_did(tmp_path, torch):
+    """torch.compile starts workers; so does saving a video."""
+    worker = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time'], check=True)\n"
+    assert traced(tmp_path, PROGRAM + worker, "steps:3") and glob.glob(str(tmp_path / "runs" / "*" / "run.*.strobe"))[1:]
+    report = json.loads(subprocess.run([TOOL, "report", "--format", "json", "runs/last"], cwd=tmp_path, capture_output=True, text=True).stdout)
+    assert report["gpu_trace"]["kernel_count"] and [one for one in report["not_recorded"] if one["what"] == "kernels"] == []
+
+
 def test_a_program_without_cuda_is_never_given_to_cupti(tmp_path, torch):
     """CUDA 13.2's CUPTI, which torch's wheel brings, crashes in its first call where there is no driver."""
     program = "import torch\nfrom diffusers import TinyVideoPipeline\nTinyVideoPipeline()('a cat', num_inference_steps=8)\n"
