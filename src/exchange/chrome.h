@@ -4,6 +4,7 @@
 #define SB_EXCHANGE_CHROME_H
 
 #include "exchange/export.h"
+#include "exchange/sample_values.h"
 
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct sb_chrome {
 	uint32_t stream_count, stream_room;
 	double *totals; /* of counters, per run name */
 	uint32_t total_room;
+	struct sb_sample_values samples;
 };
 
 /* The number that links a launch call to what it launched, made from place and time. Small enough for

@@ -287,15 +287,9 @@ static void put_counter(struct sb_chrome *c, uint32_t process, const char *name,
 	c->summary->counters++;
 }
 
-static void put_sample(struct sb_chrome *c, const struct sb_event *ev)
+static void put_sample(void *self, uint32_t process, const char *name, int64_t t_ns, double value)
 {
-	const struct sb_run_schema *schema = ev->sample.schema;
-	char name[300];
-
-	for (uint32_t i = 0; i < schema->column_count; i++) {
-		sb_export_column_name(schema, i, name, sizeof name);
-		put_counter(c, ev->process, name, "value", ev->t_ns, ev->sample.values[i]);
-	}
+	put_counter(self, process, name, "value", t_ns, value);
 }
 
 /* Deltas add up to what a viewer can draw. */
@@ -368,7 +362,7 @@ static void take_event(void *self, const struct sb_event *ev)
 
 	switch (ev->kind) {
 	case SB_EVENT_GPU: sb_chrome_gpu(c, ev); break;
-	case SB_EVENT_SAMPLE: put_sample(c, ev); break;
+	case SB_EVENT_SAMPLE: sb_sample_values_take(&c->samples, ev); break;
 	case SB_EVENT_SNAPSHOT: put_snapshot(c, ev); break;
 	case SB_EVENT_GAUGE:
 		put_counter(c, ev->process, c->run->names[ev->name].text, "value", ev->t_ns, ev->value);
@@ -397,12 +391,15 @@ static int write_chrome(struct sb_run *run, const struct sb_markers *markers, st
 		.zone = take_zone,
 		.event = take_event,
 		.kinds = SB_EXPORT_KINDS };
-	int err;
+	int err = sb_sample_values_init(&c.samples, run, put_sample, &c);
 
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < run->name_count && !c.runtime_zones; i++)
 		c.runtime_zones = is_launch_call(run->names[i].text);
 	sb_chrome_put_head(&c);
 	err = sb_run_visit(run, &visitor, 1);
+	sb_sample_values_done(&c.samples);
 	sb_chrome_put_markers(&c, markers);
 	sb_chrome_put_tail(&c);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "exchange/export.h"
+#include "exchange/sample_values.h"
 #include "exchange/protobuf.h"
 
 enum { TRACE_PACKET = 1 };
@@ -34,6 +35,7 @@ struct sb_perfetto {
 	uint32_t lane_count, lane_room;
 	double *totals;
 	uint32_t total_room;
+	struct sb_sample_values samples;
 	uint64_t flow;
 	bool failed;
 };

@@ -200,15 +200,9 @@ static void put_counter(struct sb_perfetto *p, uint32_t process, const char *nam
 	p->summary->counters++;
 }
 
-static void put_sample(struct sb_perfetto *p, const struct sb_event *ev)
+static void put_sample(void *self, uint32_t process, const char *name, int64_t t_ns, double value)
 {
-	const struct sb_run_schema *schema = ev->sample.schema;
-	char name[300];
-
-	for (uint32_t i = 0; i < schema->column_count; i++) {
-		sb_export_column_name(schema, i, name, sizeof name);
-		put_counter(p, ev->process, name, ev->t_ns, ev->sample.values[i]);
-	}
+	put_counter(self, process, name, t_ns, value);
 }
 
 static void put_snapshot(struct sb_perfetto *p, const struct sb_event *ev)
@@ -254,7 +248,7 @@ static void take_event(void *self, const struct sb_event *ev)
 
 	switch (ev->kind) {
 	case SB_EVENT_GPU: put_gpu(p, ev); break;
-	case SB_EVENT_SAMPLE: put_sample(p, ev); break;
+	case SB_EVENT_SAMPLE: sb_sample_values_take(&p->samples, ev); break;
 	case SB_EVENT_SNAPSHOT: put_snapshot(p, ev); break;
 	case SB_EVENT_GAUGE:
 		put_counter(p, ev->process, p->run->names[ev->name].text, ev->t_ns, ev->value);
@@ -347,8 +341,14 @@ static int write_perfetto(struct sb_run *run, const struct sb_markers *markers, 
 	p.name_seen = calloc(p.name_words, sizeof *p.name_seen);
 	if (!p.name_seen)
 		return sb_fail(STROBE_ENOMEM, "no memory to export");
+	err = sb_sample_values_init(&p.samples, run, put_sample, &p);
+	if (err) {
+		free(p.name_seen);
+		return err;
+	}
 	put_head(&p);
 	err = sb_run_visit(run, &visitor, 1);
+	sb_sample_values_done(&p.samples);
 	put_markers(&p, markers);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;
 	free(p.name_seen);
