@@ -1,6 +1,7 @@
 """What a model's forward computes, seen while its FLOPs are counted on tensors without memory: attention with a mask, weights in
 8 bits that every call unpacks, copies that only change a layout. Told once a model, for the rules that have no GPU trace."""
 from .._native import native
+from .multiplied import Multiplied
 
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
 PER_ELEMENT = ("_to_copy", "mul", "add", "sub", "div")  # what weights are unpacked with
@@ -17,7 +18,7 @@ class Computed:
     """Of one forward."""
 
     def __init__(self, torch, model):
-        self.torch = torch
+        self.torch, self.multiplied = torch, Multiplied(torch)
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
         self.convolved_flops = self.flops = self.unpacking_bytes = self.scores = self.attention_flops = self.attention_bits = 0
         self.masks_known = True  # that a mask was in an attention's arguments: what it holds decides it in some models
@@ -29,8 +30,9 @@ class Computed:
     def _is_packed(self, tensor):
         return tensor.dtype in (self.torch.int8, self.torch.uint8)
 
-    def see(self, func, args, result):
+    def see(self, func, args, kwargs, result):
         """An operation of torch's."""
+        self.multiplied.see(func, args, kwargs, result)
         name = func.__name__.split(".")[0] if hasattr(func, "__name__") else ""
         if not isinstance(result, self.torch.Tensor):
             return
@@ -54,11 +56,14 @@ class Computed:
         class Attention(TorchFunctionMode):
             def __torch_function__(self, func, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
-                if func is attention:
-                    computed.attentions += 1
-                    computed.masked += (args[3] if len(args) > 3 else kwargs.get("attn_mask")) is not None
-                    computed.see_attention(*(args[i] if len(args) > i else kwargs[name] for i, name in enumerate(("query", "key", "value"))))
-                return func(*args, **kwargs)
+                if func is not attention:
+                    return func(*args, **kwargs)
+                query, key, value = (args[i] if len(args) > i else kwargs[name] for i, name in enumerate(("query", "key", "value")))
+                computed.attentions += 1
+                computed.masked += (args[3] if len(args) > 3 else kwargs.get("attn_mask")) is not None
+                computed.see_attention(query, key, value)
+                with computed.multiplied.as_in(query):
+                    return func(*args, **kwargs)
 
         return Attention()
 

@@ -13,7 +13,7 @@ import types
 
 from .. import _faults
 from .._native import native, own_section
-from . import components, kinds, operations, stand_ins
+from . import components, kinds, multiplied, operations, stand_ins
 from .components import uncompiled
 from .computed import Computed
 
@@ -141,7 +141,7 @@ def _without_memory(torch, value, depth=0):
 def _outline_of(torch, kind, module):
     known = _outlines.get(kind)
     if known is None and len(_outlines) < OUTLINES_MOST:
-        known = _outlines[kind] = _outline(torch, module), _precision(torch, module)
+        known = _outlines[kind] = _outline(torch, module), Precision(torch, module)
     return known
 
 
@@ -229,7 +229,8 @@ def _load(torch):
 
 def _flops_of(torch, copy, args, kwargs, until, method="forward"):
     from torch.utils.flop_counter import FlopCounterMode
-    counter, computed = FlopCounterMode(display=False), Computed(torch, copy)
+    computed = Computed(torch, copy)
+    counter = FlopCounterMode(display=False, custom_mapping=computed.multiplied.own)
 
     def check():
         if _is_up(until):
@@ -253,25 +254,41 @@ def _count(shape, until, instead):
     module = shape.kind.model()
     outline, precision = shape.outline or (None, None)
     if module is None and outline is None:
-        return _record(shape, None, "the model was gone when the session ended", precision)
-    if module is not None:
-        precision = _precision(torch, module)
+        return _record(shape, None, "the model was gone when the session ended", None)
+    if module is not None and precision is None:
+        precision = Precision(torch, module)
     if shape.reason:
-        return _record(shape, None, shape.reason, precision)
+        return _record(shape, None, shape.reason, None)
     try:
         copy = outline if module is None else _skeleton(torch, module, {}, _own_list)
         _set_up(copy, shape)
-        flops, computed = _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
+        flops, computed = _as_stored(torch, copy, shape, until)
     except _NoTime:
-        return _record(shape, None, "no time was left for it", precision)
+        return _record(shape, None, "no time was left for it", None)
     except Exception as error:
         if instead.give_way():
             return _count(shape, until, instead)
         words = why_not(error, shape.method)
-        return _record(shape, None, words if module is not None else words + "; the model itself was gone when the session ended", precision)
-    _record(shape, flops, None, _multiplied_in(torch, precision, computed))
+        return _record(shape, None, words if module is not None else words + "; the model itself was gone when the session ended", None)
+    unknown = computed.multiplied.uncounted
+    if unknown:
+        _record(shape, None, "torch has no count for %s" % unknown, None)
+    else:
+        _record(shape, flops, None, precision.of(torch, computed))
     if shape.method == "forward":
         computed.tell(shape.component)
+
+
+def _as_stored(torch, copy, shape, until):
+    """With weights in the type they are stored in; if it cannot multiply those (hooks convert them first), in bf16."""
+    try:
+        return _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
+    except _NoTime:
+        raise
+    except Exception:
+        if not multiplied.widen(torch, copy):
+            raise
+    return _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
 
 
 def _set_up(copy, shape):
@@ -344,34 +361,26 @@ def _skeleton(torch, module, made, setting):
 def _weight(torch, tensor):
     if tensor is None:
         return None
-    dtype = tensor.dtype
-    if tensor.element_size() == 1 and dtype.is_floating_point:
-        dtype = torch.bfloat16  # stored so, multiplied in another type
-    meta = torch.empty(tensor.shape, dtype=dtype, device="meta")
+    shape, dtype = multiplied.stored_as(torch, tensor)
+    meta = torch.empty(shape, dtype=dtype, device="meta")
     return torch.nn.Parameter(meta, requires_grad=False) if isinstance(tensor, torch.nn.Parameter) else meta
 
 
-_NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float8_e4m3fn": "fp8", "torch.float8_e5m2": "fp8",
-          "torch.int8": "int8", "torch.uint8": "int4", "torch.float64": "fp64"}
+class Precision:
+    """What a model multiplies in: as its forward does on the shapes, but for what only the program's switches tell."""
 
+    def __init__(self, torch, module):
+        self.dynamic = multiplied.dynamic_type(module)
+        self.autocast = multiplied.type_name(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else None
+        self.tf32 = torch.backends.cuda.matmul.allow_tf32
 
-def _precision(torch, module):
-    """Of most of the weights; float32 is multiplied as TF32 where the program allows it."""
-    sizes = {}
-    for parameter in module.parameters():
-        sizes[parameter.dtype] = sizes.get(parameter.dtype, 0) + parameter.numel()
-    if not sizes:
-        return None
-    dtype = max(sizes, key=sizes.get)
-    if torch.is_autocast_enabled() and dtype is torch.float32:
-        dtype = torch.get_autocast_gpu_dtype()
-    if dtype is torch.float32:
-        return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "fp32"
-    return _NAMES.get(str(dtype))
-
-
-def _multiplied_in(torch, precision, computed):
-    """Convolutions have a switch of their own for TF32."""
-    if precision not in ("fp32", "tf32") or not computed.convolves():
-        return precision
-    return "tf32" if torch.backends.cudnn.allow_tf32 else "fp32"
+    def of(self, torch, computed):
+        most = computed.multiplied.most()
+        if most is not None and self.dynamic:
+            return self.dynamic
+        if most != "fp32":
+            return most
+        if self.autocast:
+            return self.autocast
+        convolves = computed.convolves()  # which have a switch of their own
+        return "tf32" if (torch.backends.cudnn.allow_tf32 if convolves else self.tf32) else "fp32"

@@ -90,7 +90,7 @@ def without_memory(torch, check, computed):
             elif real and len(real) < len(tensors):
                 args, kwargs = tree_map(self._to_meta, (args, kwargs))
             result = results.of(func, args, kwargs) if tensors and not real else func(*args, **kwargs)
-            computed.see(func, args, result)
+            computed.see(func, args, kwargs, result)
             return result
 
         @staticmethod
