@@ -41,7 +41,7 @@ static bool has_words(const char *name, const char *words)
 static bool is_lesser(const char *name, const char *words)
 {
 	static const char *const lesser[] = { "Laptop", "Max-Q", "Mobile", "D", "MIG", "NVL", "SFF", "Server",
-		"Active", "144G" };
+		"Active", "144G", "64GB", "3e" };
 
 	for (size_t i = 0; i < sizeof lesser / sizeof *lesser; i++)
 		if (has_word(name, lesser[i], strlen(lesser[i])) &&
