@@ -336,6 +336,25 @@ static void kernels(struct synthetic *s, uint64_t from_ns, uint64_t every_ns, in
 		synthetic_kernel(s, "elementwise_kernel", from_ns + (uint64_t)i * every_ns, 10000);
 }
 
+/* One line says how near a stage comes to its GPU, what it would take at best, and what of it a compiler saves. */
+static void a_traced_stage_says_what_a_compiler_fuses(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	open_h200(&s);
+	synthetic_gpu_trace(&s, 0, 2 * SECOND);
+	synthetic_kernel(&s, "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT", 260 * MS, 140 * MS);
+	synthetic_kernel(&s, "elementwise_kernel", 410 * MS, 60 * MS);
+	step(&s, 0, 250 * MS);
+	step(&s, 250 * MS, 250 * MS);
+	step(&s, 500 * MS, 250 * MS);
+	synthetic_model(&s, 2 * SECOND);
+	text_holds(&s, "step: 296.7 TFLOP; 2 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 200 ms of 500 "
+		       "ms; 30 % of its kernels' time is element-wise, which a compiler fuses");
+	synthetic_done(&s);
+}
+
 /* The trace begins in the second of five steps, which takes ten times as long as the others, for CUPTI's start and what is
  * loaded then: that is the host's time. The others launch small kernels one after the other. */
 static void the_first_traced_call_does_not_tell_what_bounds_the_others(void **state)
@@ -440,6 +459,7 @@ int main(void)
 		cmocka_unit_test(the_only_step_of_a_warm_generation_is_warm),
 		cmocka_unit_test(a_sum_that_lacks_calls_says_so_beside_it),
 		cmocka_unit_test(inside_a_single_generation_calls_are_judged_by_themselves),
+		cmocka_unit_test(a_traced_stage_says_what_a_compiler_fuses),
 		cmocka_unit_test(the_first_traced_call_does_not_tell_what_bounds_the_others),
 		cmocka_unit_test(where_only_cold_calls_were_traced_it_is_said),
 		cmocka_unit_test(a_call_that_was_traced_in_part_is_not_judged),

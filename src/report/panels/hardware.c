@@ -11,6 +11,7 @@
 #define NAME_COLUMNS_MOST 32u /* "attention memory-efficient fp32" */
 #define AFTER_NAME 68 /* columns of the other numbers and what bounds a stage */
 #define COVERED_LEAST 0.05 /* of a stage's time: less says little of it */
+#define ELEMENT_WISE_LEAST 0.1
 #define READ_LEAST 0.25 /* the same of readings a second long, which see the longest calls alone */
 
 static void percent(struct sb_buf *out, double value)
@@ -199,7 +200,23 @@ static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 		sb_buf_printf(line, ", %.1f %% without", w->work_mfu_ratio * 100);
 }
 
-/* "denoise: 12.4 TFLOP; 9 warm calls: 405 TFLOP/s...; 8.1 TB of DRAM, 315 FLOP per byte; bound by tensor" */
+/* Of its kernels' time, in element-wise kernels that no compiler has made; NAN: not traced. */
+static double element_wise_ratio(const struct sb_stage *s)
+{
+	double seen_s = 0;
+
+	for (size_t i = 0; i < s->kernel_share_count; i++) {
+		const struct sb_kernel_share *k = &s->kernels[i];
+
+		if (k->kind && !strcmp(k->kind, "Triton"))
+			return NAN;
+		seen_s += strcmp(k->family, "element-wise") ? 0 : k->total_s;
+	}
+	return seen_s / s->kernel_s;
+}
+
+/* "denoise: 12.4 TFLOP; 9 warm calls: 405 TFLOP/s...; 30 % of its kernels' time is element-wise...; 8.1 TB of DRAM, 315 FLOP per byte;
+ * bound by tensor" */
 static void work_line(
 	const struct sb_stage *s, bool why_known, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -213,6 +230,9 @@ static void work_line(
 	else
 		put_flops(&line, ": ", w->flops, w->uncounted_count ? " in the calls that were counted" : "");
 	put_rate(&line, w);
+	if (element_wise_ratio(s) >= ELEMENT_WISE_LEAST)
+		sb_buf_printf(&line, "; %.0f %% of its kernels' time is element-wise, which a compiler fuses",
+			element_wise_ratio(s) * 100);
 	if (!isnan(w->intensity)) {
 		sb_text_bytes(text, sizeof text, w->bytes);
 		sb_buf_printf(&line, "; %s to and from DRAM, %.4g FLOP per byte", text, w->intensity);
