@@ -31,9 +31,10 @@ CHECKS = {
                     "nvtx_injection", "unmodified_program", "steps_and_signal", "million_kernels", "nvml_values"],
     "prove_real": ["default_overhead", "unattributed_share", "slow_moments"],
     "prove_hardware": ["bounds", "bound_by_copies", "offloaded_decode", "mfu", "warm_mfu", "families", "pm_sampling", "pm_overhead"],
+    "prove_operations": ["operations", "products", "wan_shares"],
     "prove_build": ["zone_cost", "section_cost", "python_tests", "native_tests"],
 }
-NEEDS_GPU = ("prove_cost", "prove_memory", "prove_offloaded", "prove_truth", "prove_trace", "prove_real", "prove_hardware")
+NEEDS_GPU = ("prove_cost", "prove_memory", "prove_offloaded", "prove_truth", "prove_trace", "prove_real", "prove_hardware", "prove_operations")
 MODULE = {name: module for module, names in CHECKS.items() for name in names}
 
 

@@ -23,7 +23,8 @@ def counted(name, every_s=0.2):
     strobe.start(name, output_dir=folder, config={"generate_final_report": False, "gpu_monitor_interval": 0.2, "gpu_counters_interval": every_s})
     yield out
     strobe.stop()
-    out.report = report(glob.glob(os.path.join(folder, "*"))[0])
+    out.folder = glob.glob(os.path.join(folder, "*"))[0]
+    out.report = report(out.folder)
     out.stages = {s["name"]: s for s in out.report.get("stage_analysis", {}).get("stages", [])}
 
 

@@ -74,6 +74,17 @@ def test_models_of_one_kind_are_outlined_and_counted_once(torch, monkeypatch):
     assert count == len(outlined) == 6
 
 
+def test_layers_whose_weights_are_buffers_are_of_a_kind_with_their_equals_alone(torch):
+    def layer(dtype):
+        made = torch.nn.Module()
+        made.register_buffer("weight", torch.zeros(2, 2, dtype=dtype))
+        return made
+    flops.forget()
+    numbers = [flops.note(layer(dtype), (torch.zeros(1, 2),), {}) for dtype in (torch.int8, torch.bfloat16, torch.int8)]
+    flops.forget()
+    assert numbers == [1, 2, 1]
+
+
 def test_a_model_of_a_kind_with_one_that_is_gone_is_counted_itself(torch):
     flops.forget()
     flops.note(made(torch, 2), (torch.zeros(1, 2),), {})

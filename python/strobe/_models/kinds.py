@@ -84,4 +84,5 @@ def _plain(attributes):
 
 
 def _weights(part):
-    return tuple([(tuple(weight.shape), weight.dtype) for weight in part.__dict__["_parameters"].values() if weight is not None])
+    return tuple([(tuple(weight.shape), weight.dtype) for group in ("_parameters", "_buffers")  # quantised weights are often buffers
+                  for weight in part.__dict__[group].values() if weight is not None])
