@@ -104,7 +104,7 @@ def test_float32_under_autocast_counts_as_what_it_is_cast_to(counted):
     assert (flops_count, precision) == (PRODUCT, "bf16" if enabled else "fp32")
 
 
-def test_an_operator_that_multiplies_and_that_nobody_can_count_is_said(counted):
+def test_an_operator_that_multiplies_and_has_no_count_is_said(counted):
     with torch.library._scoped_library("strobe_test", "DEF") as library:
         library.define("gemm_4bit(Tensor x, Tensor weight) -> Tensor")
         library.impl("gemm_4bit", lambda x, weight: x.new_empty(x.shape[0], weight.shape[0]), "Meta")

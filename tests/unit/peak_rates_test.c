@@ -40,11 +40,11 @@ static void peak_rates_are_found_by_whole_words(void **state)
 	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H200 NVL"), "bf16"), 835.5); /* 989.5 on a board */
 	close_to(sb_peak_rates_find("NVIDIA H200 NVL")->gb_per_s, 4800);
 	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H800 PCIe"), "bf16"), 756);
-	close_to(sb_peak_rate(
-			 sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"), "fp32"),
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"),
+			 "fp32"),
 		110);
-	close_to(sb_peak_rate(
-			 sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), "fp32"),
+	close_to(
+		sb_peak_rate(sb_peak_rates_find("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), "fp32"),
 		125);
 	assert_null(sb_peak_rates_find("NVIDIA H20-3e")); /* another memory than the H20's */
 	assert_null(sb_peak_rates_find("NVIDIA A100-SXM-64GB")); /* made for one machine */

@@ -350,7 +350,8 @@ static void a_traced_stage_says_what_a_compiler_fuses(void **state)
 	step(&s, 250 * MS, 250 * MS);
 	step(&s, 500 * MS, 250 * MS);
 	synthetic_model(&s, 2 * SECOND);
-	text_holds(&s, "step: 296.7 TFLOP; 2 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 200 ms of 500 "
+	text_holds(&s, "step: 296.7 TFLOP; 2 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 200 "
+		       "ms of 500 "
 		       "ms; 30 % of its kernels' time is element-wise, which a compiler fuses");
 	synthetic_done(&s);
 }

@@ -1,5 +1,5 @@
 """What a model multiplies while its operations are counted: how much in which type, products that torch's counter has no formula
-for, and operators that nobody has one for."""
+for, and operators without any."""
 import contextlib
 
 NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64", "torch.int8": "int8"}
