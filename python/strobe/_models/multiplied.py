@@ -65,9 +65,7 @@ class Multiplied:
     """Of one forward."""
 
     def __init__(self, torch):
-        from torch.utils.flop_counter import flop_registry
-        self.own = formulas(torch)
-        self.formulas = {**flop_registry, **self.own}
+        self.own, self.formulas = formulas(torch), None
         self.flops = {}         # name of a type -> operations
         self.uncounted = None   # an operator that multiplies and has no formula
         self.named = {}         # operator -> whether its name says that it multiplies
@@ -83,6 +81,9 @@ class Multiplied:
             self.inside = None
 
     def see(self, func, args, kwargs, result):
+        if self.formulas is None:
+            from torch.utils.flop_counter import flop_registry
+            self.formulas = {**flop_registry, **self.own}
         operator = getattr(func, "_overloadpacket", None)
         formula = self.formulas.get(operator)
         if formula is None:
