@@ -322,6 +322,16 @@ static void tell_losses(const struct sb_activity_counts *counts)
 			sb_lost((enum sb_lost_reason)i, counts->lost[i]);
 }
 
+/* What began between the last look and the end of recording has a buffer of its own. Left with CUPTI it would take the
+ * records of the next client, who knows nothing of it (seen: torch.profiler had no kernel). */
+static void get_buffers_back(void)
+{
+	if (!atomic_load(&handed_out))
+		return;
+	cupti->flush_all(CUPTI_FLUSH_FORCED);
+	read_filled();
+}
+
 void sb_activity_stop(bool (*awaited)(void))
 {
 	struct sb_activity_counts counts;
@@ -343,8 +353,10 @@ void sb_activity_stop(bool (*awaited)(void))
 	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
 	taken_over = !sb_activity_records_reached(atomic_load(&cut_launch)) && held &&
 		     atomic_load(&handed_out) == held;
-	if (!taken_over)
+	if (!taken_over) {
 		disable_kinds(COUNT(kinds));
+		get_buffers_back();
+	}
 	set_zeroed(0);
 	unsubscribe();
 	sb_launches_done();

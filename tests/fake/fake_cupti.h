@@ -33,7 +33,7 @@ struct fake_cupti {
 	 * buffer with CUPTI. */
 	void (*begin)(uint32_t correlation, const char *name);
 	void (*finish)(void);
-	void (*on_flush)(void (*function)(void)); /* called before each */
+	void (*on)(const char *function, void (*call)(void)); /* made at the begin of each; NULL: no more */
 	void (*drop)(uint32_t count); /* CUPTI drops records, for a reason of its own */
 	void (*driver_call)(uint32_t id, const void *params, int result); /* by the program */
 };

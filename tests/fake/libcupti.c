@@ -30,7 +30,8 @@ static bool kinds[64], callbacks[1024], runtime_callbacks[1024], zeroed_promised
 static uint32_t next_correlation, dirty_count;
 static uint64_t refused_count, dropped_count;
 static bool unfinished; /* some work in the buffer is */
-static void (*flushing)(void);
+static const char *hooked;
+static void (*hook)(void);
 static char *own_name;
 
 static int counted(const char *name)
@@ -45,6 +46,8 @@ static int counted(const char *name)
 			break;
 		}
 	}
+	if (hooked && !strcmp(hooked, name))
+		hook();
 	return refused && !strcmp(refused, name) ? refused_result : CUPTI_OK;
 }
 /* For the other file of this library. */
@@ -122,8 +125,6 @@ static void hand_back(void)
 API int cuptiActivityFlushAll(uint32_t flags)
 {
 	COUNTED;
-	if (flushing)
-		flushing();
 	pthread_mutex_lock(&lock);
 	if (!unfinished || flags & CUPTI_FLUSH_FORCED)
 		hand_back();
@@ -237,7 +238,7 @@ static void reset(void)
 	dirty_count = 0;
 	refused_count = dropped_count = 0;
 	unfinished = false;
-	flushing = NULL;
+	hooked = NULL;
 	callback = NULL;
 	zeroed_promised = someone_else = false;
 }
@@ -350,16 +351,14 @@ static void *record(int kind)
 	return at;
 }
 
-static int32_t shape_shared_bytes, shape_grid_y;
+static int32_t shape_shared_bytes, shape_grid_y, shape_grid_x, shape_block_x;
+static uint16_t shape_registers;
 
 static void shape(int32_t shared_bytes, int32_t grid_y)
 {
 	shape_shared_bytes = shared_bytes;
 	shape_grid_y = grid_y;
 }
-
-static int32_t shape_grid_x, shape_block_x;
-static uint16_t shape_registers;
 
 static void sized(int32_t grid_x, int32_t block_x, uint16_t registers)
 {
@@ -464,9 +463,10 @@ static void finish(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_flush(void (*function)(void))
+static void on(const char *function, void (*made)(void))
 {
-	flushing = function;
+	hooked = function;
+	hook = made;
 }
 
 static void drop(uint32_t count)
@@ -494,7 +494,7 @@ API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
 		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records, shape,
-		sized, synchronize, begin, finish, on_flush, drop, driver_call };
+		sized, synchronize, begin, finish, on, drop, driver_call };
 
 	return &fake;
 }

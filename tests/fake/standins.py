@@ -12,7 +12,7 @@ CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refus
          ("kernel", None, U32, U64, U64, S), ("copy", None, U32, U64, U64, B, B, B, U64), ("memset", None, U32, U64, U64, U64),
          ("enabled", B, I), ("subscribed", B), ("held", U32), ("hold_empty", None), ("take_over", None), ("unzeroed", U32),
          ("refused_records", U64), ("shape", None, I, I), ("sized", None, I, I, U32), ("synchronize", None, U32, U32, P, P),
-         ("begin", None, U32, S), ("finish", None), ("on_flush", None, P), ("drop", None, U32), ("driver_call", None, U32, P, I)]
+         ("begin", None, U32, S), ("finish", None), ("on", None, S, P), ("drop", None, U32), ("driver_call", None, U32, P, I)]
 
 PM = [("reset", None), ("sample", None, I, U64, U64, F, F, F, F), ("overflow", None, I), ("occupy", None, I, B), ("pass_limit", None, U32),
       ("know", None, S, B), ("time_trigger", None, B), ("sampling", B, I), ("held", U32), ("mistakes", U32), ("started", U64, I), ("trouble", None, I, U32)]

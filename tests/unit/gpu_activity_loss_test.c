@@ -202,9 +202,9 @@ static void stop_before_the_gpu(bool (*awaited)(void))
 	start();
 	fake->begin(fake->launch(), "k");
 	flushes_left = 60;
-	fake->on_flush(pass_time);
+	fake->on("cuptiActivityFlushAll", pass_time);
 	sb_activity_stop(awaited);
-	fake->on_flush(NULL);
+	fake->on(NULL, NULL);
 	sb_clock_source = NULL;
 	sb_clock_kind = kind;
 }

@@ -226,6 +226,26 @@ static void everything_is_let_go_of_afterwards(void **state)
 	assert_int_equal(written_count, 1);
 }
 
+static void launch_one_more(void)
+{
+	uint64_t t = fake->now();
+
+	fake->on(NULL, NULL);
+	fake->kernel(fake->launch(), t, t + 1, "between the last look and the end");
+}
+
+/* The program goes on launching while a trace ends; a buffer that stayed would take the next client's records. */
+static void no_buffer_with_records_is_left_behind(void **state)
+{
+	(void)state;
+	start();
+	fake->on("cuptiActivityDisable", launch_one_more);
+	sb_activity_stop(NULL);
+	assert_false(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+	assert_int_equal(fake->held(), 0);
+	assert_int_equal(written_count, 0);
+}
+
 static void runtime_records_are_never_enabled(void **state)
 {
 	(void)state;
@@ -388,7 +408,7 @@ int main(void)
 		TEST(more_shapes_than_names_are_kept_as_they_are),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
 		TEST(waits_for_the_gpu_are_recorded_once), TEST(everything_is_let_go_of_afterwards),
-		TEST(runtime_records_are_never_enabled),
+		TEST(no_buffer_with_records_is_left_behind), TEST(runtime_records_are_never_enabled),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
 		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
