@@ -3,7 +3,8 @@
 
 static const struct sb_field moment_part_rows[] = {
 	SB_FIELD(sb_slow_part, kind, "kind", SB_ALWAYS,
-		"\"kernel\", \"stage\" (its own time), \"function\" (sampled)"),
+		"\"kernel\", \"stage\" (its own time), \"garbage\" (collections of a millisecond or more), "
+		"\"function\" (sampled)"),
 	SB_FIELD(sb_slow_part, name, "name", SB_ALWAYS, "name of the kernel, stage or function"),
 	SB_FIELD(sb_slow_part, file, "file", SB_KNOWN,
 		"where that function is written; functions are those of the thread that ran the step"),

@@ -25,7 +25,7 @@ struct sb_slow_moments_panel {
 		} * counters; /* sampled by --gpu-counters */
 		size_t counter_count;
 		struct sb_slow_part {
-			const char *kind; /* "kernel", "stage", "function" */
+			const char *kind; /* "kernel", "stage", "garbage", "function" */
 			const char *name;
 			const char *file; /* of a function of the thread that stepped; NULL: not known */
 			uint32_t line; /* that most of it was in; 0: not known */
@@ -33,7 +33,7 @@ struct sb_slow_moments_panel {
 			const char *place; /* function, file and line in words; NULL: not a function */
 			int64_t count, normal_count;
 			double total_s, normal_s, more_s;
-		} * parts; /* what took longer: kernels, then stages, then functions, each largest first */
+		} * parts; /* what took longer: of each kind in turn, largest first */
 		size_t part_count;
 		struct sb_slow_row { /* of the slow ones in a row; the slowest of them is what all else is about */
 			int64_t count; /* less than 2: there is no row */

@@ -167,6 +167,38 @@ static void a_slow_stage_is_named_with_the_line_it_was_at(void **state)
 	synthetic_done(&s);
 }
 
+static void collected(struct synthetic *s, uint64_t t_ns, double duration_s)
+{
+	const struct strobe_attr attr = {
+		.key = "duration_s", .type = STROBE_TYPE_FLOAT, .value.f = duration_s
+	};
+
+	sb_builder_event(s->b, t_ns, "garbage collection", 0, &attr, 1);
+}
+
+/* It stops the sampler, too: no function says where the time went. */
+static void a_garbage_collection_is_a_cause(void **state)
+{
+	const struct sb_slow_moment *moment;
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_step(&s, 8 * SECOND, 8 * SECOND + 90 * MS, 1, 0);
+	synthetic_step(&s, 10 * SECOND, 12 * SECOND, 2, 0);
+	collected(&s, 8 * SECOND + 50 * MS, 0.002);
+	collected(&s, 11 * SECOND + 950 * MS, 1.8);
+	collected(&s, 14 * SECOND, 1.5);
+	caught(&s);
+	moment = moment_of(&s);
+	assert_non_null(strstr(moment->words, "longer, Python collected garbage for 1.80 s"));
+	assert_int_equal(sb_report_text(s.model, NULL, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "+ 1.80 s   garbage  garbage collection, 1 in both"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void say(struct synthetic *s, const char *key, const char *text)
 {
 	const struct strobe_attr attr = TEXT(key, text);
@@ -230,6 +262,30 @@ static void steps_slow_in_a_row_are_one_moment(void **state)
 	assert_non_null(strstr(sb_buf_text(&out),
 		"  slow: steps 2-4 (3 in a row; slowest 30.0 x), the slowest, step_index 3: at "));
 	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+/* What was asked for ends before its step does; the rest of it is still to come, and nothing took longer. */
+static void what_was_asked_for_is_beside_a_normal_one(void **state)
+{
+	const struct sb_slow_moment *moment;
+	char text[160];
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	steps(&s);
+	snprintf(text, sizeof text, "asked - %llu %llu %llu %llu 0 a customer called",
+		(unsigned long long)sb_builder_ticks_at(s.b, 10 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 10 * SECOND + 20 * MS),
+		(unsigned long long)sb_builder_ticks_at(s.b, 8 * SECOND),
+		(unsigned long long)sb_builder_ticks_at(s.b, 8 * SECOND + 90 * MS));
+	say(&s, SB_RUN_SLOW_MOMENT, text);
+	moment = &synthetic_model(&s, 20 * SECOND)->slow_moments.all[0];
+	assert_string_equal(moment->why, "a customer called");
+	assert_int_equal(moment->step, 2);
+	assert_true(fabs(moment->normal_s - 0.09) < 1e-6);
+	assert_null(moment->words);
 	synthetic_done(&s);
 }
 
@@ -360,6 +416,8 @@ int main(void)
 		cmocka_unit_test(a_wait_of_the_thread_that_steps_is_named_with_its_caller),
 		cmocka_unit_test(a_step_of_another_thread_is_explained_by_that_thread),
 		cmocka_unit_test(a_slow_stage_is_named_with_the_line_it_was_at),
+		cmocka_unit_test(a_garbage_collection_is_a_cause),
+		cmocka_unit_test(what_was_asked_for_is_beside_a_normal_one),
 		cmocka_unit_test(steps_slow_in_a_row_are_one_moment),
 		cmocka_unit_test(a_slow_generation_is_no_step),
 		cmocka_unit_test(a_row_without_numbers_says_how_many),

@@ -878,7 +878,7 @@ export type SlowMomentCounter = {
 
 // What took longer than in the normal one.
 export type SlowMomentPart = {
-  kind: string; // "kernel", "stage" (its own time), "function" (sampled)
+  kind: string; // "kernel", "stage" (its own time), "garbage" (collections of a millisecond or more), "function" (sampled)
   name: string; // name of the kernel, stage or function
   file?: string; // where that function is written; functions are those of the thread that ran the step
   line?: number; // the line of it that most of the time was in

@@ -17,8 +17,8 @@
 #define PART_LEAST 0.01 /* of the slow one */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
 
-enum { KERNEL, STAGE, KINDS }; /* functions are in `samples` */
-static const char *const kind_names[KINDS] = { "kernel", "stage" };
+enum { KERNEL, STAGE, GARBAGE, KINDS }; /* functions are in `samples` */
+static const char *const kind_names[KINDS] = { "kernel", "stage", "garbage" };
 
 /* How surely a zone is what the moment is about: its thread explains it. */
 enum certainty { NONE, SOME_STEP, SAME_ROLE, THE_ONE };
@@ -134,16 +134,26 @@ static bool is_in(const struct side *s, int64_t t_ns)
 	return s->end_ns > s->begin_ns && t_ns >= s->begin_ns && t_ns <= s->end_ns;
 }
 
+/* All threads of Python wait for it, whichever began it. */
+static void take_collection(struct moments *m, struct side *s, const struct sb_event *e)
+{
+	double duration_s = sb_attr_number(e->attrs, e->attr_count, "duration_s");
+
+	if (is_in(s, e->t_ns) && duration_s >= 0 && duration_s < 1e6 &&
+		!strcmp(m->run->names[e->name].text, "garbage collection"))
+		count_in(m, s, GARBAGE, e->name, (int64_t)(duration_s * 1e9));
+}
+
 static void take_event_in(struct moments *m, struct side *s, const struct sb_event *e)
 {
-	if (e->kind == SB_EVENT_STACK) {
-		if (is_in(s, e->t_ns))
-			sb_slow_samples_take(&m->samples, s->thread.side, e);
-	} else if (s->traced && e->gpu.kind >= SB_GPU_KERNEL && e->gpu.kind <= SB_GPU_MEMSET &&
-		   e->gpu.duration_ns > 0 &&
-		   is_in(s, e->gpu.launch_ns != INT64_MIN ? e->gpu.launch_ns : e->t_ns)) {
+	if (e->kind == SB_EVENT_EVENT)
+		take_collection(m, s, e);
+	else if (e->kind == SB_EVENT_STACK && is_in(s, e->t_ns))
+		sb_slow_samples_take(&m->samples, s->thread.side, e);
+	if (e->kind == SB_EVENT_GPU && s->traced && e->gpu.kind >= SB_GPU_KERNEL &&
+		e->gpu.kind <= SB_GPU_MEMSET && e->gpu.duration_ns > 0 &&
+		is_in(s, e->gpu.launch_ns != INT64_MIN ? e->gpu.launch_ns : e->t_ns))
 		take_work(m, s, e);
-	}
 }
 
 static int counter_of(const char *column)
@@ -267,6 +277,8 @@ static void take_zone_in(struct moments *m, struct caught *c, int side, const st
 	struct side *s = &c->sides[side];
 
 	find_thread(c, s, z);
+	if (!side && llabs(z->begin_ns - s->begin_ns) <= EDGE_NS)
+		take_step(c, z, step_of(z)); /* also of one that went on after it was asked for */
 	if (s->end_ns <= s->begin_ns || z->end_ns <= s->begin_ns || z->begin_ns >= s->end_ns ||
 		z->begin_ns < s->begin_ns - EDGE_NS || z->end_ns > s->end_ns + EDGE_NS)
 		return;
@@ -460,7 +472,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	}
 	*v = (struct sb_visitor){ .self = m,
 		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK | 1u << SB_EVENT_SAMPLE |
-			 1u << SB_EVENT_CODE_FILE,
+			 1u << SB_EVENT_CODE_FILE | 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
 		.event = take_event,
 		.zone = take_zone };

@@ -45,12 +45,16 @@ static const char *counts_of(struct sb_model *model, const struct sb_slow_part *
 		model, ", %lld instead of %lld%s", (long long)p->count, (long long)p->normal_count, calls);
 }
 
-/* "; Python was at f (x.py:12), in threading.Condition.wait", where it was there for half of what is to be explained. */
+/* "; Python was at f (x.py:12), in threading.Condition.wait", where it was there for half of what is to be explained. Where it
+ * collected garbage for as long no place is to blame. */
 static const char *at_place(
 	struct sb_model *model, const struct sb_slow_moment *s, const char *lead, double explained_s)
 {
-	const struct sb_slow_part *f = first_part(s, "function");
+	const struct sb_slow_part *f = first_part(s, "function"), *g = first_part(s, "garbage");
 
+	if (g && g->more_s >= explained_s / 2)
+		return sb_model_printf(model, "%s Python collected garbage for %s", *lead == ';' ? ";" : ",",
+			plus(model, g->total_s));
 	if (!f || f->more_s < explained_s / 2)
 		return "";
 	return sb_model_printf(model, "%s%.200s%s%.80s", lead, f->place, f->inside ? ", in " : "",
@@ -64,8 +68,8 @@ const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s
 	const struct sb_slow_part *kernel = first_part(s, "kernel"), *stage = first_part(s, "stage");
 	const struct sb_slow_part *function = first_part(s, "function");
 
-	if (isnan(s->normal_s))
-		return NULL;
+	if (isnan(s->normal_s) || !(more_s > 0))
+		return NULL; /* of what was asked for the rest was still to come */
 	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
 		return sb_model_printf(model, "the GPU worked %s longer: %s %s more%s%s",
 			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
