@@ -406,8 +406,10 @@ STROBE_API int strobe_gpu_trace_steps_state(void);
  * records nothing. For stages that are steps under another name, such as the tokens of a language model. */
 STROBE_API void strobe_step_passes(void);
 /* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names
- * that profiler. Does nothing when there is no trace. */
+ * that profiler. Does nothing when there is no trace. Slow moments go on being watched for, by the clock. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);
+/* That profiler is done: kernels around slow moments are kept again. */
+STROBE_API void strobe_gpu_trace_resume(void);
 
 /* Counters of the GPU (SM, tensor cores, DRAM, PCIe) sampled every half millisecond (CUPTI PM sampling),
  * bounded like a trace. */

@@ -142,6 +142,13 @@ static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *gpu_trace_resume(PyObject *module, PyObject *unused)
+{
+	(void)module, (void)unused;
+	Py_BEGIN_ALLOW_THREADS strobe_gpu_trace_resume();
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
 static PyObject *gpu_trace_keep(PyObject *module, PyObject *why)
 {
 	const char *text = PyUnicode_AsUTF8AndSize(why, NULL);
@@ -220,6 +227,7 @@ PyMethodDef session_methods[] = {
 	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
 	{ "step_passes", step_passes, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
+	{ "gpu_trace_resume", gpu_trace_resume, METH_NOARGS, NULL },
 	{ "gpu_trace_keep", gpu_trace_keep, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },
 };

@@ -46,7 +46,7 @@ def _on_cuda(torch, raw_stream):
         from ._native import native
         several = getattr(torch._C, "_cuda_getDeviceCount", torch.cuda.device_count)() > 1
         native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
-        _yield_to_profiler(torch.autograd.profiler, native.gpu_trace_yield)
+        _yield_to_profiler(torch.autograd.profiler, native)
         from ._memory import growth, history, out_of_memory
         growth.watch_ends(torch)
         out_of_memory.watch(torch)
@@ -85,17 +85,28 @@ def _loaded_driver():
         return None
 
 
-def _yield_to_profiler(profiler, yield_to):
+def _yield_to_profiler(profiler, native):
     """Ends strobe's GPU trace when torch.profiler starts: CUPTI serves one profiler. If it refused torch.profiler
-    once, that would see no kernel for the rest of the process."""
+    once, that would see no kernel for the rest of the process. A watch for slow moments gets CUPTI back when it ends."""
     import functools
-    prepare = getattr(profiler, "_prepare_profiler", None)
+    prepare, disable = (getattr(profiler, name, None) for name in ("_prepare_profiler", "_disable_profiler"))
     if prepare is None or hasattr(prepare, "__wrapped__"):
         return
 
     @functools.wraps(prepare)
     def yielding(*args, **kwargs):
-        yield_to("torch.profiler")
+        native.gpu_trace_yield("torch.profiler")
         return prepare(*args, **kwargs)
 
     profiler._prepare_profiler = yielding
+    if disable is None:
+        return
+
+    @functools.wraps(disable)
+    def resuming(*args, **kwargs):
+        try:
+            return disable(*args, **kwargs)
+        finally:
+            native.gpu_trace_resume()
+
+    profiler._disable_profiler = resuming

@@ -77,7 +77,10 @@ static bool follows_cut(const struct sb_launch_call *launch)
 
 static void hold(const struct sb_launch_call *launch, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
-	struct sb_held record = { launch->ticks ? launch->ticks : payload[0], aux, { 0 }, words, false };
+	struct sb_held record = { .when = launch->ticks ? launch->ticks : payload[0],
+		.aux = aux,
+		.words = words,
+		.unattributed = !launch->ticks };
 
 	memcpy(record.payload, payload, sizeof record.payload);
 	sb_held_put(&record);

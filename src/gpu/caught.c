@@ -2,6 +2,8 @@
  * a moment stays written, so one gives way only to one that cost clearly more, which bounds how often that happens. */
 #include "gpu/caught.h"
 
+#include "record/clock.h"
+
 #include <string.h>
 
 void sb_caught_init(struct sb_caught_list *list, uint32_t places)
@@ -17,10 +19,18 @@ static bool is_next(const struct sb_caught *c, const struct sb_slow_one *one)
 	       (one->index == c->last_index || one->index == c->last_index + 1);
 }
 
+/* Asked for again, while the same step runs; where no step is known, within a second. */
+static bool is_again(const struct sb_caught *c, const struct sb_slow_one *one)
+{
+	return c->kept && c->first.asked && !strcmp(c->first.what, one->what) && c->first.tid == one->tid &&
+	       c->first.begin_ticks == one->begin_ticks &&
+	       (one->begin_ticks || one->end_ticks < c->last_end_ticks + sb_clock_hz());
+}
+
 static struct sb_caught *row_of(struct sb_caught_list *list, const struct sb_slow_one *one)
 {
-	for (uint32_t i = 0; !one->asked && i < SB_CAUGHT_MOST; i++)
-		if (is_next(&list->all[i], one))
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++)
+		if (one->asked ? is_again(&list->all[i], one) : is_next(&list->all[i], one))
 			return &list->all[i];
 	return NULL;
 }
@@ -37,7 +47,7 @@ static void grow(struct sb_caught *c, const struct sb_slow_one *one)
 	c->cost_ticks += over - before;
 	if (one->end_ticks > c->last_end_ticks)
 		c->last_end_ticks = one->end_ticks;
-	if (one->over_ticks > c->slowest.over_ticks)
+	if (one->over_ticks > c->slowest.over_ticks || (one->asked && one->end_ticks > c->slowest.end_ticks))
 		c->slowest = *one;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MARKS 8u
+#define MARKS 1024u /* a long generation has as many steps */
 #define STRAYS \
 	4096u /* launches come nearly in order: so many earlier ones in a row, and the rest is earlier */
 
@@ -15,7 +15,8 @@ static struct sb_held *records;
 static uint64_t total; /* put so far */
 static uint64_t newest;
 static struct {
-	uint64_t ticks, overwritten, total_before;
+	uint64_t ticks, total_before;
+	uint64_t overwritten; /* of what was launched from here to the next mark */
 } marks[MARKS]; /* the last ones, in order */
 static uint32_t mark_count;
 
@@ -53,10 +54,28 @@ static uint64_t oldest(void)
 	return total > SB_HELD_RECORDS ? total - SB_HELD_RECORDS : 0;
 }
 
+/* How many marks are not after it. */
+static uint32_t marks_until(uint64_t ticks)
+{
+	uint32_t low = 0, high = mark_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (marks[middle].ticks <= ticks)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static void count_overwritten(const struct sb_held *r)
 {
-	for (uint32_t i = 0; i < mark_count; i++)
-		marks[i].overwritten += !r->written && r->when >= marks[i].ticks;
+	uint32_t until = r->written ? 0 : marks_until(r->when);
+
+	if (until)
+		marks[until - 1].overwritten++;
 }
 
 /* The program's waits are held, too; the GPU does not work on them. */
@@ -90,7 +109,7 @@ uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 		const struct sb_held *r = at(i - 1);
 
 		strays = r->when < begin_ticks ? strays + 1 : 0;
-		if (is_work(r) && r->when >= begin_ticks && r->when <= end_ticks)
+		if (is_work(r) && !r->unattributed && r->when >= begin_ticks && r->when <= end_ticks)
 			sum += r->payload[1];
 	}
 	return sum;
@@ -132,10 +151,13 @@ uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_k
 	return unwritten;
 }
 
+/* Threads step beside each other: one that comes late counts from the last mark. */
 void sb_held_mark(uint64_t ticks)
 {
 	if (mark_count == MARKS)
 		memmove(marks, marks + 1, --mark_count * sizeof *marks);
+	if (mark_count && marks[mark_count - 1].ticks > ticks)
+		ticks = marks[mark_count - 1].ticks;
 	marks[mark_count].ticks = ticks;
 	marks[mark_count].total_before = total;
 	marks[mark_count++].overwritten = 0;
@@ -143,16 +165,16 @@ void sb_held_mark(uint64_t ticks)
 
 uint64_t sb_held_since(uint64_t ticks)
 {
-	for (uint32_t i = mark_count; i-- > 0;)
-		if (marks[i].ticks <= ticks)
-			return total - marks[i].total_before;
-	return UINT64_MAX;
+	uint32_t until = marks_until(ticks);
+
+	return until ? total - marks[until - 1].total_before : UINT64_MAX;
 }
 
 uint64_t sb_held_overwritten(uint64_t ticks)
 {
-	for (uint32_t i = 0; i < mark_count; i++)
-		if (marks[i].ticks >= ticks)
-			return marks[i].overwritten;
-	return 0;
+	uint64_t sum = 0;
+
+	for (uint32_t i = mark_count; i-- > 0 && marks[i].ticks >= ticks;)
+		sum += marks[i].overwritten;
+	return sum;
 }

@@ -8,10 +8,10 @@
 #define SB_HELD_RECORDS (1u << 17) /* 9 MiB, touched as they are needed */
 
 struct sb_held {
-	uint64_t when; /* ticks of the launch; of the begin where that is not known */
+	uint64_t when; /* ticks of the launch; of the begin where that is not known (unattributed) */
 	uint64_t aux, payload[6]; /* an SB_GPU record */
 	uint32_t words;
-	bool written;
+	bool written, unattributed;
 };
 
 bool sb_held_init(void); /* empties it; false: no memory */
@@ -20,7 +20,7 @@ void sb_held_done(void); /* gives the memory back */
 void sb_held_put(const struct sb_held *record); /* overwrites the oldest when it is full */
 uint64_t sb_held_newest(void); /* the latest launch that has come, 0: none */
 
-/* How long the GPU worked on what was launched from begin to end. */
+/* How long the GPU worked on what was launched from begin to end; 0 where launches are not known. */
 uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks);
 
 /* How much of the time from begin to end the GPU spent on what was launched before. */
@@ -30,9 +30,9 @@ uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks);
  * room; *out_kernels grows by the kernels among those that did. */
 uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels);
 
-/* From now on counts records launched at `ticks` or later that are overwritten. */
+/* A step begins: from now on records launched after it that are overwritten are counted as its own. */
 void sb_held_mark(uint64_t ticks);
-/* How many of them there were since that mark; where the mark is too old, since the oldest one after it. */
+/* How many there are of the steps that began at `ticks` or later. */
 uint64_t sb_held_overwritten(uint64_t ticks);
 /* How many records came since the last mark that is not after `ticks`; UINT64_MAX: it is too old. */
 uint64_t sb_held_since(uint64_t ticks);

@@ -240,6 +240,7 @@ static void take_asked(struct sb_watch_news n, bool tracing)
 {
 	struct sb_slow_one one;
 
+	n.kind = SB_WATCH_ENDED; /* as what it is held against */
 	n.role = STROBE_ROLE_STEP;
 	n.tid = running.tid;
 	n.begin_ticks = running.begin_ticks;
@@ -247,7 +248,6 @@ static void take_asked(struct sb_watch_news n, bool tracing)
 	one.what = !strcmp(n.why, "out of memory") ? "out_of_memory" : "asked";
 	one.asked = true;
 	keep(&n, &one, tracing);
-	sb_slow_record_look(tracing, true); /* the program may end here */
 }
 
 static void take_news(bool tracing)
@@ -336,12 +336,26 @@ static void judge_recent(bool last)
 	}
 }
 
-void sb_slow_look(bool tracing)
+/* A run that goes on unwatched has to say so. */
+static void say_full(void)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "what was asked for, or ran out of memory, took all %" PRIu32 " places",
+		spec.moments);
+	sb_keep_missing("slow moments from then on", why, "keep more of them: --gpu-trace=slow:1.5,10");
+}
+
+bool sb_slow_look(bool tracing)
 {
 	take_news(tracing);
 	if (tracing)
 		judge_recent(false);
 	sb_slow_record_look(tracing, false);
+	if (!sb_slow_record_full())
+		return true;
+	say_full();
+	return false;
 }
 
 /* A run in which nothing was slow has to say so: else it looks like one that was not watched. */
@@ -352,6 +366,13 @@ static void say_judged(void)
 	snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, steps.seen, steps.judged,
 		generations.seen, generations.judged);
 	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_JUDGED, text);
+}
+
+void sb_slow_untrace(void)
+{
+	take_news(true);
+	judge_recent(true);
+	sb_slow_record_look(true, true);
 }
 
 void sb_slow_stop(bool tracing)

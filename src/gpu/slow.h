@@ -10,8 +10,12 @@
 
 bool sb_slow_start(const struct sb_trace_spec *spec); /* false: no memory */
 
-/* Judges what has ended since the last look. tracing: GPU records are being held. */
-void sb_slow_look(bool tracing);
+/* Judges what has ended since the last look. tracing: GPU records are being held. False, once it has said so: nothing more
+ * can be kept. */
+bool sb_slow_look(bool tracing);
+
+/* Judges what is left: GPU records are held no more for now. */
+void sb_slow_untrace(void);
 
 /* Looks a last time and frees its memory. */
 void sb_slow_stop(bool tracing);

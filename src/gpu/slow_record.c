@@ -139,6 +139,8 @@ void sb_slow_record_take(const struct sb_slow_one *one, const struct sb_slow_bes
 		write_moment(c, beside, tracing);
 	if ((as == SB_CAUGHT_LONGER || c->count > 1) && !c->grown_ticks)
 		c->grown_ticks = sb_clock_ticks();
+	if (one->asked && as != SB_CAUGHT_LONGER)
+		sb_slow_record_look(tracing, true); /* the program may end here */
 }
 
 /* The first of a row is written at once, the slowest when no more are to be expected, or its records would make room. */

@@ -1,5 +1,4 @@
-/* The phases of a trace, its thread and its signal. What is collected is activity.c's
- * business. */
+/* The phases of a trace and its thread. What is collected is activity.c's business. */
 #include "gpu/trace.h"
 
 #include "base/error.h"
@@ -13,15 +12,14 @@
 #include "gpu/slow.h"
 #include "gpu/slow_record.h"
 #include "gpu/trace_counts.h"
+#include "gpu/trace_signal.h"
 #include "gpu/watch.h"
 #include "record/clock.h"
 #include "record/put.h"
 #include "record/step.h"
 #include "strobe.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -44,12 +42,15 @@ static _Atomic enum phase phase;
 static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
-static _Atomic bool stop_wanted, signalled;
+static _Atomic bool stop_wanted;
 static _Atomic bool end_awaited; /* a thread of the program waits until the trace is put away */
 static bool asked; /* for a trace, in this session */
 static _Atomic bool steps_asked; /* for one of steps */
 static bool attributed; /* launches were asked for */
 static bool untraceable; /* CUPTI refused; slow moments are watched for all the same */
+static bool lent; /* another profiler has it, and slow moments are watched for by the clock meanwhile */
+static _Atomic bool lend_wanted;
+static bool said_lent, said_unattributed;
 
 /* ---- beginning --------------------------------------------------------- */
 
@@ -83,11 +84,16 @@ static void ring(void)
 }
 
 /* What is launched from now on is none of the trace's; its thread puts it away. */
-static void cut(void)
+static void cut_for(_Atomic bool *reason)
 {
 	sb_activity_cut();
-	atomic_store(&stop_wanted, true);
+	atomic_store(reason, true);
 	ring();
+}
+
+static void cut(void)
+{
+	cut_for(&stop_wanted);
 }
 
 /* Call with the lock held, in phase ARMED. */
@@ -104,7 +110,8 @@ static int begin(void)
 		sb_setup_end(setup, err != 0);
 	}
 	if (err) {
-		sb_keep_missing("kernels", strobe_error(), err == STROBE_EPERM ? HOW_PERMITTED : HOW);
+		if (!said_lent)
+			sb_keep_missing("kernels", strobe_error(), err == STROBE_EPERM ? HOW_PERMITTED : HOW);
 		untraceable = true;
 		if (for_slow())
 			return err;
@@ -117,8 +124,9 @@ static int begin(void)
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
 	attributed = !unattributed;
-	if (unattributed)
+	if (!attributed && !said_unattributed)
 		sb_keep_missing("launches", unattributed, HOW);
+	said_unattributed |= !attributed;
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS
 				 ? sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz())
 				 : UINT64_MAX;
@@ -150,7 +158,8 @@ static void step_begun(void)
 static int arm(const struct sb_trace_spec *wanted)
 {
 	spec = *wanted;
-	untraceable = false;
+	untraceable = lent = said_lent = said_unattributed = false;
+	atomic_store(&lend_wanted, false);
 	atomic_store(&stop_wanted, false);
 	atomic_store(&end_awaited, false);
 	if (for_slow() && !sb_slow_start(&spec))
@@ -173,23 +182,27 @@ static int arm(const struct sb_trace_spec *wanted)
 
 static bool is_awaited(void)
 {
-	return atomic_load(&end_awaited) || atomic_load(&collector.quit) || atomic_load(&signalled);
+	return atomic_load(&end_awaited) || atomic_load(&collector.quit) || sb_trace_signal_waits();
 }
 
-static void put_away(void)
+static void put_away(enum phase next)
 {
 	int cancel = sb_collector_hold(&collector);
-
 	sb_step_hook_set(NULL);
-	atomic_store(&phase, OFF);
+	atomic_store(&phase, next);
 	pthread_cond_broadcast(&collector.changed);
 	sb_collector_release(&collector, cancel);
 }
 
+static void say_counts(void)
+{
+	struct sb_activity_counts c = sb_activity_counts();
+
+	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_record_kernels() : c.kernels);
+}
+
 static void finish(void)
 {
-	struct sb_activity_counts c;
-
 	if (!for_slow())
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
 	sb_activity_stop(is_awaited);
@@ -197,20 +210,29 @@ static void finish(void)
 		sb_slow_stop(true);
 		sb_gpu_counters_watch_over();
 	}
-	c = sb_activity_counts();
-	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_record_kernels() : c.kernels);
-	put_away();
+	say_counts();
+	put_away(OFF);
+}
+
+/* To another profiler: the watch goes on without kernels. */
+static void lend(void)
+{
+	sb_activity_stop(is_awaited);
+	sb_slow_untrace();
+	say_counts();
+	lent = untraceable = true;
+	atomic_store(&end_awaited, false);
+	put_away(ARMED);
 }
 
 /* No CUPTI yet, or none at all: steps and generations are judged, their zones are in the recording. */
 static void watch_untraced(void)
 {
-	sb_slow_look(false);
-	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_record_full())
+	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && sb_slow_look(false))
 		return;
 	sb_slow_stop(false);
 	sb_gpu_counters_watch_over();
-	put_away();
+	put_away(OFF);
 }
 
 static uint64_t collect(void)
@@ -219,8 +241,7 @@ static uint64_t collect(void)
 
 	if (!for_slow())
 		return unwritten;
-	sb_slow_look(true);
-	if (sb_slow_record_full()) {
+	if (!sb_slow_look(true)) {
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
 	}
@@ -237,11 +258,13 @@ static void drain(void)
 	}
 	if (atomic_load(&stop_wanted) || atomic_load(&collector.quit) || sb_clock_ticks() > deadline_ticks)
 		finish();
+	else if (atomic_exchange(&lend_wanted, false))
+		lend();
 }
 
 static void answer_signal(void)
 {
-	if (!atomic_exchange(&signalled, false))
+	if (!sb_trace_signal_came())
 		return;
 	sb_gpu_counters_signalled();
 	if (atomic_load(&phase) != OFF && for_slow())
@@ -295,50 +318,16 @@ static void collect_until_quit(void)
 		watch_untraced();
 }
 
-/* ---- the signal -------------------------------------------------------- */
-
-static _Atomic bool listening;
-static _Atomic bool left_ignored; /* by an earlier session of ours */
-
-static void on_signal(int number)
-{
-	int saved = errno;
-
-	(void)number;
-	if (atomic_load(&listening)) {
-		atomic_store(&signalled, true);
-		sb_collector_ring(&collector);
-	}
-	errno = saved;
-}
-
 void sb_gpu_trace_listen(void)
 {
-	struct sigaction now, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	int cancel;
 
-	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
+	if (!sb_trace_signal_free())
 		return;
-	if (now.sa_handler != SIG_DFL && !(now.sa_handler == SIG_IGN && atomic_load(&left_ignored)))
-		return; /* the program's own */
 	cancel = sb_collector_hold(&collector);
-	if (sb_collector_start(&collector)) {
-		atomic_store(&listening, true);
-		sigaction(SIGUSR2, &ours, NULL);
-	}
+	if (sb_collector_start(&collector))
+		sb_trace_signal_take(ring);
 	sb_collector_release(&collector, cancel);
-}
-
-static void stop_listening(void)
-{
-	struct sigaction now;
-
-	if (!atomic_exchange(&listening, false))
-		return;
-	if (sigaction(SIGUSR2, NULL, &now) || now.sa_handler != on_signal)
-		return;
-	signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
-	atomic_store(&left_ignored, true);
 }
 
 /* ---- from outside ------------------------------------------------------ */
@@ -401,23 +390,47 @@ int strobe_gpu_trace_steps_state(void)
 	return !atomic_load(&steps_asked) || now == ARMED ? 0 : running ? 1 : 2;
 }
 
+static void say_lent(const char *to)
+{
+	const char *what = for_slow() ? "kernels of slow moments while it ran" : "kernels from then on";
+	char why[128];
+
+	snprintf(why, sizeof why, "%s started and got CUPTI", to && *to ? to : "another profiler");
+	if (!said_lent)
+		sb_keep_missing(what, why, "run the two one after the other");
+	said_lent = true;
+}
+
 void strobe_gpu_trace_yield(const char *to)
 {
+	int cancel = sb_collector_hold(&collector);
+	bool early = atomic_load(&phase) == ARMED && for_slow() && !untraceable;
+	bool on = atomic_load(&phase) == ON && !sb_collector_is_self(&collector);
 	struct timespec until;
-	char what[128];
-	int cancel;
 
-	cancel = sb_collector_hold(&collector);
-	if (atomic_load(&phase) == ON && !sb_collector_is_self(&collector)) {
-		snprintf(what, sizeof what, "%s started and got CUPTI", to && *to ? to : "another profiler");
-		sb_keep_missing("kernels from then on", what, "run the two one after the other");
+	if (early)
+		lent = untraceable = true; /* it has not come to CUPTI yet */
+	if (early || on)
+		say_lent(to);
+	if (on) {
 		atomic_store(&end_awaited, true);
-		cut();
+		cut_for(for_slow() ? &lend_wanted : &stop_wanted);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += 2;
-		while (atomic_load(&phase) == ON &&
-			!pthread_cond_clockwait(&collector.changed, &collector.lock, CLOCK_MONOTONIC, &until))
-			;
+	}
+	while (on && atomic_load(&phase) == ON &&
+		!pthread_cond_clockwait(&collector.changed, &collector.lock, CLOCK_MONOTONIC, &until))
+		;
+	sb_collector_release(&collector, cancel);
+}
+
+void strobe_gpu_trace_resume(void)
+{
+	int cancel = sb_collector_hold(&collector);
+
+	if (atomic_load(&phase) == ARMED && for_slow() && lent) {
+		lent = untraceable = false;
+		sb_collector_ring(&collector);
 	}
 	sb_collector_release(&collector, cancel);
 }
@@ -457,7 +470,7 @@ static void say_untraced(void)
 
 void sb_gpu_trace_session_stops(void)
 {
-	stop_listening();
+	sb_trace_signal_leave();
 	say_untraced();
 	sb_collector_stop(&collector);
 	sb_step_hook_set(NULL);
@@ -467,7 +480,7 @@ void sb_gpu_trace_session_stops(void)
 void sb_gpu_trace_forget(void)
 {
 	sb_collector_forget(&collector);
-	atomic_store(&listening, false);
+	sb_trace_signal_forget();
 	atomic_store(&phase, OFF);
 	sb_step_hook_set(NULL);
 	sb_watch_stop();

@@ -13,6 +13,7 @@
 
 #define QUEUE 1024u
 #define NESTED_MOST 16u /* more are ends that never came */
+#define ASKED_MOST 16u /* so many who ask at a time leave room for steps and generations */
 
 struct open_zone {
 	bool open;
@@ -38,6 +39,7 @@ static _Thread_local struct open_zones here;
 static struct sb_ring news; /* made once, kept: a thread may be about to push */
 static bool made;
 static _Atomic uint32_t watches;
+static _Atomic uint32_t asked; /* that wait in the queue */
 
 static struct open_zones *zones_here(void)
 {
@@ -181,12 +183,17 @@ void sb_watch_ask(const char *why)
 	if (!made)
 		return;
 	snprintf(n.why, sizeof n.why, "%s", why ? why : "");
-	sb_ring_push(&news, &n);
+	if (atomic_fetch_add(&asked, 1) >= ASKED_MOST || !sb_ring_push(&news, &n))
+		atomic_fetch_sub(&asked, 1);
 }
 
 bool sb_watch_hear(struct sb_watch_news *out_news)
 {
-	return made && sb_ring_pop(&news, out_news);
+	if (!made || !sb_ring_pop(&news, out_news))
+		return false;
+	if (out_news->kind == SB_WATCH_ASKED)
+		atomic_fetch_sub(&asked, 1);
+	return true;
 }
 
 bool sb_watch_start(void)
@@ -198,7 +205,7 @@ bool sb_watch_start(void)
 		made = sb_ring_init(&news, QUEUE, sizeof(struct sb_watch_news));
 	if (!made)
 		return false;
-	while (sb_ring_pop(&news, &old))
+	while (sb_watch_hear(&old))
 		;
 	atomic_fetch_add(&watches, 1);
 	sb_watcher_set(&watcher);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "gpu/caught.h"
+#include "record/clock.h"
 
 static struct sb_caught_list list;
 static struct sb_caught *moment;
@@ -44,6 +45,7 @@ static struct sb_slow_one asked(uint64_t begin)
 static int setup(void **state)
 {
 	(void)state;
+	sb_clock_init();
 	sb_caught_init(&list, 2);
 	return 0;
 }
@@ -170,11 +172,45 @@ static void what_was_asked_for_takes_the_place_of_a_slow_one(void **state)
 	assert_int_equal(take(asked(5)), SB_CAUGHT_INSTEAD);
 	assert_true(displaced.begin_ticks == step(1, 3, 0).begin_ticks);
 	assert_false(sb_caught_full(&list));
-	assert_int_equal(take(asked(5)), SB_CAUGHT_INSTEAD); /* each is one of its own */
+	assert_int_equal(take(asked(6)), SB_CAUGHT_INSTEAD); /* in another step */
 	assert_true(sb_caught_full(&list));
-	assert_int_equal(take(asked(6)), SB_CAUGHT_NOT);
+	assert_int_equal(take(asked(7)), SB_CAUGHT_NOT);
 	assert_int_equal(take(step(2, 1, 100000)), SB_CAUGHT_NOT);
 	assert_int_equal(list.unkept_count, 2);
+}
+
+static struct sb_slow_one asked_until(uint64_t begin, uint64_t end, const char *what)
+{
+	struct sb_slow_one one = asked(begin);
+
+	one.end_ticks = end;
+	one.what = what;
+	return one;
+}
+
+/* A program that tries smaller and smaller sizes, or calls without an end. */
+static void what_is_asked_for_again_in_the_same_step_is_the_same_moment(void **state)
+{
+	(void)state;
+	assert_int_equal(take(asked_until(5, 10, "out_of_memory")), SB_CAUGHT_NEW);
+	for (uint64_t i = 11; i < 1000; i++)
+		assert_int_equal(take(asked_until(5, i, "out_of_memory")), SB_CAUGHT_LONGER);
+	assert_true(moment->slowest.end_ticks == 999);
+	assert_int_equal(moment->count, 1);
+	assert_int_equal(take(asked_until(5, 1000, "asked")), SB_CAUGHT_NEW); /* for another reason */
+	assert_int_equal(list.kept_count, 2);
+	assert_int_equal(list.unkept_count, 0);
+}
+
+/* There is no step that tells one moment from the next. */
+static void what_is_asked_for_within_a_second_is_the_same_moment(void **state)
+{
+	const uint64_t second = sb_clock_hz();
+
+	(void)state;
+	assert_int_equal(take(asked_until(0, 10 * second, "asked")), SB_CAUGHT_NEW);
+	assert_int_equal(take(asked_until(0, 11 * second - 1, "asked")), SB_CAUGHT_LONGER);
+	assert_int_equal(take(asked_until(0, 13 * second, "asked")), SB_CAUGHT_NEW);
 }
 
 static void a_generation_costs_what_its_slow_steps_cost(void **state)
@@ -203,6 +239,8 @@ int main(void)
 		TEST(those_without_a_place_are_forgotten_and_counted),
 		TEST(few_give_way_however_long_it_gets_worse),
 		TEST(what_was_asked_for_takes_the_place_of_a_slow_one),
+		TEST(what_is_asked_for_again_in_the_same_step_is_the_same_moment),
+		TEST(what_is_asked_for_within_a_second_is_the_same_moment),
 		TEST(a_generation_costs_what_its_slow_steps_cost),
 	};
 

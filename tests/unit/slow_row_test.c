@@ -218,6 +218,52 @@ static void what_was_asked_for_never_gives_way(void **state)
 	assert_int_equal(unkept, 1);
 }
 
+/* One step in which memory runs out again and again, and a program that asks without an end: each is one moment, what is
+ * slow later has its place, and the file does not grow with every call. */
+static void a_storm_of_requests_takes_one_place(void **state)
+{
+	const uint64_t slow[10] = { [6] = 500 };
+
+	(void)state;
+	for (int tracing = 0; tracing < 2; tracing++) {
+		start(4);
+		moment_count = row_count = span_count = 0;
+		video(healthy, 10, tracing);
+		sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		sb_slow_look(tracing);
+		for (int i = 0; i < 500; i++) {
+			pass(2);
+			sb_watch_ask("out of memory");
+			sb_watch_ask("a customer called");
+			assert_true(sb_slow_look(tracing));
+		}
+		assert_int_equal(moment_count, 2);
+		sb_watcher_end(STROBE_ROLE_STEP); /* and slow it is */
+		assert_in_range(row_count, 0, 2); /* once a second */
+		video(slow, 10, tracing);
+		settle(tracing);
+		assert_int_equal(moment_count, 4);
+		assert_in_range(span_count, 0, 10);
+		sb_slow_stop(tracing);
+		assert_int_equal(unkept, 0);
+		assert_in_range(row_count, 2, 4); /* to the last of them */
+		assert_string_equal(row.what, "asked");
+		assert_int_equal(row.count, 1);
+	}
+	start(3);
+}
+
+static void a_watch_that_is_full_says_so(void **state)
+{
+	(void)state;
+	start(1);
+	video(healthy, 3, true);
+	assert_true(sb_slow_look(true));
+	sb_watch_ask("now");
+	assert_false(sb_slow_look(true));
+	assert_non_null(strstr(missing, "what was asked for, or ran out of memory, took all 1 places"));
+}
+
 /* The generation is slow for that step alone: it takes no second place. */
 static void a_generation_that_its_steps_explain_is_the_same_moment(void **state)
 {
@@ -301,6 +347,8 @@ int main(void)
 		TEST(a_long_row_is_worth_more_than_its_steps),
 		TEST(a_row_that_is_not_kept_counts_once),
 		TEST(what_was_asked_for_never_gives_way),
+		TEST(a_storm_of_requests_takes_one_place),
+		TEST(a_watch_that_is_full_says_so),
 		TEST(a_generation_that_its_steps_explain_is_the_same_moment),
 		TEST(what_is_slow_at_the_same_step_every_time_is_no_news),
 		TEST(the_slowest_is_written_before_its_records_make_room),

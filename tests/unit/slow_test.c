@@ -192,6 +192,28 @@ static void what_had_to_make_room_is_counted(void **state)
 	assert_non_null(strstr(missing, "51 records had made room"));
 }
 
+/* A long generation is kept whole: what its first steps lost is counted, too, and what was lost before it is not. */
+static void what_made_room_is_counted_of_all_steps(void **state)
+{
+	const uint32_t steps_in_one = 100, kernels = SB_HELD_RECORDS / 50;
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++) {
+		uint64_t begin = clock_ticks;
+
+		for (uint32_t k = 0; k < steps_in_one; k++) {
+			sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+			sb_slow_look(true);
+			for (uint32_t n = 0; n < kernels; n++)
+				kernel(7, 0);
+			pass(1);
+			sb_watcher_end(STROBE_ROLE_STEP);
+		}
+		sb_slow_look(true);
+		assert_int_equal(sb_held_overwritten(begin), steps_in_one * kernels - SB_HELD_RECORDS);
+	}
+}
+
 /* One that still runs when the step is judged, and one that has ended by then. */
 static void a_step_that_met_a_set_up_is_not_slow(void **state)
 {
@@ -292,6 +314,8 @@ static void without_kernels_the_moment_is_marked(void **state)
 
 static void what_runs_is_kept_when_memory_runs_out_or_when_asked(void **state)
 {
+	uint64_t normal[2];
+
 	(void)state;
 	steps(3, 10);
 	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
@@ -301,6 +325,8 @@ static void what_runs_is_kept_when_memory_runs_out_or_when_asked(void **state)
 	sb_slow_look(true);
 	assert_int_equal(moment_count, 1);
 	assert_memory_equal(moments, "out_of_memory - ", 16);
+	assert_int_equal(sscanf(moments, "%*s %*s %*u %*u %" SCNu64 " %" SCNu64, &normal[0], &normal[1]), 2);
+	assert_in_range(normal[1] - normal[0], ms(10) - 10, ms(10) + 10); /* beside the step before */
 	assert_int_equal(written_count, 2); /* and the step before */
 	assert_int_equal(written_name(&written[1]), 77);
 	sb_watch_ask("a customer called");
@@ -384,6 +410,7 @@ int main(void)
 		TEST(records_that_come_late_are_kept_too),
 		TEST(no_more_are_kept_than_were_asked_for),
 		TEST(what_had_to_make_room_is_counted),
+		TEST(what_made_room_is_counted_of_all_steps),
 		TEST(a_step_that_met_a_set_up_is_not_slow),
 		TEST(steps_of_a_larger_video_are_not_slow),
 		TEST(only_steps_of_one_kind_are_peers),

@@ -1,0 +1,69 @@
+/* The handler only remembers that the signal came. */
+#include "gpu/trace_signal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static _Atomic bool listening, signalled;
+static _Atomic bool left_ignored; /* by an earlier session of ours */
+static void (*_Atomic wake)(void);
+
+static void on_signal(int number)
+{
+	void (*tell)(void) = atomic_load(&wake);
+	int saved = errno;
+
+	(void)number;
+	if (atomic_load(&listening)) {
+		atomic_store(&signalled, true);
+		tell();
+	}
+	errno = saved;
+}
+
+bool sb_trace_signal_free(void)
+{
+	struct sigaction now;
+
+	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
+		return false;
+	return now.sa_handler == SIG_DFL || (now.sa_handler == SIG_IGN && atomic_load(&left_ignored));
+}
+
+void sb_trace_signal_take(void (*ring)(void))
+{
+	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	atomic_store(&wake, ring);
+	atomic_store(&listening, true);
+	sigaction(SIGUSR2, &ours, NULL);
+}
+
+void sb_trace_signal_leave(void)
+{
+	struct sigaction now;
+
+	if (!atomic_exchange(&listening, false))
+		return;
+	if (sigaction(SIGUSR2, NULL, &now) || now.sa_handler != on_signal)
+		return;
+	signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
+	atomic_store(&left_ignored, true);
+}
+
+void sb_trace_signal_forget(void)
+{
+	atomic_store(&listening, false);
+}
+
+bool sb_trace_signal_waits(void)
+{
+	return atomic_load(&signalled);
+}
+
+bool sb_trace_signal_came(void)
+{
+	return atomic_exchange(&signalled, false);
+}

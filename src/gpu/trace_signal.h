@@ -1,0 +1,15 @@
+/* SIGUSR2, by which a user asks for a trace. It is taken only where the program leaves it alone. */
+#ifndef SB_GPU_TRACE_SIGNAL_H
+#define SB_GPU_TRACE_SIGNAL_H
+
+#include <stdbool.h>
+
+bool sb_trace_signal_free(void); /* neither the program nor strobe has taken it */
+void sb_trace_signal_take(void (*ring)(void)); /* ring: called in the handler */
+void sb_trace_signal_leave(void);
+void sb_trace_signal_forget(void); /* in a forked child */
+
+bool sb_trace_signal_waits(void); /* one came */
+bool sb_trace_signal_came(void); /* one came since the last call */
+
+#endif
