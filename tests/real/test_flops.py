@@ -183,7 +183,7 @@ def test_an_operation_with_the_same_shapes_is_asked_of_torch_once():
             asked.append(str(func))
             return func(*args, **(kwargs or {}))
 
-    computed = type("Computed", (), {"see": staticmethod(lambda func, args, result: None)})
+    computed = type("Computed", (), {"see": staticmethod(lambda func, args, kwargs, result: None)})
     x, changed = torch.empty(2, 4, 8, device="meta"), torch.empty(2, 3, device="meta")
     with Asked(), operations.without_memory(torch, lambda: None, computed):
         made = [torch.softmax(x[:, :width], -1).transpose(1, 2) for width in (3, 4, 3, 4)]
