@@ -120,6 +120,28 @@ def test_an_operator_that_multiplies_and_has_no_count_is_said(counted):
         assert counted(normed, x) == (PRODUCT, "bf16", None)
 
 
+def test_attention_of_another_library_is_counted_by_its_own_shapes(counted):
+    with torch.library._scoped_library("flash_attn", "DEF") as library:
+        library.define("_flash_attn_forward(Tensor q, Tensor k, Tensor v) -> Tensor")
+        library.impl("_flash_attn_forward", lambda q, k, v: torch.empty_like(q), "Meta")
+        model = Module(lambda self, x: torch.ops.flash_attn._flash_attn_forward(x, x[:, :5], x[:, :5]))
+        batch, length, heads, width = 2, 16, 3, 8
+        x = torch.zeros(batch, length, heads, width, dtype=torch.float16)
+        assert counted(model, x) == (4 * batch * heads * length * 5 * width, "fp16", None)
+
+
+@pytest.mark.parametrize("path, shapes, made, operations", [
+    ("aten._weight_int8pack_mm", [(4, 8), (6, 8)], (4, 6), 2 * 4 * 8 * 6),
+    ("aten._grouped_mm", [(10, 8), (3, 8, 6)], (10, 6), 2 * 10 * 8 * 6),
+    ("aten._grouped_mm", [(3, 4, 8), (3, 8, 6)], (3, 4, 6), 3 * 2 * 4 * 8 * 6),
+    ("aten.addmv", [(4,), (4, 8), (8,)], (4,), 2 * 4 * 8),
+    ("aten.dot", [(8,), (8,)], (), 2 * 8)])
+def test_products_that_torch_does_not_count_have_a_formula(path, shapes, made, operations):
+    from strobe._models import multiplied
+    formula = multiplied.FORMULAS[path]
+    assert formula(*[torch.empty(shape) for shape in shapes], out_val=torch.empty(made)) == operations
+
+
 @pytest.mark.parametrize("config, precision", [("Int8WeightOnlyConfig", "bf16"), ("Int8DynamicActivationInt8WeightConfig", "int8"), ("Float8WeightOnlyConfig", "bf16")])
 def test_torchao_multiplies_in_what_its_inputs_are_quantised_to(counted, config, precision):
     quantization = pytest.importorskip("torchao.quantization")
