@@ -114,15 +114,31 @@ static double waited_s(const struct sb_model *model, double to_s)
 	return fmax(0, sum_s);
 }
 
+/* How long the GPU was still at generations that the CPU had left: who waits for it then loses nothing. */
+static double finished_later_s(const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->role == STROBE_ROLE_GENERATION && s->gpu_span_count && s->gpu_span_count == s->count)
+			sum_s += fmax(0, s->gpu_span_s - s->total_s);
+	}
+	return sum_s;
+}
+
 double sb_between_s(const struct sb_model *model)
 {
-	double from_s, to_s;
+	double from_s, to_s, later_s;
 
 	find_loop(model, &from_s, &to_s);
 	if (!(to_s > from_s))
 		return 0;
+	/* the last one is followed by nothing */
+	later_s = finished_later_s(model) * (1 - 1 / (double)model->generations.count);
 	return fmax(0, to_s - from_s - model->generations.union_s - staged_s(model, from_s, to_s) -
-			       waited_s(model, to_s));
+			       fmax(waited_s(model, to_s), later_s));
 }
 
 double sb_between_of_s(const struct sb_model *model)
@@ -160,6 +176,23 @@ struct spent { /* between the generations */
 	uint64_t sample_count;
 };
 
+static bool waits_for_gpu(const struct sb_line *l)
+{
+	return sb_hot_doing(l) == SB_DOES_WAIT_GPU || sb_hot_doing(l) == SB_DOES_COPY;
+}
+
+/* Of the time of lines that wait for the GPU, the share in which it is not still at a generation. */
+static double share_lost(const struct sb_model *model)
+{
+	double all_s = 0;
+
+	for (size_t i = 0; i < model->lines.count; i++)
+		if (is_between_generations(model, &model->lines.all[i]) &&
+			waits_for_gpu(&model->lines.all[i]))
+			all_s += model->lines.all[i].outside_s;
+	return all_s > 0 ? fmax(0, 1 - finished_later_s(model) / all_s) : 1;
+}
+
 static struct spent add_up(const struct sb_model *model, const struct sb_line *largest)
 {
 	struct spent sum = { .line = largest, .from_s = INFINITY };
@@ -172,7 +205,7 @@ static struct spent add_up(const struct sb_model *model, const struct sb_line *l
 			continue;
 		if (l->line && l->outside_s > sum.line->outside_s)
 			sum.line = l;
-		sum.total_s += l->outside_s;
+		sum.total_s += waits_for_gpu(l) ? l->outside_s * share_lost(model) : l->outside_s;
 		sum.sample_count += l->outside_count;
 		sum.from_s = fmin(sum.from_s, l->outside_from_s);
 		sum.to_s = fmax(sum.to_s, l->outside_to_s);

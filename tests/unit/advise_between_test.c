@@ -139,6 +139,40 @@ static void work_between_the_generations_is_named_with_its_line(void **state)
 }
 
 /* The main thread waits all the while. */
+/* Videos of a second whose GPU takes so much longer, and a synchronize() that lasts half a second after each. */
+static const struct sb_advice *said_of_waiting(struct synthetic *s, uint64_t later_ns)
+{
+	struct sb_builder_gpu gpu = { .kind = SB_GPU_ZONE, .launch_tid = TID };
+
+	put_videos(s, STEP, NULL);
+	gpu.name = sb_builder_name(s->b, "video", NULL);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		gpu.start_ns = gpu.launch_ns = i * APART;
+		gpu.duration_ns = SECOND + later_ns;
+		sb_builder_gpu(s->b, &gpu);
+	}
+	see_generations(s);
+	see(s, "cuda.synchronize", "/x/site-packages/torch/cuda/__init__.py", "main.main", 41, SECOND, 9);
+	return finding(synthetic_model(s, VIDEOS * APART), "between_generations");
+}
+
+static void waiting_for_a_generation_that_the_gpu_is_still_at_is_no_loss(void **state)
+{
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	assert_null(said_of_waiting(&s, 450 * MS));
+	synthetic_done(&s);
+	f = said_of_waiting(&s, 0);
+	assert_non_null(f);
+	assert_near(f->saves_s, 2.25, 1e-6);
+	synthetic_done(&s);
+	f = said_of_waiting(&s, 150 * MS);
+	assert_non_null(f);
+	assert_near(f->saves_s, 1.5, 1e-6); /* a third less */
+	synthetic_done(&s);
+}
+
 static void work_between_the_generations_of_a_worker_is_named(void **state)
 {
 	const struct sb_advice *f;
@@ -446,6 +480,7 @@ int main(void)
 		cmocka_unit_test(a_stage_that_one_function_takes_names_its_line),
 		cmocka_unit_test(memory_without_a_place_is_of_the_line_that_copies_a_pipeline),
 		cmocka_unit_test(work_between_the_generations_is_named_with_its_line),
+		cmocka_unit_test(waiting_for_a_generation_that_the_gpu_is_still_at_is_no_loss),
 		cmocka_unit_test(work_between_the_generations_of_a_worker_is_named),
 		cmocka_unit_test(work_of_the_thread_that_hands_generations_over_is_named),
 		cmocka_unit_test(the_gap_between_the_generations_is_said_though_nothing_was_sampled),
