@@ -95,6 +95,7 @@ def test_what_rises_in_a_generation_is_searched_for_when_it_has_ended(record, mo
     searched, now = [], [0.0]
     monkeypatch.setattr(growth, "_search", lambda kind, risen: searched.append(kind))
     monkeypatch.setattr(growth.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(growth.native, "readings_now", lambda: None)
     growth.forget()
     numbers = iter(range(1, 400))
 
@@ -114,6 +115,29 @@ def test_what_rises_in_a_generation_is_searched_for_when_it_has_ended(record, mo
     rise()
     assert searched == ["host"] * 3  # in none, as before
     growth.forget()
+
+
+def searched_after_a_rise_of(risen, stays, monkeypatch):
+    """What is searched for after a generation that rises so far, of which so much is there at its end."""
+    searched = []
+    monkeypatch.setattr(growth, "_search", lambda kind, risen: searched.append(kind))
+    monkeypatch.setattr(growth.native, "readings_now", lambda: growth.read(1 + stays, 0))
+    growth.forget()
+    for _ in range(3):
+        with strobe.generation():
+            for number in range(20):
+                growth.read(1 + risen * number // 19, 0)
+    growth.forget()
+    return searched
+
+
+def test_what_a_generation_gave_back_is_not_searched_for(record, monkeypatch):
+    """The first video's rise was searched through for a second after it, though nothing had stayed."""
+    assert searched_after_a_rise_of(900 << 20, 10 << 20, monkeypatch) == []
+
+
+def test_what_a_generation_keeps_for_the_most_part_is_searched_for(record, monkeypatch):
+    assert "host" in searched_after_a_rise_of(900 << 20, 600 << 20, monkeypatch)
 
 
 def test_what_holds_pinned_memory_that_grows_is_searched_for(monkeypatch):

@@ -18,11 +18,13 @@ RISEN_BYTES = 48 << 20   # over the marks of a trend
 RISEN_FILES = 12
 SEARCHES_MOST = 3        # of one kind
 WAIT_MOST_S = 10         # for a generation's end
+KEPT_LEAST = 0.5         # of a rise: what fell again by then is no leak
 
 _searching = {}  # kind -> its Share: a search goes through all of Python's objects, and one for files must not stop one for memory
 
 _running = []  # an item for each generation that has begun and not ended
-_waiting = {}  # kind -> how far it has risen, and when that was seen
+_waiting = {}  # kind -> what it has risen from, how far, and when that was seen
+_values = {}   # kind -> the last reading
 
 _left = []
 _searched = False
@@ -51,6 +53,10 @@ class Trend:
             self.every *= 2
         return self._risen()
 
+    @property
+    def base(self):
+        return self.marks[0]
+
     def _risen(self):
         marks = self.marks
         if len(marks) < self.MARKS:
@@ -75,13 +81,14 @@ def read(host, files):
         for kind, value, least in (("device", device, RISEN_BYTES), ("pinned", pinned, RISEN_BYTES), ("host", host, RISEN_BYTES),
                                    ("files", files, RISEN_FILES)):
             trend = _trends.setdefault(kind, Trend(least))
+            _values[kind] = value
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
                 trend.start()  # modules come, and stay: no leak
             elif risen and kind not in _waiting and _share(kind).allows():
                 trend.searches += 1
+                _waiting[kind] = trend.base, risen, time.monotonic()
                 trend.start()
-                _waiting[kind] = risen, time.monotonic()
         _search_waiting(WAIT_MOST_S if _running else 0)
     except Exception:
         _faults.count("reading memory")
@@ -157,15 +164,19 @@ def _share(kind):
 
 
 def _search_waiting(least_s):
-    """Those that have waited for so long."""
-    for kind, (risen, since_s) in list(_waiting.items()):
-        if time.monotonic() - since_s >= least_s and _waiting.pop(kind, None):
+    """Those that have waited for so long. A pipeline's first video rises for seconds, and gives most of it back."""
+    for kind, (base, risen, since_s) in list(_waiting.items()):
+        if time.monotonic() - since_s < least_s or not _waiting.pop(kind, None):
+            continue
+        if _values[kind] - base >= KEPT_LEAST * risen:
             _search(kind, risen)
+        else:
+            _trends[kind].searches -= 1
 
 
 def _search(kind, risen):
     from . import graphs, holders
-    with _share(kind):
+    with _share(kind), own_section("what holds memory"):
         _name_holder(holders, graphs, kind, risen)
 
 
@@ -206,9 +217,8 @@ def after_generation():
     try:
         if loaded:
             native.readings_now()
-        if _waiting and not _running:
-            with own_section("what holds memory"):
-                _search_waiting(0)
+        if not _running:
+            _search_waiting(0)
         if _searched:
             return
         _left.append((_device_bytes(), _host_bytes()))
@@ -227,6 +237,7 @@ def forget():
     _searched = False
     _searching.clear()
     _waiting.clear()
+    _values.clear()
     residency.forget()
     caches.forget()
     moved.forget()
