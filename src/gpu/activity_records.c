@@ -249,5 +249,8 @@ uint64_t sb_activity_records_unwritten(void)
 
 struct sb_activity_counts sb_activity_records_counts(void)
 {
-	return counts;
+	struct sb_activity_counts now = counts;
+
+	now.unwritten = unwritten;
+	return now;
 }

@@ -37,6 +37,7 @@ uint64_t sb_activity_records_unwritten(void); /* records for which the recording
 
 struct sb_activity_counts {
 	uint64_t kernels, copies, memsets;
+	uint64_t unwritten; /* the recording had no room */
 	uint64_t unattributed; /* records whose launch is not known */
 	uint64_t lost[SB_LOST_REASONS];
 	uint64_t

@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define FULL_COUNT 1000u /* records that found no room before we give up */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'The kernel trace'"
 #define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
@@ -198,6 +197,8 @@ static void say_counts(void)
 {
 	struct sb_activity_counts c = sb_activity_counts();
 
+	if (for_slow())
+		c.unwritten = sb_slow_record_unwritten();
 	sb_trace_counts_say(&c, attributed, for_slow() ? sb_slow_record_kernels() : c.kernels);
 }
 
@@ -250,12 +251,8 @@ static uint64_t collect(void)
 
 static void drain(void)
 {
-	if (collect() > FULL_COUNT) {
-		sb_keep_missing("kernels after the trace was full",
-			"GPU records reached their share of max_trace_bytes",
-			"raise max_trace_bytes or trace fewer steps");
+	if (collect() > SB_TRACE_FULL_COUNT)
 		atomic_store(&stop_wanted, true);
-	}
 	if (atomic_load(&stop_wanted) || atomic_load(&collector.quit) || sb_clock_ticks() > deadline_ticks)
 		finish();
 	else if (atomic_exchange(&lend_wanted, false))

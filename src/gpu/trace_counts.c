@@ -16,6 +16,10 @@ void sb_trace_counts_say(const struct sb_activity_counts *c, bool attributed, ui
 		sb_keep_missing("kernels after another profiler started",
 			"another CUPTI client (torch.profiler?) took over during the trace",
 			"run the two one after the other");
+	if (c->unwritten > SB_TRACE_FULL_COUNT)
+		sb_keep_missing("kernels after the trace was full",
+			"GPU records reached their share of max_trace_bytes",
+			"raise max_trace_bytes or trace fewer steps");
 	if (c->unattributed && attributed) {
 		snprintf(text, sizeof text,
 			"%llu of %llu GPU records came without the call that launched them",

@@ -272,8 +272,7 @@ def many_kernels_take_bounded_memory_and_a_bounded_file():
     assert grown < 100 << 10, grown  # KiB: the ring, CUPTI's buffers that were filled meanwhile, and the recording's pages
 
 
-@case
-def a_full_recording_says_so_and_the_program_goes_on():
+def filled(steps_after):
     os.environ["STROBE_MAX_TRACE_BYTES"] = str(1 << 20)
     p = watched(Program())
     steps(p, b"before")
@@ -281,11 +280,21 @@ def a_full_recording_says_so_and_the_program_goes_on():
     for i in range(60000):
         p.kernel(b"kernel", LONG if i == 59999 else 1000)
     p.strobe.strobe_step_end()
-    steps(p, b"after")
+    steps(p, b"after", count=steps_after)
     p.stop()
     report = report_of(p.folder + "/last")
     assert said(report, "kernels after the trace was full"), report["not_recorded"]
     assert [m["what"] for m in report["slow_moments"]] == ["step"], report["slow_moments"]
+
+
+@case
+def a_full_recording_says_so_and_the_program_goes_on():
+    filled(12)
+
+
+@case
+def a_recording_that_the_last_step_fills_says_so_too():
+    filled(0)
 
 
 sys.exit(main())
