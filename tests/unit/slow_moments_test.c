@@ -199,6 +199,36 @@ static void a_garbage_collection_is_a_cause(void **state)
 	synthetic_done(&s);
 }
 
+/* Beside a function that was sampled while it began. */
+static void a_garbage_collection_outside_all_stages_is_a_cause(void **state)
+{
+	struct synthetic s;
+	struct names n;
+
+	(void)state;
+	synthetic_open(&s);
+	n = name_all(&s);
+	steps(&s);
+	sampled(&s, MAIN, &n.callback, (const uint32_t[]){ 41 }, 1, 1);
+	collected(&s, 10200 * MS, 1.8);
+	caught(&s);
+	assert_string_equal(moment_of(&s)->words, "Python collected garbage for 1.80 s");
+	synthetic_done(&s);
+}
+
+static void a_pause_that_nothing_explains_says_so(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	steps(&s);
+	caught(&s);
+	assert_string_equal(
+		moment_of(&s)->words, "the pause after the step took 1.90 s longer, outside all zones");
+	synthetic_done(&s);
+}
+
 static void say(struct synthetic *s, const char *key, const char *text)
 {
 	const struct strobe_attr attr = TEXT(key, text);
@@ -417,6 +447,8 @@ int main(void)
 		cmocka_unit_test(a_step_of_another_thread_is_explained_by_that_thread),
 		cmocka_unit_test(a_slow_stage_is_named_with_the_line_it_was_at),
 		cmocka_unit_test(a_garbage_collection_is_a_cause),
+		cmocka_unit_test(a_garbage_collection_outside_all_stages_is_a_cause),
+		cmocka_unit_test(a_pause_that_nothing_explains_says_so),
 		cmocka_unit_test(what_was_asked_for_is_beside_a_normal_one),
 		cmocka_unit_test(steps_slow_in_a_row_are_one_moment),
 		cmocka_unit_test(a_slow_generation_is_no_step),

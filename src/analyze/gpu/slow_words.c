@@ -61,12 +61,29 @@ static const char *at_place(
 		f->inside ? f->inside : "");
 }
 
+/* No stage explains it: what Python did, or where no sample tells, that it was between two steps. */
+static const char *outside_stages(struct sb_model *model, const struct sb_slow_moment *s, double more_s)
+{
+	const struct sb_slow_part *function = first_part(s, "function"), *garbage = first_part(s, "garbage");
+
+	if (garbage && garbage->more_s >= more_s / 2)
+		return sb_model_printf(
+			model, "Python collected garbage for %s", plus(model, garbage->total_s));
+	if (function)
+		return sb_model_printf(model, "%.200s%s%.80s took %s longer", function->place,
+			function->inside ? ", in " : "", function->inside ? function->inside : "",
+			plus(model, function->more_s));
+	if (s->judged_by && !strcmp(s->judged_by, "pause"))
+		return sb_model_printf(model, "the pause after the step took %s longer, outside all zones",
+			plus(model, more_s));
+	return NULL;
+}
+
 /* Half of what it took longer names the place; else the largest stage. */
 const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s)
 {
 	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
 	const struct sb_slow_part *kernel = first_part(s, "kernel"), *stage = first_part(s, "stage");
-	const struct sb_slow_part *function = first_part(s, "function");
 
 	if (isnan(s->normal_s) || !(more_s > 0))
 		return NULL; /* of what was asked for the rest was still to come */
@@ -84,10 +101,7 @@ const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s
 		return sb_model_printf(model, "%.160s took %s longer%s%s", stage->name,
 			plus(model, stage->more_s), counts_of(model, stage, " calls"),
 			at_place(model, s, ", at ", stage->more_s));
-	if (function)
-		return sb_model_printf(
-			model, "%s took %s longer", at_place(model, s, "", 0), plus(model, function->more_s));
-	return NULL;
+	return outside_stages(model, s, more_s);
 }
 
 const char *sb_slow_row_words(struct sb_model *model, const char *what, const struct sb_slow_row *row)
