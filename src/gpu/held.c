@@ -101,6 +101,11 @@ uint64_t sb_held_newest(void)
 	return newest;
 }
 
+uint64_t sb_held_total(void)
+{
+	return total;
+}
+
 uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 {
 	uint64_t sum = 0, strays = 0;
@@ -115,11 +120,14 @@ uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 	return sum;
 }
 
-/* Streams at the same time are added up: no more than all of it. */
-uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks)
+/* How long it worked from begin to end on what was launched before `launched_ticks`; *out_last: when that was done. Streams at the
+ * same time are added up: no more than all of it. */
+static uint64_t busy_ticks(
+	uint64_t begin_ticks, uint64_t end_ticks, uint64_t launched_ticks, uint64_t *out_last_ticks)
 {
 	uint64_t sum = 0, strays = 0;
 
+	*out_last_ticks = begin_ticks;
 	for (uint64_t i = total; i > oldest() && strays < STRAYS; i--) {
 		const struct sb_held *r = at(i - 1);
 		uint64_t from = r->payload[0] > begin_ticks ? r->payload[0] : begin_ticks;
@@ -127,10 +135,25 @@ uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 									: end_ticks;
 
 		strays = to <= begin_ticks ? strays + 1 : 0;
-		if (is_work(r) && r->when < begin_ticks && to > from)
-			sum += to - from;
+		if (!is_work(r) || r->when >= launched_ticks || to <= from)
+			continue;
+		sum += to - from;
+		if (to > *out_last_ticks)
+			*out_last_ticks = to;
 	}
 	return sum < end_ticks - begin_ticks ? sum : end_ticks - begin_ticks;
+}
+
+/* While earlier work waits in the queue, gaps between kernels are not the program's doing. */
+struct sb_held_use sb_held_use(uint64_t begin_ticks, uint64_t end_ticks)
+{
+	uint64_t caught_up_ticks, ignored;
+	struct sb_held_use use = { .backlog_ticks = busy_ticks(
+					   begin_ticks, end_ticks, begin_ticks, &caught_up_ticks) };
+
+	use.starved_ticks = end_ticks - caught_up_ticks -
+			    busy_ticks(caught_up_ticks, end_ticks, UINT64_MAX, &ignored);
+	return use;
 }
 
 uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels)

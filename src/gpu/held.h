@@ -19,12 +19,17 @@ void sb_held_done(void); /* gives the memory back */
 
 void sb_held_put(const struct sb_held *record); /* overwrites the oldest when it is full */
 uint64_t sb_held_newest(void); /* the latest launch that has come, 0: none */
+uint64_t sb_held_total(void); /* how many were put so far */
 
 /* How long the GPU worked on what was launched from begin to end; 0 where launches are not known. */
 uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks);
 
-/* How much of the time from begin to end the GPU spent on what was launched before. */
-uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks);
+/* How the GPU spent the time from begin to end. */
+struct sb_held_use {
+	uint64_t backlog_ticks; /* on what was launched before */
+	uint64_t starved_ticks; /* on nothing, after that */
+};
+struct sb_held_use sb_held_use(uint64_t begin_ticks, uint64_t end_ticks);
 
 /* Writes what was launched from begin to end and is not written yet. Returns how many found no
  * room; *out_kernels grows by the kernels among those that did. */

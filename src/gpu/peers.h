@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SB_PEERS_KINDS 32u /* the kind that was seen longest ago makes room */
+#define SB_PEERS_KINDS 64u /* the kind that was seen longest ago makes room */
 #define SB_PEERS_LAST 31u /* of each kind */
 #define SB_PEERS_LEAST 4u /* fewer make no median */
 #define SB_PEERS_RARE 8u /* fewer do not tell what is rare */
@@ -22,6 +22,9 @@ struct sb_peers {
 
 /* Adds one; returns the median of those before it, 0: they are too few. */
 uint64_t sb_peers_add(struct sb_peers *peers, uint64_t key, uint64_t ticks);
+
+/* The median of the last; 0: they are too few. */
+uint64_t sb_peers_median(const struct sb_peers *peers, uint64_t key);
 
 /* The longest but one of the last; UINT64_MAX: they are too few to tell. */
 uint64_t sb_peers_second(const struct sb_peers *peers, uint64_t key);

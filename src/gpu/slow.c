@@ -16,9 +16,11 @@
 #include <string.h>
 
 #define RECENT 128u
-#define PATIENCE_S 2u /* for GPU records of a step */
+#define PATIENCE_S 2u /* with a GPU that gives no records */
 #define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
 #define IN_PAUSE 0xc2b2ae3d27d4eb4fu /* and those of the pauses after steps others than of the steps */
+#define OF_ITS_OWN 0x165667b19e3779f9u /* of the time without the backlog of earlier steps */
+#define STARVED 0x27d4eb2f165667c5u /* of the time in which the GPU had nothing to do */
 
 struct recent {
 	struct sb_watch_news it;
@@ -33,6 +35,9 @@ static struct sb_peers peers;
 static struct sb_same_steps same_steps;
 static struct recent recent[RECENT]; /* steps, pauses after them and generations that ended */
 static uint64_t recent_total;
+static struct {
+	uint64_t total, ticks;
+} come; /* how many GPU records, and when the last of them came */
 static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
 static struct {
 	uint64_t seen, judged;
@@ -45,6 +50,7 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 	memset(&same_steps, 0, sizeof same_steps);
 	memset(&running, 0, sizeof running);
 	recent_total = 0;
+	memset(&come, 0, sizeof come);
 	sb_slow_record_start(spec.moments);
 	memset(&steps, 0, sizeof steps);
 	memset(&generations, 0, sizeof generations);
@@ -106,6 +112,18 @@ static void keep(const struct sb_watch_news *n, const struct sb_slow_one *one, b
 
 /* ---- what is slow -------------------------------------------------------- */
 
+static void judge_one(struct recent *r);
+
+/* One that still waits to be judged is judged before it makes room. */
+static void remember(const struct recent *r)
+{
+	struct recent *place = &recent[recent_total % RECENT];
+
+	if (recent_total >= RECENT && !place->judged)
+		judge_one(place);
+	recent[recent_total++ % RECENT] = *r;
+}
+
 /* over: how much longer than its peers, by the measure it was judged by. */
 static struct sb_slow_one one_of(
 	const struct sb_watch_news *n, const char *by, uint64_t median, uint64_t over)
@@ -153,12 +171,14 @@ static bool is_slow(uint64_t ticks, uint64_t median, uint64_t usual)
 	       (double)ticks > (double)usual * spec.slow_ratio;
 }
 
-/* A generation is slow for its slow steps, where these explain half of it: they are the moment. */
+/* A generation is slow for its slow steps, where these explain half of it: they are the moment. Nor is it slow where half of it is
+ * the backlog of earlier ones. */
 static void keep_generation(const struct recent *r, bool tracing)
 {
-	uint64_t over = r->it.end_ticks - r->it.begin_ticks - r->median;
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks, over = took - r->median;
+	uint64_t backlog = tracing ? sb_held_use(r->it.begin_ticks, r->it.end_ticks).backlog_ticks : 0;
 
-	if (sb_slow_record_cost_ticks(r->it.tid, r->it.begin_ticks) < over / 2)
+	if (took - backlog >= over / 2 && sb_slow_record_cost_ticks(r->it.tid, r->it.begin_ticks) < over / 2)
 		keep_judged(&r->it, "clock", r->median, over, tracing);
 }
 
@@ -184,7 +204,7 @@ static void take_end(const struct sb_watch_news *n, bool tracing)
 		keep_judged(n, "clock", median, took - median, tracing);
 	else if (slow && !later)
 		keep_generation(&r, tracing);
-	recent[recent_total++ % RECENT] = r;
+	remember(&r);
 }
 
 /* Longer than all pauses but one, and than that after the same step of earlier generations, by so much that the step with it is
@@ -232,7 +252,7 @@ static void take_pause(const struct sb_watch_news *n, bool tracing)
 	r.suspect = slow && tracing;
 	if (slow && !tracing)
 		keep_judged(n, "pause", r.median, over_of_pause(&r), false);
-	recent[recent_total++ % RECENT] = r;
+	remember(&r);
 }
 
 /* At an error, or because the user asked: the step that runs, else the last one. */
@@ -270,44 +290,73 @@ static void take_news(bool tracing)
 	}
 }
 
-/* Half of what it took longer is not the backlog of the steps before. */
-static bool is_its_own(const struct recent *r)
+/* A step's share of the time in which the program keeps its GPU busy: that of the slower one. */
+static uint64_t pace(uint64_t key, uint64_t median)
 {
-	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
+	uint64_t on_gpu = sb_peers_median(&peers, key ^ ON_GPU);
 
-	return took - sb_held_backlog_ticks(r->it.begin_ticks, r->it.end_ticks) >= (took - r->median) / 2;
+	return median > on_gpu ? median : on_gpu;
+}
+
+/* By how much a step that is slow by the clock is slow; 0: it only waited for the backlog of the steps before, or the GPU worked
+ * that off meanwhile. Else half of what it took longer is more than it usually takes without the backlog, or the GPU had nothing
+ * to do for so long that the step after it comes late. */
+static uint64_t over_by_clock(const struct recent *r)
+{
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks, over = took - r->median;
+	struct sb_held_use use = sb_held_use(r->it.begin_ticks, r->it.end_ticks);
+	uint64_t own = took - use.backlog_ticks, usual = sb_peers_add(&peers, r->it.key ^ OF_ITS_OWN, own);
+	uint64_t hungry = sb_peers_add(&peers, r->it.key ^ STARVED, use.starved_ticks + 1); /* 0: not known */
+	uint64_t paced = pace(r->it.key, r->median);
+
+	if (!r->suspect)
+		return 0;
+	if (own >= usual + over / 2)
+		return over;
+	return hungry && sb_peers_slow(
+				 paced + use.starved_ticks, paced + hungry, spec.slow_ratio, sb_clock_hz())
+		       ? use.starved_ticks - hungry
+		       : 0;
 }
 
 /* A program that does not wait for its GPU is not slow where its kernels are: their own time is judged, too. */
 static void judge(struct recent *r)
 {
-	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
 	uint64_t work = sb_held_work_ticks(r->it.begin_ticks, r->it.end_ticks);
 	uint64_t median = work ? sb_peers_add(&peers, r->it.key ^ ON_GPU, work) : 0;
 	uint64_t usual = work ? usual_here(&r->it, ON_GPU, work) : 0;
-	bool by_clock = r->suspect && is_its_own(r);
+	uint64_t over = over_by_clock(r);
 
 	if (r->median || median)
 		count_judged(r->it.role);
-	r->slow = by_clock || is_slow(work, median, usual);
-	if (by_clock)
-		keep_judged(&r->it, "clock", r->median, took - r->median, true);
+	r->slow = over || is_slow(work, median, usual);
+	if (over)
+		keep_judged(&r->it, "clock", r->median, over, true);
 	else if (r->slow)
 		keep_judged(&r->it, "gpu", median, work - median, true);
 }
 
-/* What the program launched in a pause may run long after it, and a pause may only wait for the steps before. */
+/* What the program launched in a pause may run long after it, and a pause may only wait for the steps before, or pass while the
+ * GPU works that off. */
 static void judge_pause(struct recent *r)
 {
 	uint64_t from = r->it.pause_ticks, to = r->it.end_ticks, key = r->it.key ^ IN_PAUSE ^ ON_GPU;
 	uint64_t work = sb_held_work_ticks(from, to), usual = sb_peers_second(&peers, key);
 	uint64_t here = usual_here(&r->it, IN_PAUSE ^ ON_GPU, work);
-	bool own = r->suspect && to - from - sb_held_backlog_ticks(from, to) >= (to - from - r->usual) / 2;
+	struct sb_held_use use = sb_held_use(from, to);
+	uint64_t hungry = sb_peers_second(&peers, r->it.key ^ IN_PAUSE ^ STARVED);
+	bool own = r->suspect && to - from - use.backlog_ticks >= (to - from - r->usual) / 2;
+	bool starved = r->suspect && is_rare(use.starved_ticks, hungry, 0, pace(r->it.key, r->median));
 
 	sb_peers_add(&peers, key, work);
-	r->slow = own || (!r->it.first && is_rare(work, usual, here, r->median));
+	sb_peers_add(&peers, r->it.key ^ IN_PAUSE ^ STARVED, use.starved_ticks);
+	r->slow = own || starved || (!r->it.first && is_rare(work, usual, here, r->median));
 	if (r->slow)
-		keep_judged(&r->it, "pause", r->median, own ? over_of_pause(r) : work - usual, true);
+		keep_judged(&r->it, "pause", r->median,
+			own       ? over_of_pause(r)
+			: starved ? use.starved_ticks - hungry
+				  : work - usual,
+			true);
 }
 
 static void judge_one(struct recent *r)
@@ -321,17 +370,41 @@ static void judge_one(struct recent *r)
 		judge(r);
 }
 
-/* Those of which the records have come: what a step after it launched is back, or nothing comes at all. */
+/* When its thread's next step began, as far as that has ended; UINT64_MAX: none has. */
+static uint64_t next_begin(const struct recent *r)
+{
+	uint64_t ticks = UINT64_MAX;
+
+	for (uint64_t i = 0; i < recent_count(); i++) {
+		const struct sb_watch_news *n = &recent_at(i)->it;
+
+		if (n->tid == r->it.tid && n->begin_ticks >= r->it.end_ticks && n->begin_ticks < ticks)
+			ticks = n->begin_ticks;
+	}
+	return ticks;
+}
+
+/* All that it launched is back: so is what was launched in the next step or some time later, or nothing comes at all. A GPU may be
+ * many seconds behind. */
+static bool has_come(const struct recent *r)
+{
+	uint64_t patience = PATIENCE_S * sb_clock_hz(), newest = sb_held_newest();
+	uint64_t quiet = come.ticks > r->it.end_ticks ? come.ticks : r->it.end_ticks;
+
+	return newest > next_begin(r) || newest > r->it.end_ticks + patience ||
+	       sb_clock_ticks() > quiet + patience;
+}
+
 static void judge_recent(bool last)
 {
-	uint64_t now = sb_clock_ticks();
-
+	if (sb_held_total() != come.total) {
+		come.total = sb_held_total();
+		come.ticks = sb_clock_ticks();
+	}
 	for (uint64_t i = recent_count(); i-- > 0;) {
 		struct recent *r = &recent[(recent_total - 1 - i) % RECENT];
-		uint64_t latest = recent_at(0)->it.begin_ticks;
-		bool come = latest >= r->it.end_ticks && sb_held_newest() > latest;
 
-		if (!r->judged && (last || come || now > r->it.end_ticks + PATIENCE_S * sb_clock_hz()))
+		if (!r->judged && (last || has_come(r)))
 			judge_one(r);
 	}
 }

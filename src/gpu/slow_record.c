@@ -11,18 +11,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define BEHIND_S 60u /* so long the GPU may take to come to what was launched */
 #define ROW_S 1u /* so long a row may grow before its slowest one is written */
 #define HOW "see docs/gpu.md, 'The slow moment'"
 
 static struct sb_caught_list caught;
 static struct sb_kept_moments kept; /* launches whose records are written, also those that come late */
 static uint64_t kernels, unwritten;
+static uint64_t looked_total; /* how many records had come at the last look */
 
 void sb_slow_record_start(uint32_t places)
 {
 	sb_caught_init(&caught, places);
 	kept.count = 0;
-	kernels = unwritten = 0;
+	kernels = unwritten = looked_total = 0;
 }
 
 bool sb_slow_record_full(void)
@@ -51,7 +53,7 @@ static void write_kept(void)
 		unwritten += sb_held_write(kept.all[i].begin_ticks, kept.all[i].end_ticks, &kernels);
 }
 
-/* The GPU may be behind: records of these launches are written for a second more. */
+/* Records of these launches are written for a second more, and until the GPU has come to what was launched later. */
 static void keep_time(uint64_t begin_ticks, uint64_t end_ticks, bool tracing)
 {
 	sb_gpu_counters_keep(begin_ticks, end_ticks);
@@ -143,6 +145,15 @@ void sb_slow_record_take(const struct sb_slow_one *one, const struct sb_slow_bes
 		sb_slow_record_look(tracing, true); /* the program may end here */
 }
 
+static void wait_for_gpu(void)
+{
+	uint64_t now = sb_clock_ticks(), hz = sb_clock_hz();
+
+	for (uint32_t i = 0; i < kept.count; i++)
+		if (sb_held_newest() <= kept.all[i].end_ticks && now < kept.all[i].end_ticks + BEHIND_S * hz)
+			kept.all[i].until_ticks = now + hz;
+}
+
 /* The first of a row is written at once, the slowest when no more are to be expected, or its records would make room. */
 static void write_rows(bool tracing, bool all)
 {
@@ -163,7 +174,10 @@ void sb_slow_record_look(bool tracing, bool all)
 	write_rows(tracing, all);
 	if (!tracing)
 		return;
-	write_kept();
+	if (sb_held_total() != looked_total)
+		write_kept();
+	looked_total = sb_held_total();
+	wait_for_gpu();
 	sb_kept_moments_forget(&kept, sb_clock_ticks());
 }
 

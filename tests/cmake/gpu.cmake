@@ -18,7 +18,7 @@ target_include_directories(fake_cuda_old PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_options(fake_cuda_old PRIVATE -Wno-missing-prototypes -DcuStreamIsCapturing=cuNotYetKnown)
 
 # They look at what would be written instead of at a file.
-foreach(test gpu_zone_test gpu_driver_test marker_test gpu_activity_test gpu_activity_loss_test slow_test slow_pause_test slow_row_test)
+foreach(test gpu_zone_test gpu_driver_test marker_test gpu_activity_test gpu_activity_loss_test slow_test slow_behind_test slow_pause_test slow_row_test)
   if(TARGET ${test})
     target_link_options(${test} PRIVATE -Wl,--wrap=sb_put,--wrap=sb_lost,--wrap=sb_keep_missing
       -Wl,--wrap=sb_session_epoch,--wrap=sb_session_active)
@@ -33,7 +33,7 @@ endif()
 if(TARGET pm_session_test)
   add_dependencies(pm_session_test fake_cupti)
 endif()
-foreach(test slow_test slow_pause_test slow_row_test)
+foreach(test slow_test slow_behind_test slow_pause_test slow_row_test)
   if(TARGET ${test})
     target_link_options(${test} PRIVATE -Wl,--wrap=sb_keep_meta_string,--wrap=sb_keep_meta_int,--wrap=sb_keep_meta_float)
   endif()

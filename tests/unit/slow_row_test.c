@@ -35,6 +35,7 @@ static bool was_written(uint32_t name)
 
 static void settle(bool tracing)
 {
+	sb_slow_look(tracing);
 	pass(3000);
 	sb_slow_look(tracing);
 }

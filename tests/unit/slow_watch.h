@@ -117,7 +117,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void kernel(uint32_t name, uint64_t milliseconds)
+static inline void kernel(uint32_t name, uint64_t milliseconds)
 {
 	struct sb_held r = { .when = clock_ticks,
 		.aux = name | (uint64_t)SB_GPU_KERNEL << 20,
@@ -127,7 +127,7 @@ static void kernel(uint32_t name, uint64_t milliseconds)
 	sb_held_put(&r);
 }
 
-static void step(uint64_t milliseconds, uint32_t name, uint64_t gpu_milliseconds)
+static inline void step(uint64_t milliseconds, uint32_t name, uint64_t gpu_milliseconds)
 {
 	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
 	pass(1);
