@@ -54,7 +54,7 @@ double sb_costs_single(const struct sb_model *model, const struct sb_stage *s)
 	return warm_gpu_s(model, s) * (products * (1 - rate / better) + (1 - products) / 2);
 }
 
-static double seconds_of_bytes(const struct sb_model *model, double bytes)
+double sb_costs_bytes_s(const struct sb_model *model, double bytes)
 {
 	return model->roofline.gb_per_s > 0 ? bytes / (BANDWIDTH * model->roofline.gb_per_s * 1e9) : NAN;
 }
@@ -66,7 +66,7 @@ static double at_most(const struct sb_model *model, const struct sb_stage *s, do
 
 double sb_costs_bytes(const struct sb_model *model, const struct sb_stage *s, double bytes)
 {
-	return at_most(model, s, warm_calls(model, s) * seconds_of_bytes(model, bytes));
+	return at_most(model, s, warm_calls(model, s) * sb_costs_bytes_s(model, bytes));
 }
 
 double sb_costs_math(const struct sb_model *model, const struct sb_stage *s, double scores, double flops)
@@ -77,7 +77,7 @@ double sb_costs_math(const struct sb_model *model, const struct sb_stage *s, dou
 		return NAN;
 	return at_most(model, s,
 		warm_calls(model, s) *
-			(seconds_of_bytes(model, SCORE_BYTES * scores) + flops / (RATE * fp32 * 1e12) -
+			(sb_costs_bytes_s(model, SCORE_BYTES * scores) + flops / (RATE * fp32 * 1e12) -
 				flops / (FUSED_RATE * half * 1e12)));
 }
 

@@ -8,6 +8,8 @@
 double sb_costs_rate(const struct sb_model *model, const char *precision); /* TFLOP/s; 0: not known */
 /* What float32 costs where 16 bits would do. */
 double sb_costs_single(const struct sb_model *model, const struct sb_stage *s);
+/* How long the GPU takes to move them, at the bandwidth that element-wise kernels reach. */
+double sb_costs_bytes_s(const struct sb_model *model, double bytes);
 /* Bytes that each call moves for nothing. */
 double sb_costs_bytes(const struct sb_model *model, const struct sb_stage *s, double bytes);
 /* Attention in 16 bits by the math backend, beside a fused kernel: scores that it writes, and its FLOPs. */

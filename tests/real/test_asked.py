@@ -131,3 +131,10 @@ def test_a_model_says_whether_its_gradients_are_recorded(run, tmp_path, how):
     asked = {e["attributes"]["component"]: e["attributes"].get("gradients") for e in report["events"] if e["name"] == "torch.asked"}
     assert asked == {"Net": None if how == "off" else 1, "Frozen": None}
     assert ("backward" in {stage["name"] for stage in report["stage_analysis"]["stages"]}) == (how == "used")
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_weights_in_buffers_of_8_bits_are_told_as_quantised(found, fixed):
+    asked, _, _ = found("int8_weights_unpacked_every_call", *["--fixed"] * fixed)
+    assert asked["Transformer"].get("quantised") == (None if fixed else "int8 (buffers)")
+    assert "quantised" not in asked["TextEncoder"] and "quantised" not in asked["Decoder"]

@@ -269,92 +269,9 @@ static void what_a_version_does_is_mended_by_another_version(void **state)
 	}
 }
 
-#define ADD                                                                                              \
-	"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, " \
-	"std::array<char*, 3ul> >"
-
-/* Five videos of a second, of four steps of 240 ms. In each of three traced steps the GPU multiplies for `product_ns` and runs
- * `name` for `other_ns`. */
-static const struct sb_advice *steps_with(struct synthetic *s, const char *name, uint64_t product_ns,
-	uint64_t other_ns, const char *inside, bool compiled)
-{
-	struct strobe_attr asked[] = { TEXT("component", "transformer"), INT("compiled", 1) };
-
-	open_on(s, "NVIDIA H200");
-	if (compiled)
-		sb_builder_event(s->b, 1000, "torch.asked", 0, asked, 2);
-	for (uint64_t i = 0; i < VIDEOS; i++) {
-		synthetic_begin(s, i * SECOND, "video", STROBE_ROLE_GENERATION);
-		for (uint64_t k = 0; k < STEPS; k++) {
-			uint64_t at = i * SECOND + k * 250 * MS;
-
-			synthetic_begin(s, at, inside ? "denoise" : "preview", inside ? STROBE_ROLE_STEP : 0);
-			synthetic_stage(s, at, at + 240 * MS, inside ? inside : "network", 0);
-			synthetic_end(s, at + 250 * MS);
-		}
-		synthetic_end(s, (i + 1) * SECOND);
-	}
-	for (uint64_t k = 0; k < 3; k++) {
-		uint64_t at = SECOND + k * 250 * MS + MS;
-
-		synthetic_kernel(s, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT", at, product_ns);
-		synthetic_kernel(s, name, at + product_ns, other_ns);
-	}
-	synthetic_gpu_trace(s, SECOND, 1750 * MS);
-	return finding(synthetic_model(s, VIDEOS * SECOND), "kernels_unfused");
-}
-
-static void elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low(void **state)
-{
-	struct synthetic s;
-	const struct sb_advice *f = steps_with(&s, ADD, 140 * MS, 80 * MS, "transformer", false);
-
-	assert_non_null(f);
-	assert_string_equal(f->priority, "low");
-	assert_string_equal(f->where.stage, "transformer");
-	assert_string_equal(f->issue,
-		"'transformer' is not compiled: 36 % of its kernel time is work that a compiler can fuse");
-	assert_non_null(strstr(f->evidence, "element-wise 36 %, copy and layout 0 %, normalisation 0 %"));
-	assert_non_null(strstr(f->suggestion, "compile_repeated_blocks(fullgraph=True)"));
-	assert_near(f->saves_s, 16 * 0.04, 1e-6); /* half of it, in the warm videos */
-	synthetic_done(&s);
-}
-
-static void elementwise_kernels_are_not_told_where_no_compiler_helps(void **state)
-{
-	struct synthetic s;
-
-	assert_null(steps_with(&s, ADD, 200 * MS, 30 * MS, "transformer", false)); /* few */
-	synthetic_done(&s);
-	assert_null(steps_with(&s, ADD, 60 * MS, 60 * MS, "transformer", false)); /* the GPU waits */
-	synthetic_done(&s);
-	assert_null(steps_with(&s, "triton_poi_fused_add_mul_3", 140 * MS, 80 * MS, "transformer", false));
-	synthetic_done(&s);
-	assert_null(steps_with(&s, ADD, 140 * MS, 80 * MS, "transformer", true));
-	synthetic_done(&s);
-	assert_null(steps_with(&s, ADD, 140 * MS, 80 * MS, NULL, false)); /* neither steps nor a VAE */
-	synthetic_done(&s);
-}
-
-/* Casts before every product: another finding says what to do. */
-static void kernels_that_another_rule_names_are_not_told_twice(void **state)
-{
-	static const char cast[] =
-		"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda("
-		"at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda(float)#1}>";
-	struct synthetic s;
-
-	assert_null(steps_with(&s, cast, 140 * MS, 80 * MS, "transformer", false));
-	assert_non_null(finding(s.model, "precision_mismatch"));
-	synthetic_done(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low),
-		cmocka_unit_test(elementwise_kernels_are_not_told_where_no_compiler_helps),
-		cmocka_unit_test(kernels_that_another_rule_names_are_not_told_twice),
 		cmocka_unit_test(what_a_version_does_is_mended_by_another_version),
 		cmocka_unit_test(float32_that_runs_as_tf32_is_told_at_half_its_time_and_never_high),
 		cmocka_unit_test(what_float64_costs_depends_on_the_gpu),

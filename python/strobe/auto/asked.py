@@ -203,12 +203,19 @@ def _attention(blocks):
 
 
 def _quantised(blocks):
-    """"int8 (Int8Tensor)": what weights are kept as that say they are something else."""
+    """"int8 (Int8Tensor)": what weights are kept as that say they are something else; "int8 (buffers)" of those that say nothing."""
+    kept = {}
     for block in blocks:
         for parameter in getattr(block, "_parameters", {}).values():
             if parameter is not None and _held.is_wrapped(parameter):
                 return "%s (%s)" % (_held.dtype_name(parameter), type(parameter).__name__)
-    return None
+        for group in ("_parameters", "_buffers"):
+            for tensor in getattr(block, group, {}).values():
+                if tensor is not None:
+                    kind = group == "_buffers" and tensor.dim() > 1 and tensor.element_size() == 1, _held.dtype_name(tensor)
+                    kept[kind] = kept.get(kind, 0) + tensor.numel()
+    (is_narrow, name), _ = max(kept.items(), key=lambda one: one[1], default=((False, None), 0))
+    return "%s (buffers)" % name if is_narrow and name != "bool" else None
 
 
 def _sees_compiling():
