@@ -302,10 +302,22 @@ int strobe_gpu_counters_start(const char *text)
 	return err;
 }
 
+/* Sampling that ends before it began. */
+static void say_unsampled(void)
+{
+	enum phase now = atomic_load(&phase);
+
+	if ((now == ARMED || now == READY) && !sb_counted_in_use())
+		sb_keep_missing("sampled counters", SB_NEVER_GPU, HOW);
+	else if (now == ARMED || now == READY)
+		sb_keep_missing("sampled counters", SB_FEW_SAMPLED, "--gpu-counters=seconds:5");
+}
+
 void strobe_gpu_counters_stop(void)
 {
 	int cancel = sb_collector_hold(&collector);
 
+	say_unsampled();
 	if (atomic_load(&phase) == ON) {
 		cut();
 	} else {
@@ -346,7 +358,7 @@ void sb_gpu_counters_watch_over(void)
 		strobe_gpu_counters_stop();
 }
 
-static void say_unsampled(void)
+static void say_cut_short(void)
 {
 	enum phase now = atomic_load(&phase);
 	uint32_t seen = atomic_load(&steps_seen);
@@ -357,16 +369,13 @@ static void say_unsampled(void)
 			spec.steps);
 		sb_keep_missing("sampled counters of all steps", why, "--gpu-counters=seconds:5");
 	}
-	if ((now == ARMED || now == READY) && !sb_counted_in_use())
-		sb_keep_missing("sampled counters", SB_NEVER_GPU, HOW);
-	else if (now == ARMED || now == READY)
-		sb_keep_missing("sampled counters", SB_FEW_SAMPLED, "--gpu-counters=seconds:5");
 }
 
 void sb_gpu_counters_session_stops(void)
 {
 	int cancel;
 
+	say_cut_short();
 	say_unsampled();
 	sb_collector_stop(&collector);
 	cancel = sb_collector_hold(&collector);

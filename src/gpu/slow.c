@@ -72,15 +72,25 @@ static uint64_t recent_count(void)
 	return recent_total < RECENT ? recent_total : RECENT;
 }
 
+/* The first ones of a kind were not judged: with what is known now they may be slow. */
+static bool is_normal(const struct recent *r)
+{
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
+
+	if (r->slow || r->it.first)
+		return false;
+	return r->it.kind != SB_WATCH_ENDED ||
+	       !sb_peers_slow(took, sb_peers_median(&peers, r->it.key), spec.slow_ratio, sb_clock_hz());
+}
+
 /* The last normal one of the same kind before it; NULL: none is remembered. */
 static const struct recent *normal_before(const struct sb_watch_news *n)
 {
 	for (uint64_t i = 0; i < recent_count(); i++) {
 		const struct recent *r = recent_at(i);
 
-		if (!r->slow && !r->it.first && r->it.kind == n->kind && r->it.role == n->role &&
-			r->it.tid == n->tid && (r->it.key == n->key || !n->key) &&
-			r->it.end_ticks <= n->begin_ticks)
+		if (is_normal(r) && r->it.kind == n->kind && r->it.role == n->role && r->it.tid == n->tid &&
+			(r->it.key == n->key || !n->key) && r->it.end_ticks <= n->begin_ticks)
 			return r;
 	}
 	return NULL;

@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'The kernel trace'"
 #define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
 
@@ -269,7 +268,7 @@ static void answer_signal(void)
 	else if (atomic_load(&phase) == ON)
 		strobe_gpu_trace_stop();
 	else
-		strobe_gpu_trace_start(SIGNAL_SPEC);
+		strobe_gpu_trace_start("seconds:10");
 }
 
 /* Nothing comes by itself: no trace, or one that begins with a step. */
@@ -362,10 +361,19 @@ void strobe_gpu_trace_keep(const char *why)
 	sb_collector_ring(&collector);
 }
 
+static void say_untraced(void)
+{
+	if (atomic_load(&phase) == ARMED && !cuda_initialised())
+		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW);
+	else if (atomic_load(&phase) == ARMED && !for_slow())
+		sb_keep_missing("kernels", SB_FEW_TRACED, "--gpu-trace=seconds:5");
+}
+
 void strobe_gpu_trace_stop(void)
 {
 	int cancel = sb_collector_hold(&collector);
 
+	say_untraced();
 	if (atomic_load(&phase) == ARMED && for_slow()) {
 		atomic_store(&stop_wanted, true);
 		sb_collector_ring(&collector);
@@ -454,21 +462,13 @@ bool sb_gpu_trace_watches(void)
 	return atomic_load(&phase) != OFF && for_slow();
 }
 
-static void say_untraced(void)
-{
-	if (atomic_load(&phase) == ARMED && !cuda_initialised())
-		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW);
-	else if (atomic_load(&phase) == ARMED && !for_slow())
-		sb_keep_missing("kernels", SB_FEW_TRACED, "--gpu-trace=seconds:5");
-	else if (!asked && sb_gpu_context_at(0))
-		sb_keep_missing(
-			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
-}
-
 void sb_gpu_trace_session_stops(void)
 {
 	sb_trace_signal_leave();
 	say_untraced();
+	if (!asked && sb_gpu_context_at(0))
+		sb_keep_missing(
+			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
 	sb_collector_stop(&collector);
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);

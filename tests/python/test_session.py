@@ -35,6 +35,21 @@ def test_start_and_stop(tmp_path):
     assert not strobe.recording() and report.path == strobe.run_dir()
 
 
+@needs_tool
+@pytest.mark.parametrize("spec", ["", "steps:2", "seconds:5", "slow:1.5"])
+def test_a_trace_that_ends_before_it_began_says_so(tmp_path, monkeypatch, spec):
+    monkeypatch.setenv("STROBE_CUDA_PATH", "none")
+    strobe.start(output_dir=tmp_path)
+    with strobe.gpu_trace(spec):
+        pass
+    if not spec.startswith("slow"):
+        with strobe.gpu_counters(spec):
+            pass
+    said = {m["what"]: m["why"] for m in strobe.stop().data["not_recorded"]}
+    assert said["kernels"] == "the program never initialised CUDA"
+    assert spec.startswith("slow") or said["sampled counters"] == "the program never used a GPU"
+
+
 def test_starting_twice_joins_and_stopping_twice_is_nothing(tmp_path):
     strobe.start(output_dir=tmp_path, config=QUIET)
     first = strobe.run_dir()

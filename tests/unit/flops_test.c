@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "format/run_keys.h"
+#include "report/text.h"
 #include "synthetic.h"
 
 /* A call of a model whose shape was counted. */
@@ -58,10 +59,37 @@ static void a_vae_that_is_not_counted_says_why(void **state)
 	synthetic_done(&s);
 }
 
+/* "Plain" three times says nothing, nor does a list that is cut without a word. */
+static void stages_are_told_apart_and_those_left_out_are_counted(void **state)
+{
+	static const char *const around[] = { "bf16", "int8", "first", "second", "third", "fourth" };
+	struct sb_buf text = { 0 };
+	struct sb_model *m;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	count_shape(&s);
+	for (uint64_t i = 0; i < 6; i++) {
+		synthetic_begin(&s, i * SECOND, around[i], 0);
+		call(&s, i * SECOND, (i + 1) * SECOND);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	m = synthetic_model(&s, 6 * SECOND);
+	assert_int_equal(sb_report_text(m, &(struct sb_text_options){ .columns = 100 }, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "\n    bf16/Net: 200 TFLOP"));
+	assert_non_null(strstr(sb_buf_text(&text), "\n    int8/Net: 200 TFLOP"));
+	assert_null(strstr(sb_buf_text(&text), "\n    Net: "));
+	assert_non_null(strstr(sb_buf_text(&text), "\n    … and 2 more\n"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_vae_that_is_not_counted_says_why),
+		cmocka_unit_test(stages_are_told_apart_and_those_left_out_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

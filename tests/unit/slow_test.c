@@ -300,6 +300,24 @@ static void a_slow_generation_is_caught_and_a_longer_video_is_not(void **state)
 	assert_memory_equal(moments, "generation clock ", 17);
 }
 
+/* Too few came before the fourth one to judge it; it is no measure for the others all the same. */
+static void a_slow_one_that_was_not_judged_is_no_normal_one(void **state)
+{
+	uint64_t normal_begin, normal_end;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		generation(100, 49);
+	generation(110, 49);
+	generation(700, 49);
+	generation(500, 49);
+	assert_int_equal(moment_count, 1);
+	assert_int_equal(
+		sscanf(moments, "generation clock %*u %*u %" SCNu64 " %" SCNu64, &normal_begin, &normal_end),
+		2);
+	assert_in_range(normal_end - normal_begin, ms(110) - 10, ms(110) + 10);
+}
+
 static void without_kernels_the_moment_is_marked(void **state)
 {
 	(void)state;
@@ -416,6 +434,7 @@ int main(void)
 		TEST(only_steps_of_one_kind_are_peers),
 		TEST(the_first_step_of_a_generation_warms_up),
 		TEST(a_slow_generation_is_caught_and_a_longer_video_is_not),
+		TEST(a_slow_one_that_was_not_judged_is_no_normal_one),
 		TEST(without_kernels_the_moment_is_marked),
 		TEST(what_runs_is_kept_when_memory_runs_out_or_when_asked),
 		TEST(a_program_without_steps_can_ask),

@@ -423,6 +423,22 @@ static void every_run_of_digits_is_an_index(void **state)
 	assert_false(sb_stage_pattern("denoise", pattern, sizeof pattern));
 }
 
+/* Three precisions are three stages, not a loop. */
+static void a_type_of_numbers_is_no_index(void **state)
+{
+	static const char *const types[] = { "fp8", "linear_bf16", "TF32", "int8", "nvfp4",
+		"cast to Float32" };
+	char pattern[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		assert_false(sb_stage_pattern(types[i], pattern, sizeof pattern));
+	assert_true(sb_stage_pattern("fp8_block_12", pattern, sizeof pattern));
+	assert_string_equal(pattern, "fp8_block_*");
+	assert_true(sb_stage_pattern("print8", pattern, sizeof pattern));
+	assert_true(sb_stage_pattern("fp_8", pattern, sizeof pattern));
+}
+
 /* Every number of the timing table stands between blanks, however long it is. */
 static void columns_of_the_timing_table_never_touch(void **state)
 {
@@ -470,6 +486,7 @@ int main(void)
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
 		cmocka_unit_test(recursion_through_another_stage_counts_once),
 		cmocka_unit_test(every_run_of_digits_is_an_index),
+		cmocka_unit_test(a_type_of_numbers_is_no_index),
 		cmocka_unit_test(columns_of_the_timing_table_never_touch),
 	};
 

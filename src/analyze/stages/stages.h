@@ -92,7 +92,7 @@ void sb_stage_attributes_fill(struct sb_model *model);
  * durations in ns; states their error. */
 void sb_stage_folded_percentiles(const uint64_t *counts, struct sb_stats *out_stats);
 
-/* "sampling_chunk_17" -> "sampling_chunk_*"; false: no index in it. */
+/* "sampling_chunk_17" -> "sampling_chunk_*"; false: no index in it ("fp8" has none: it is a type of numbers). */
 bool sb_stage_pattern(const char *name, char *out_pattern, size_t size);
 
 #endif

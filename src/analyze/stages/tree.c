@@ -7,7 +7,6 @@
 #include "base/map.h"
 #include "base/room.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,28 +45,6 @@ struct tree {
 	uint32_t kid_count, kid_room;
 	struct sb_strings patterns;
 };
-
-bool sb_stage_pattern(const char *name, char *out_pattern, size_t size)
-{
-	bool indexed = false;
-	size_t n = 0;
-
-	/* names that were lost are not one stage: sb_run_name_of numbers them */
-	if (!strncmp(name, SB_LOST_NAME, sizeof SB_LOST_NAME - 1))
-		return false;
-	while (*name && n + 2 < size) {
-		if (!isdigit((unsigned char)*name)) {
-			out_pattern[n++] = *name++;
-			continue;
-		}
-		indexed = true;
-		out_pattern[n++] = '*';
-		while (isdigit((unsigned char)*name))
-			name++;
-	}
-	out_pattern[n] = 0;
-	return indexed;
-}
 
 static int no_memory(const struct tree *t)
 {

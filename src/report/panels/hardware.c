@@ -2,6 +2,8 @@
 #include "report/panels/panel.h"
 
 #include "report/label.h"
+#include "report/panels/stages.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +56,32 @@ static void counters_row(struct sb_buf *out, const struct sb_text_options *optio
 		bound && is_cold(work->bound_calls) ? " (cold)" : "");
 }
 
+static void stage_counters_row(struct sb_buf *out, const struct sb_text_options *options,
+	const struct sb_model *model, const struct sb_stage *s)
+{
+	struct sb_buf name = { 0 };
+
+	sb_stage_path(model, s, name_columns(options), &name);
+	counters_row(out, options, sb_buf_text(&name), &s->counters, &s->work);
+	sb_buf_done(&name);
+}
+
+/* The name of a stage at the begin of a line of text. */
+static void put_name(struct sb_buf *out, const struct sb_model *model, const struct sb_stage *s)
+{
+	struct sb_buf name = { 0 };
+
+	sb_stage_path(model, s, NAME_COLUMNS_MOST, &name);
+	sb_text_name(out, sb_buf_text(&name), NAME_COLUMNS_MOST);
+	sb_buf_done(&name);
+}
+
+static void put_more(struct sb_buf *out, size_t stage_count)
+{
+	if (stage_count > STAGES_SHOWN)
+		sb_buf_printf(out, "    … and %zu more\n", stage_count - STAGES_SHOWN);
+}
+
 static double least_covered(const struct sb_gpu_counters *c)
 {
 	return c->source == sb_counter_source_names[SB_COUNTED_GPM] ? READ_LEAST : COVERED_LEAST;
@@ -86,14 +114,15 @@ static void counters_text(
 		"tensor", "FP32", "DRAM", "covered");
 	counters_row(out, options, "the whole run", &model->gpu_counters, NULL);
 	generation_rows(model, options, out);
-	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
+	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 
 		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
 			continue;
-		counters_row(out, options, stage->name, &stage->counters, &stage->work);
-		shown++;
+		if (shown++ < STAGES_SHOWN)
+			stage_counters_row(out, options, model, stage);
 	}
+	put_more(out, shown);
 }
 
 /* ---- sampled counters ---- */
@@ -217,14 +246,14 @@ static double element_wise_ratio(const struct sb_stage *s)
 
 /* "denoise: 12.4 TFLOP; 9 warm calls: 405 TFLOP/s...; 30 % of its kernels' time is element-wise...; 8.1 TB of DRAM, 315 FLOP per byte;
  * bound by tensor" */
-static void work_line(
-	const struct sb_stage *s, bool why_known, const struct sb_text_options *options, struct sb_buf *out)
+static void work_line(const struct sb_model *model, const struct sb_stage *s, bool why_known,
+	const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_stage_work *w = &s->work;
 	struct sb_buf line = { 0 };
 	char text[24];
 
-	sb_text_name(&line, s->name, NAME_COLUMNS);
+	put_name(&line, model, s);
 	if (isnan(w->flops))
 		sb_buf_puts(&line, ": operations n/a");
 	else
@@ -258,17 +287,18 @@ static void work_text(const struct sb_model *model, const struct sb_text_options
 	const char *why = NULL; /* the last that was said */
 	size_t shown = 0;
 
-	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
+	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 		const struct sb_stage_work *w = &stage->work;
 
-		if (isnan(w->flops) && !w->why)
+		if ((isnan(w->flops) && !w->why) || shown++ >= STAGES_SHOWN)
 			continue;
-		if (!shown++)
+		if (shown == 1)
 			sb_buf_puts(out, "  Operations of model calls\n");
-		work_line(stage, why && w->why && !strcmp(why, w->why), options, out);
+		work_line(model, stage, why && w->why && !strcmp(why, w->why), options, out);
 		why = w->why ? w->why : why;
 	}
+	put_more(out, shown);
 	if (shown && r->source)
 		sb_buf_printf(out, "    peak rates: %s\n", r->source);
 	else if (shown && r->gpu)
@@ -294,7 +324,7 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 			continue;
 		shown++;
 		sb_buf_puts(out, "    ");
-		sb_text_name(out, s->name, NAME_COLUMNS);
+		put_name(out, model, s);
 		sb_buf_puts(out, ": ");
 		put_bound(out, &s->work, false);
 		sb_buf_putc(out, '\n');
@@ -320,7 +350,7 @@ static void unbound_text(
 	if (!first)
 		return;
 	sb_buf_puts(&line, "What bounds ");
-	sb_text_name(&line, first->name, NAME_COLUMNS);
+	put_name(&line, model, first);
 	if (others)
 		sb_buf_printf(&line, " and %zu other stage%s", others, others > 1 ? "s" : "");
 	sb_buf_printf(&line, " is n/a: %s", first->work.bound_why);

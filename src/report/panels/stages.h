@@ -14,6 +14,9 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 void sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
 /* "  <- BOTTLENECK" for the end of its row; "": none. */
 const char *sb_stage_mark(const struct sb_stages_panel *stages, const struct sb_stage *s);
+/* Its name, after those of the stages around it as far as it takes to tell it from other stages ("bf16/Plain"); these are cut so
+ * that all fits in width columns, the name is not. */
+void sb_stage_path(const struct sb_model *m, const struct sb_stage *s, size_t width, struct sb_buf *name);
 /* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",
  * " (3 recursive)". Returns the columns used. */
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out);

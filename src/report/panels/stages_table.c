@@ -181,8 +181,7 @@ static void put_parents(
 	sb_buf_done(&all);
 }
 
-/* Names that stand under several parents say which, as far up as they must. */
-static void row_name(const struct sb_model *m, const struct sb_stage *s, size_t width, struct sb_buf *name)
+void sb_stage_path(const struct sb_model *m, const struct sb_stage *s, size_t width, struct sb_buf *name)
 {
 	const struct sb_stages_panel *all = &m->stages;
 	const struct sb_stage *chain[4] = { s };
@@ -216,7 +215,7 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 	size_t width = (size_t)w->name;
 	char text[32];
 
-	row_name(m, s, width - 1, &name);
+	sb_stage_path(m, s, width - 1, &name);
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
 	pad(out, sb_stage_name(s, sb_buf_text(&name), width - 1, out), width);
