@@ -55,7 +55,7 @@ static uint32_t find_devices(int *out, uint32_t limit)
 	uint32_t count = sb_cuda_devices_used(out, limit);
 	const struct sb_gpu_context *c;
 
-	for (uint32_t i = 0; !count && (c = sb_gpu_context_at(i)); i++)
+	for (uint32_t i = 0; !count && sb_cuda_initialised() && (c = sb_gpu_context_at(i)); i++)
 		if (!atomic_load(&c->dead)) {
 			out[0] = c->device;
 			count = 1;

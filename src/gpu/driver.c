@@ -14,6 +14,8 @@ static SB_HOT_LINES struct sb_cuda table;
 SB_HOT_DATA _Atomic(const struct sb_cuda *) sb_cuda_found;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t next_look_ticks;
+static _Atomic bool initialised; /* seen in this process */
+static _Atomic bool inherited; /* seen in the one that it was forked from */
 
 #define NEEDED(field, name) SB_DYNLIB_NEEDED(struct sb_cuda, field, name)
 #define OPTIONAL(field, name) SB_DYNLIB_OPTIONAL(struct sb_cuda, field, name)
@@ -117,6 +119,17 @@ const struct sb_cuda *sb_cuda_get(void)
 	return sb_cuda_get_if_decided(&decided);
 }
 
+bool sb_cuda_initialised(void)
+{
+	const struct sb_cuda *cuda = sb_cuda_get();
+	sb_cu_context ignored;
+
+	if (!cuda || atomic_load(&inherited) || cuda->context_current(&ignored))
+		return false;
+	atomic_store(&initialised, true);
+	return true;
+}
+
 uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit)
 {
 	const struct sb_cuda *cuda = sb_cuda_get();
@@ -124,7 +137,8 @@ uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit)
 	unsigned flags;
 	int count = 0, active;
 
-	if (!cuda || !cuda->device_count || !cuda->primary_state || cuda->device_count(&count))
+	if (!sb_cuda_initialised() || !cuda->device_count || !cuda->primary_state ||
+		cuda->device_count(&count))
 		return 0;
 	for (int i = 0; i < count && used < limit; i++) {
 		active = 0;
@@ -178,4 +192,11 @@ void sb_cuda_forget(void)
 	atomic_store(&sb_cuda_found, NULL);
 	atomic_store(&next_look_ticks, 0);
 	atomic_flag_clear(&looking);
+}
+
+void sb_cuda_forked(void)
+{
+	if (atomic_load(&initialised))
+		atomic_store(&inherited, true);
+	sb_cuda_forget();
 }

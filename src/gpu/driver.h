@@ -79,6 +79,10 @@ static inline bool sb_cuda_capture_forbids(int err)
 	return err >= SB_CU_CAPTURE_UNSUPPORTED && err <= SB_CU_CAPTURE_LAST;
 }
 
+/* True: this process has initialised CUDA. Never in the forked child of one that was seen to have: the driver serves it no more,
+ * and what lies on it (CUPTI) may crash there. */
+bool sb_cuda_initialised(void);
+
 /* The devices that this process uses, lowest number first; how many, at most limit. */
 uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit);
 
@@ -92,7 +96,8 @@ void sb_cuda_capture_restore(int mode); /* takes -1 */
 
 void sb_cuda_look_now(void); /* makes the next sb_cuda_get() look, however recent the last look is */
 void sb_cuda_look_again(void); /* in a new session: reports again what is wrong with the driver */
-/* For tests and forked children: look again from the start. */
+/* For tests: look again from the start. */
 void sb_cuda_forget(void);
+void sb_cuda_forked(void); /* the same in a forked child */
 
 #endif

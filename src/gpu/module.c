@@ -40,7 +40,7 @@ static void forked(void)
 	sb_gpu_zones_forget();
 	sb_gpu_resolve_forget();
 	sb_gpu_contexts_forget();
-	sb_cuda_forget();
+	sb_cuda_forked();
 	sb_nvtx_forget();
 }
 

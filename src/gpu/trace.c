@@ -52,22 +52,14 @@ static bool said_lent, said_unattributed;
 
 /* ---- beginning --------------------------------------------------------- */
 
-static bool cuda_initialised(void)
-{
-	const struct sb_cuda *cuda = sb_cuda_get();
-	sb_cu_context ignored;
-
-	return cuda && !cuda->context_current(&ignored);
-}
-
 /* A step is rare and must not be missed: CUDA may have come since the last look. Without a driver CUPTI's
  * own calls crash (seen: cuptiGetVersion of CUDA 13.2), so a program on the CPU never gets there. */
 static bool cuda_came(void)
 {
-	if (cuda_initialised())
+	if (sb_cuda_initialised())
 		return true;
 	sb_cuda_look_now();
-	return cuda_initialised();
+	return sb_cuda_initialised();
 }
 
 /* Slow moments are watched for, with CUPTI or without. */
@@ -167,7 +159,7 @@ static int arm(const struct sb_trace_spec *wanted)
 	if (spec.bound == SB_TRACE_STEPS) {
 		atomic_store(&steps_asked, true);
 		sb_step_hook_set(step_begun);
-	} else if (cuda_initialised()) {
+	} else if (sb_cuda_initialised()) {
 		int err = begin();
 
 		return for_slow() ? 0 : err;
@@ -296,7 +288,7 @@ static void collect_until_quit(void)
 		answer_signal();
 		cancel = sb_collector_hold(&collector);
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
-			cuda_initialised())
+			sb_cuda_initialised())
 			begin();
 		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) == ARMED && for_slow())
@@ -363,7 +355,7 @@ void strobe_gpu_trace_keep(const char *why)
 
 static void say_untraced(void)
 {
-	if (atomic_load(&phase) == ARMED && !cuda_initialised())
+	if (atomic_load(&phase) == ARMED && !sb_cuda_initialised())
 		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW);
 	else if (atomic_load(&phase) == ARMED && !for_slow())
 		sb_keep_missing("kernels", SB_FEW_TRACED, "--gpu-trace=seconds:5");

@@ -226,6 +226,41 @@ def a_forked_child_watches_for_nothing_and_the_parent_goes_on():
     assert [m["what"] for m in report["slow_moments"]] == ["step"], report["slow_moments"]
 
 
+CUPTI_CALLS = (b"cuptiSubscribe_v2", b"cuptiUnsubscribe", b"cuptiActivityEnable", b"cuptiActivityDisable", b"cuptiActivityFlushAll",
+               b"cuptiPmSamplingEnable", b"cuptiPmSamplingStart", b"cuptiPmSamplingStop", b"cuptiPmSamplingDisable",
+               b"cuptiPmSamplingDecodeData", b"cuptiProfilerInitialize", b"cuptiProfilerDeInitialize")
+
+
+@case
+def a_forked_child_without_a_gpu_leaves_cupti_alone():
+    """A driver that is as ready in the child as its memory says, and a setting that the child inherits."""
+    os.environ.update(STROBE_GPU_TRACE="slow:100000", STROBE_GPU_COUNTERS="slow")
+    p = Program()
+    p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 0 and p.pm.sampling(0), "the first look")
+    steps(p, b"before")
+    child = os.fork()
+    if not child:
+        before = [p.cupti.calls(call) for call in CUPTI_CALLS]
+        steps(p, b"child", 8)
+        begun = p.cupti.now()
+        p.until(lambda: p.cupti.now() - begun > 300 * 10 ** 6, "time for some looks")
+        p.strobe.strobe_gpu_trace_keep(b"the child")
+        p.strobe.strobe_gpu_trace_start(b"")
+        p.strobe.strobe_gpu_counters_start(b"")
+        steps(p, b"child", 8)
+        p.strobe.strobe_stop()
+        after = [p.cupti.calls(call) for call in CUPTI_CALLS]
+        print([(c, b, a) for c, b, a in zip(CUPTI_CALLS, before, after) if a != b], flush=True)
+        os._exit(before != after)
+    assert os.waitpid(child, 0)[1] == 0
+    steps(p, b"after", 8)
+    p.strobe.strobe_stop()
+    own, childs = sorted(wire.load_all(p.folder), key=lambda rec: not rec.gpu)
+    assert names_of(own, "kernel") and not any("child" in name for name in names_of(own, "kernel")), own.gpu
+    assert {z.name[:5] for z in own.zones} == {"befor", "after"} and {z.name[:5] for z in childs.zones} == {"child"}
+    assert not childs.gpu and not childs.sampled("gpu_pm"), childs.gpu
+
+
 @case
 def threads_that_ask_and_step_at_once_harm_nothing():
     p = watched(Program(), SLOW + b",4")
