@@ -34,6 +34,15 @@ static void line_separators_are_escaped(void **state)
 	sb_buf_done(&out);
 }
 
+static void indentation_is_left_out_and_text_is_not(void **state)
+{
+	struct sb_buf out = page_of(
+		"{\n  \"a b\": [\n    1,\n    2\n  ],\n  \"c\": \"x  y\\n  z\"\n}\n", NULL);
+
+	assert_non_null(strstr(out.data, ">{\"a b\": [1,2],\"c\": \"x  y\\n  z\"}</script>"));
+	sb_buf_done(&out);
+}
+
 static void a_file_may_connect_nowhere_and_a_live_page_home_only(void **state)
 {
 	struct sb_buf file = page_of("{}", NULL), live = page_of("{}", "/api/runs/a\"b");
@@ -63,6 +72,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_script_in_a_name_stays_a_string),
 		cmocka_unit_test(line_separators_are_escaped),
+		cmocka_unit_test(indentation_is_left_out_and_text_is_not),
 		cmocka_unit_test(a_file_may_connect_nowhere_and_a_live_page_home_only),
 		cmocka_unit_test(the_page_names_no_other_place),
 	};

@@ -439,9 +439,38 @@ static void a_caught_cause_needs_no_trace(void **state)
 	synthetic_done(&s);
 }
 
+/* Behind sixty letters of namespaces stands what tells it from others. */
+static void a_kernel_that_took_longer_has_its_short_name(void **state)
+{
+	static const char gelu[] =
+		"void at::native::vectorized_elementwise_kernel<4, "
+		"at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, "
+		"at::native::GeluType)::{lambda()#1}::operator()() const::{lambda()#4}::operator()() "
+		"const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int)";
+	const struct sb_text_options wide = { .columns = 120 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	steps(&s);
+	synthetic_kernel(&s, gelu, 8 * SECOND + MS, 50 * MS);
+	synthetic_kernel(&s, gelu, 10 * SECOND + MS, 1900 * MS);
+	synthetic_gpu_trace(&s, 7 * SECOND, 13 * SECOND);
+	caught(&s);
+	assert_non_null(strstr(
+		moment_of(&s)->words, ": vectorized_elementwise GeluCUDAKernelImpl<bf16> 1.85 s more"));
+	assert_int_equal(sb_report_text(s.model, &wide, &out), 0);
+	assert_non_null(strstr(
+		sb_buf_text(&out), "kernel   vectorized_elementwise GeluCUDAKernelImpl<bf16>, 1 in both"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kernel_that_took_longer_has_its_short_name),
 		cmocka_unit_test(a_thread_that_waits_beside_the_step_explains_nothing),
 		cmocka_unit_test(a_wait_of_the_thread_that_steps_is_named_with_its_caller),
 		cmocka_unit_test(a_step_of_another_thread_is_explained_by_that_thread),

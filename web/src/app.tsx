@@ -11,7 +11,7 @@ import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { eventsBody } from './panels/events';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
-import { hardwareBody } from './panels/hardware';
+import { hardwareBody, hasGpu } from './panels/hardware';
 import { slowBody } from './panels/slow';
 import { heldBody } from './panels/held';
 import { chartOnce } from './panels/layers';
@@ -111,7 +111,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'streaming', title: 'Streaming', body: details.streamingBody(r, streaming) },
     { id: 'layers', title: 'Models and layers', body: details.layersBody(r) },
     { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
-    { id: 'hardware', title: 'How well the GPU is used', body: hardwareBody(r) },
+    { id: 'hardware', title: hasGpu(r) ? 'How well the GPU is used' : 'Operations', body: hardwareBody(r) },
     { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
     { id: 'lines', title: 'Lines', body: r.line_profile ? details.linesBody(r) : null },
     { id: 'garbage', title: 'Garbage collection', body: garbageBody(r) },

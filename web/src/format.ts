@@ -205,7 +205,13 @@ export function columnShow(key: string, values: (number | string | undefined)[])
 }
 
 // Long names keep their beginning and their end.
-export function clip(text: string, most: number): string {
+// What kernels of long names are called in a few words, as strobe says it.
+export const shortNames = new Map<string, string>();
+
+export const shortName = (name: string): string => shortNames.get(name) ?? name;
+
+export function clip(long: string, most: number): string {
+  const text = shortName(long);
   if (text.length <= most) return text;
   const keep = most - 1;
   const head = Math.ceil(keep * 0.6);

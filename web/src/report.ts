@@ -93,12 +93,15 @@ export function stagePath(stages: Stage[], index: number): string {
 // The report's word on how columns of a monitor are drawn.
 const apart = (r: Report, source: string, device?: number) => r.chart_columns?.filter((c) => c.source === source && c.device_index === device);
 
+// What of a GPU is looked for first, in the same colours wherever it is drawn.
+const PARTS = ['sm', 'tensor', 'fp32', 'dram'].map((k) => `${k}_active_percent`);
+
 export function timeCharts(r: Report): Chart[] {
   const out: Chart[] = [];
   const devices = r.gpu_metrics?.devices ?? [];
-  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index}` : 'GPU', d.series, apart(r, 'gpu', d.index)));
-  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} parts` : 'GPU parts', d.counters));
-  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} sampled` : 'GPU sampled', d.sampled));
+  const gpuOf = (d: { index: number }) => (devices.length > 1 ? `GPU ${d.index}` : 'GPU');
+  for (const d of devices) out.push(...chartsOf(gpuOf(d), d.series, apart(r, 'gpu', d.index)));
+  for (const d of devices) for (const [words, series] of [['parts', d.counters], ['sampled', d.sampled]] as const) out.push(...chartsOf(`${gpuOf(d)} ${words}:`, series && { ...Object.fromEntries(PARTS.map((k) => [k, series[k]])), ...series }));
   out.push(...chartsOf('CPU', r.cpu_metrics?.series, apart(r, 'cpu')));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));
@@ -115,7 +118,7 @@ const FIRST: Record<FirstChart['source'], [string, (r: Report, device?: number) 
   process: ['Process', (r) => r.cpu_metrics?.process],
 };
 
-// What the report names as drawn first, in its order; counters that were asked for come after the first of them.
+// What the report names as drawn first, in its order; after the first of them what the GPU's parts did, as fine as it is known.
 export function firstCharts(r: Report, most: number): Chart[] {
   const named = (r.first_charts ?? []).flatMap((c) => {
     const [group, find] = FIRST[c.source];
@@ -123,6 +126,7 @@ export function firstCharts(r: Report, most: number): Chart[] {
     const [chart] = chartsOf(group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
     return chart ? [chart] : [];
   });
-  const counters = timeCharts(r).find((c) => c.group.endsWith('sampled') && c.unit === '_percent');
-  return [...named.slice(0, 1), ...(counters ? [counters] : []), ...named.slice(1)].slice(0, most);
+  const all = timeCharts(r).filter((c) => c.lines[0].key === PARTS[0]);
+  const counters = all.find((c) => c.group.endsWith('sampled:')) ?? all[0];
+  return [...named.slice(0, 1), ...(counters ? [{ ...counters, lines: counters.lines.slice(0, PARTS.length) }] : []), ...named.slice(1)].slice(0, most);
 }

@@ -13,7 +13,7 @@ type Value<T> = (row: T) => number | string | undefined;
 export type Column<T> = Look<T> & ({ key: string; value: Value<T> } | { key: keyof T & string; value?: undefined });
 
 interface Look<T> {
-  head: string;
+  head?: string; // absent: the words of its key
   help?: string;
   unit?: string; // a key ending, where the key has none
   cell?: (row: T, show: Show) => ComponentChildren; // show: the column's number format, in its one unit
@@ -66,10 +66,10 @@ function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
   e.preventDefault();
 }
 
-type Known<T> = Look<T> & { key: string; value: Value<T> };
+type Known<T> = Look<T> & { head: string; key: string; value: Value<T> };
 
 export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPick, picked, rowClass, depth, stacks }: Props<T>) {
-  const columns = given.map((c): Known<T> => ({ ...c, value: c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>) }));
+  const columns = given.map((c): Known<T> => ({ ...c, head: c.head ?? title(c.key), value: c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>) }));
   const place = slug(caption.split(/\d/)[0]); // numbers change with what is selected
   const [sorted, setSorted] = useKept(`sort-${place}`, sort ?? '');
   const [all, setAll] = useSwitch(`all-${place}`);
@@ -115,7 +115,7 @@ export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPi
               onKeyDown={(e) => rowKey(e, row, onPick)}
             >
               {columns.map((c, n) => (
-                <td key={c.key} data-head={stacks && c.head} class={c.text ? (widths[n] > LONG ? 'text long' : widths[n] > SHORT ? 'text' : 'text short') : ''} title={exact(c, row, shows[n])}>
+                <td key={c.key} data-head={stacks && c.head} class={c.text ? (widths[n] > LONG ? 'text long' : widths[n] > SHORT ? 'text mid' : 'text short') : ''} title={exact(c, row, shows[n])}>
                   {c.cell ? c.cell(row, shows[n]) : show(c.value(row), shows[n])}
                 </td>
               ))}
@@ -179,7 +179,6 @@ export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, o
   const columns = keys.slice(0, 14).map((key): Column<T> => ({
     key,
     cell: CELLS[key] && ((r) => CELLS[key](r[key] as string | undefined)),
-    head: title(key),
     text: rows.every((r) => typeof r[key] !== 'number'),
     value: (r) => {
       const v = r[key];

@@ -1,5 +1,5 @@
 // What the report's keys are called on the page.
-import { clip, unitOf } from './format';
+import { unitOf } from './format';
 
 const TITLES: Record<string, string> = {
   fps: 'frames per second',
@@ -71,6 +71,7 @@ const STEMS: [RegExp, string][] = [
   [/^process_memory(?=_|$)/, "this run's memory"],
   [/^load(\d+)(?=_|$)/, 'load ($1 min)'],
   [/^(exit_\w+)_value$/, '$1'],
+  [/^unclass.+/, 'not recognised'],
 ];
 
 const CAPTIONS: Record<string, string> = {
@@ -107,9 +108,4 @@ const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu: 'CPU', cpu_launch: 'CP
 
 export function boundBy(what: string): string {
   return BOUNDS[what] ?? what.replaceAll('_', ' ');
-}
-
-// What every kernel of a library begins with says nothing about this one.
-export function kernelName(name: string, most: number): string {
-  return clip(name.replace(/^void /, '').replace(/\b(at::native|at|c10|std|cutlass|\(anonymous namespace\))::/g, ''), most);
 }

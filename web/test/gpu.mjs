@@ -115,7 +115,7 @@ test('a kernel tells its grid, block, registers, shared memory and family, a cop
       { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[{ ...zone(1, 10, 40), more: 2 }], [{ ...zone(2, 50, 60), more: 20e6 + 1 }]] },
     ],
   });
-  const { page, seen, close } = await open(browser, writePage('gpu-shape', { report: report({ gpu_trace: { kernel_count: 1, kernel_total_s: 0.03, top_kernels: [{ name: 'void at::native::sm90_gemm', family: 'GEMM', kind: 'cuBLAS', precision: 'bf16', count: 1, total_s: 0.03 }] } }), timeline }));
+  const { page, seen, close } = await open(browser, writePage('gpu-shape', { report: report({ gpu_trace: { kernel_count: 1, kernel_total_s: 0.03, top_kernels: [{ name: 'void at::native::sm90_gemm', short_name: 'sm90_gemm', family: 'GEMM', kind: 'cuBLAS', precision: 'bf16', count: 1, total_s: 0.03 }] } }), timeline }));
   await ready(page);
   assert.match(spaced(await page.locator('#kernels tbody tr').first().innerText()), /^sm90_gemm GEMM, cuBLAS, bf16 1 30\.0 ms/);
   const canvas = page.locator('#timeline-full canvas');
@@ -129,6 +129,40 @@ test('a kernel tells its grid, block, registers, shared memory and family, a cop
   await page.mouse.click(at(55), stream + 18 + 9);
   await page.waitForFunction(() => document.querySelector('.selection b').textContent === 'Memcpy HtoD');
   assert.match(spaced(await page.locator('.detail').innerText()), /moved 20\.0 MB rate 2\.00 GB\/s/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+const GELU = 'void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#1}::operator()() const, std::array<char*, 2ul> >(int)';
+const SHORT = 'vectorized_elementwise GeluCUDAKernelImpl<bf16>';
+
+test('a kernel has its short name wherever it is shown, and its whole one for the pointer, the search and the details', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['main', GELU],
+    kernels: [[1, 'element-wise', 'activation', '', SHORT]],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[{ ...zone(1, 10, 90), launch: { lane: 0, at: 5 * MS } }]] },
+    ],
+  });
+  const gpu_trace = { kernel_count: 1, kernel_total_s: 0.08, top_kernels: [{ name: GELU, short_name: SHORT, family: 'element-wise', count: 1, total_s: 0.08 }] };
+  const slow_moments = [{ what: 'step', t_s: 0, duration_s: 0.1, judged_by: 'clock', parts: [{ kind: 'kernel', name: GELU, more_s: 0.05, total_s: 0.08, normal_s: 0.03, count: 1, normal_count: 1 }] }];
+  const { page, seen, close } = await open(browser, writePage('gpu-short', { report: report({ gpu_trace, slow_moments }), timeline }));
+  await ready(page);
+  for (const table of ['#kernels', '#slow', '#range-statistics table:has-text("Work on the GPU")']) {
+    const name = page.locator(`${table} [title="${GELU}"]`);
+    assert.equal(await name.first().innerText(), SHORT, table);
+  }
+  await page.locator('#kernels tbody tr').first().click();
+  await page.waitForSelector('.detail');
+  assert.equal(await page.locator('.selection b').first().innerText(), SHORT);
+  assert.equal(await page.locator('.selection b').first().getAttribute('title'), GELU);
+  assert.ok((await page.locator('.detail').innerText()).includes(GELU), 'a finger has no pointer');
+  for (const words of ['GeluCUDAKernelImpl<bf16>', 'TensorIteratorBase']) {
+    await page.locator('.dock .search').fill(words);
+    assert.match(await page.locator('.dock .matches').innerText(), /1 name/, words);
+  }
   assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -1,5 +1,5 @@
 // How well the GPU is used, what ran while no stage did, and what the numbers mean.
-import { assert, open, ready, test, writePage } from './harness.mjs';
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 
 const MS = 1e6;
@@ -67,12 +67,91 @@ test('the roofline has the ceilings of the GPU and each stage below them', async
   const [, knee, end] = roofs[1];
   assert.ok(points[0].y > knee[1] && points[0].x > knee[0] && end[1] === knee[1], 'right of the knee and below the bf16 peak');
   const called = await page.locator('svg.roofline text').allTextContents();
-  assert.ok(called.includes('fp32') && called.includes('denoise'), called.join());
-  assert.ok(called.includes('bf16, fp16'), 'precisions of one rate share a ceiling');
+  assert.ok(called.includes('fp32 67.0') && called.includes('denoise'), called.join());
+  assert.ok(called.includes('bf16, fp16 989'), 'precisions of one rate share a ceiling');
+  assert.ok(called.includes('DRAM 4800 GB/s'), 'the slope has a name, too');
   const [begin, fp32] = roofs[0];
   assert.ok(fp32[0] > begin[0] && fp32[1] < begin[1], 'a ceiling below every stage is at its own rate, not at the foot');
   assert.ok(called.includes('100') && called.includes('1000'), called.join());
   await close();
+});
+
+test('names on the roofline lie on no other, and neighbours have theirs', async (browser) => {
+  const r = report();
+  const [denoise] = r.stage_analysis.stages;
+  const beside = (name, rate, intensity) => ({ ...denoise, name, parent: 'denoise', gpu_work: { ...denoise.gpu_work, achieved_tflop_per_s: rate, flop_per_byte_ratio: intensity } });
+  r.stage_analysis.stages.splice(1, 0, beside('WanTransformer3DModel', 440, 340), beside('scheduler', 380, 440), beside('the last one', 700, 3000));
+  r.roofline.ceilings.push({ precision: 'fp64', peak_tflop_per_s: 66.9 });
+  const { page, close } = await open(browser, writePage('roofline-names', { report: r, timeline: timeline() }));
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await settled(page);
+    const names = await page.locator('svg.roofline text').evaluateAll((all) => all.map((t) => [t.textContent, t.getBoundingClientRect()]).map(([name, b]) => ({ name, left: b.left, right: b.right, top: b.top + 3, bottom: b.bottom - 3 })));
+    for (const wanted of ['denoise', 'WanTransformer3DModel', 'scheduler', 'the last one', 'fp64, fp32 67.0']) assert.ok(names.some((n) => n.name === wanted || (wanted.startsWith('fp64') && /fp32.*fp64|fp64.*fp32/.test(n.name))), `${wanted} at ${width}: ${names.map((n) => n.name)}`);
+    for (const a of names) for (const b of names) assert.ok(a === b || a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom, `${a.name} on ${b.name} at ${width}`);
+  }
+  await close();
+});
+
+test('a run without a GPU tells its operations, and nothing of a GPU', async (browser) => {
+  const r = report();
+  for (const key of ['gpu_trace', 'gpu_counters', 'roofline']) delete r[key];
+  for (const s of r.stage_analysis.stages) for (const key of ['kernel_families', 'gpu_counters']) delete s[key];
+  r.stage_analysis.stages[0].gpu_work = { flop_count: 2e12, precision: 'fp32', achieved_tflop_per_s: 0.4, rate_over_s: 5, rate_calls: 'warm', rate_call_count: 9 };
+  const { page, close } = await open(browser, writePage('no-gpu', { report: r, timeline: timeline() }));
+  const words = plain(await page.locator('#hardware').innerText());
+  assert.match(words, /^Operations whole run/);
+  assert.ok(!/GPU|MFU|floor|n\/a 9/.test(words), words);
+  assert.deepEqual((await bodyRows(page, '#hardware', 'Operations of model calls'))[0], 'denoise 0.400 fp32 5.00 s 9 warm');
+  assert.ok(!(await page.locator('.contents').innerText()).includes('GPU is used'));
+  await close();
+});
+
+test('what bounds a stage is one line on a phone, too', async (browser) => {
+  const r = report();
+  r.stage_analysis.stages[0].gpu_work.bound_calls = 'cold';
+  const { page, close } = await open(browser, writePage('bound-phone', { report: r, timeline: timeline() }), { viewport: { width: 390, height: 844 } });
+  const rows = await page.locator('#hardware table', { hasText: 'what bounds each stage' }).locator('tbody tr').evaluateAll((all) => all.map((r) => r.getBoundingClientRect().height));
+  assert.ok(rows.length === 3 && rows.every((h) => h < 34), rows.join());
+  await close();
+});
+
+const series = (...keys) => ({ t_s: [0, 0.5, 1], ...Object.fromEntries(keys.map((k, i) => [k, [10 + i, 50, 90]])) });
+
+test('of many GPUs each has its charts, and the CPU keeps its own', async (browser) => {
+  const devices = Array.from({ length: 8 }, (_, index) => ({ index, used: true, sample_count: 3, series: series('memory_used_mb', 'utilization_percent', 'temperature_c', 'power_w', 'sm_clock_mhz'), counters: series('sm_active_percent', 'tensor_active_percent') }));
+  const r = { ...report(), gpu_metrics: { device_count: 8, devices }, cpu_metrics: { series: series('usage_percent') } };
+  const { page, close } = await open(browser, writePage('many-gpus', { report: r, timeline: timeline() }));
+  const shown = await page.locator('#metrics figure').evaluateAll((all) => all.map((f) => [f.getAttribute('aria-label'), f.checkVisibility()]));
+  for (let i = 0; i < 8; i++) {
+    const own = shown.filter(([name]) => name.startsWith(`GPU ${i} `));
+    assert.equal(own.length, 6, `GPU ${i}: ${own}`);
+    assert.ok(own.every(([, visible]) => visible === !i), `GPU ${i} is ${i ? 'folded' : 'open'}`);
+  }
+  assert.ok(shown.some(([name, visible]) => /^CPU/.test(name) && visible), 'those of the CPU come after them');
+  await page.locator('#metrics summary', { hasText: 'GPU 7' }).click();
+  await settled(page);
+  const ink = await page.locator('#metrics figure[aria-label^="GPU 7 utilization"] canvas').evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0));
+  assert.ok(ink, 'what is unfolded is drawn');
+  await close();
+});
+
+test("what the GPU's parts did is on the first screen, each with its name whole and one colour", async (browser) => {
+  const counted = ['sm_active_percent', 'occupancy_percent', 'tensor_active_percent', 'fp32_active_percent', 'fp64_active_percent', 'dram_active_percent'];
+  const device = { index: 0, used: true, sample_count: 3, series: series('utilization_percent'), counters: series(...counted) };
+  const sampled = series('sm_active_percent', 'tensor_active_percent', 'dram_read_percent', 'dram_write_percent', 'dram_active_percent', 'fp32_active_percent', 'occupancy_percent', 'engine_active_percent');
+  const first_charts = [{ source: 'gpu', device_index: 0, columns: ['utilization_percent'] }];
+  for (const [name, more] of [['parts', {}], ['sampled', { sampled }]]) {
+    const r = { ...report(), first_charts, gpu_metrics: { device_count: 1, devices: [{ ...device, ...more }] } };
+    const { page, close } = await open(browser, writePage(`first-${name}`, { report: r, timeline: timeline() }), { viewport: { width: 1100, height: 800 } });
+    await ready(page);
+    const keysOf = (chart) => chart.locator('.key').evaluateAll((all) => all.map((k) => [k.textContent, getComputedStyle(k).color, k.scrollWidth <= k.clientWidth]));
+    const first = await keysOf(page.locator(`.card.right figure[aria-label^="GPU ${name}: load"]`));
+    assert.deepEqual(first.map(([words, , whole]) => [words, whole]), ['SM', 'tensor', 'FP32', 'DRAM'].map((words) => [words, true]));
+    const below = await keysOf(page.locator(`#metrics figure[aria-label^="GPU ${name}: load"]`).first());
+    assert.deepEqual(below.slice(0, 4).map(([words, colour]) => [words, colour]), first.map(([words, colour]) => [words, colour]));
+    await close();
+  }
 });
 
 test('counters, rates and what bounds a stage are a table; what is not known is n/a', async (browser) => {

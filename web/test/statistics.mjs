@@ -234,7 +234,7 @@ try {
   }
   // Zones that were merged: the whole run is counted from bins, the last of which reaches beyond its end.
   const profile = { startNs: 0, binNs: 300, names: [0], total: [[200, 200, 200, 90]], count: [[10, 10, 10, 7]] };
-  const merged = { count: [2], size: 1, start: [0], end: [1000], name: [0], firstEndingAfter: () => 0 };
+  const merged = { count: [2], size: 1, start: [0], end: [1000], name: [0], endingAfter: () => 0 };
   const [counted] = page.statistics({ startNs: 0, endNs: 1000, names: ['a'], profile, gpuProfile: null, lanes: [{ kind: 'thread', rows: [merged], mergeNs: 1 }], merged: true }, { from: 0, to: 1000 }).names;
   same('merged, calls of the whole run', counted.count, 37, 0);
   same('merged, time of the whole run', counted.total, 690, 0);

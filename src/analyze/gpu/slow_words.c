@@ -1,12 +1,13 @@
 /* Where the time of a slow moment went, in a sentence. */
 #include "analyze/gpu/slow_words.h"
 
+#include "analyze/gpu/short_names.h"
 #include "stats/seconds.h"
 
 #include <math.h>
 #include <string.h>
 
-#define NAME_MOST 48u
+#define NAME_MOST 64u
 
 static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, const char *kind)
 {
@@ -19,10 +20,13 @@ static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, con
 /* A kernel's name may be a hundred letters long: the list below has all of it. */
 static const char *brief(struct sb_model *model, const char *name)
 {
+	char short_name[SB_SHORT_NAME_SIZE];
 	int most = NAME_MOST - 1;
 
+	if (sb_kernel_short_name(name, false, short_name))
+		name = short_name;
 	if (strlen(name) <= NAME_MOST)
-		return name;
+		return sb_model_text(model, name);
 	while (most > 0 && ((unsigned char)name[most] & 0xc0) == 0x80)
 		most--;
 	return sb_model_printf(model, "%.*s…", most, name);

@@ -26,7 +26,8 @@ extern const char sb_page_bytes[], sb_page_bytes_end[];
 #define OWN_CONNECTION "connect-src 'self'"
 
 /* JSON inside a script element: no "<" can end the element, no line separator
- * can end a line. Both occur in JSON inside strings only. */
+ * can end a line. Both occur in JSON inside strings only; line breaks with their
+ * indentation, which are most of a long series, only between values. */
 static void put_json(struct sb_buf *out, const char *json, size_t size)
 {
 	size_t done = 0;
@@ -41,6 +42,10 @@ static void put_json(struct sb_buf *out, const char *json, size_t size)
 			   (json[i + 2] == '\xa8' || json[i + 2] == '\xa9')) {
 			escape = json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029";
 			width = 3;
+		} else if (json[i] == '\n') {
+			escape = "";
+			while (i + width < size && json[i + width] == ' ')
+				width++;
 		}
 		if (!escape)
 			continue;

@@ -1,6 +1,8 @@
 /* Slow moments that were caught, each beside a normal one. */
 #include "report/panels/panel.h"
 
+#include "analyze/gpu/short_names.h"
+
 #include <string.h>
 
 static void put_seconds(struct sb_buf *out, double s)
@@ -88,10 +90,11 @@ static void put_counters(struct sb_buf *out, const struct sb_slow_moment *s)
 static void put_part(struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p)
 {
 	size_t most = (size_t)sb_text_columns(options) - 44; /* file and line come before what it was in */
+	char more[32], short_name[SB_SHORT_NAME_SIZE];
 	struct sb_buf name = { 0 };
-	char more[32];
+	bool kernel = !strcmp(p->kind, "kernel") && sb_kernel_short_name(p->name, false, short_name);
 
-	sb_buf_puts(&name, p->place ? p->place : p->name);
+	sb_buf_puts(&name, kernel ? short_name : p->place ? p->place : p->name);
 	if (p->inside && strlen(sb_buf_text(&name)) + strlen(", in ") + strlen(p->inside) <= most)
 		sb_buf_printf(&name, ", in %s", p->inside);
 	sb_text_seconds(more, sizeof more, p->more_s);

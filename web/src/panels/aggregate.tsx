@@ -88,8 +88,8 @@ function Attempts({ d }: { d: AggregateReport }) {
       rows={d.attempts!}
       columns={[
         { key: 'attempt_index', head: 'attempt' },
-        { key: 'run', head: 'run', text: true, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
-        { key: 'state', head: 'state', text: true },
+        { key: 'run', text: true, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
+        { key: 'state', text: true },
         { key: 'taken', head: 'this page', text: true, value: (a) => (a.taken ? 'yes' : '') },
       ]}
     />
@@ -237,7 +237,7 @@ function Stages({ d }: { d: AggregateReport }) {
           value: (s: AggregateStage) => num(s.total_s, `${part}_value`),
         })),
         { key: 'max_rank', head: 'max on rank', value: (s) => num(s.total_s, 'max_rank') },
-        { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average' },
+        { key: 'imbalance_ratio', help: 'how far the slowest rank is above the average' },
         { key: 'imbalance_s', head: 'costs' },
         { key: 'call_p50_s', head: 'p50' },
         { key: 'call_p95_s', head: 'p95' },

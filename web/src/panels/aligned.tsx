@@ -2,8 +2,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { read } from '../address';
 import { useKeys } from '../keys';
-import { nanos, percent } from '../format';
-import { kernelName } from '../words';
+import { clip, nanos, percent } from '../format';
 import { select, show, useKept, whole, type Range } from '../state';
 import { Table } from '../table';
 import type { ComparedRun, Diff as DiffReport } from '../report';
@@ -63,10 +62,10 @@ function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words
       rows={rows}
       most={15}
       columns={[
-        { key: 'name', head: what, text: true, cell: (p) => <span dir="auto" title={p.name}>{kernelName(p.name, 70)}</span> },
+        { key: 'name', head: what, text: true, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 70)}</span> },
         { key: 'delta_ns', head: 'change', value: delta, cell: bar },
-        { key: 'before_ns', head: 'before', value: (p) => p.before },
-        { key: 'now_ns', head: 'now', value: (p) => p.now },
+        { key: 'before_ns', value: (p) => p.before },
+        { key: 'now_ns', value: (p) => p.now },
         { key: 'change_ns', head: 'Δ', value: delta, cell: (p, show) => (delta(p) > 0 ? '+' : '−') + show(Math.abs(delta(p))) },
         { key: 'before_count', head: 'count before', value: (p) => p.beforeCount ?? 0 },
         { key: 'now_count', head: 'count now', value: (p) => p.nowCount ?? 0 },

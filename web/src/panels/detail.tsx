@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { lastBefore, type Chart } from '../charts';
 import { copyText, saveCsv } from '../export';
-import { clip, columnShow, count, keyed, nanos, percent } from '../format';
+import { clip, columnShow, count, keyed, nanos, percent, shortName } from '../format';
 import type { Report } from '../report';
 import { focusSelection, select, selection, useStore, useSwitch, type Selection } from '../state';
 import { derived, type Timeline } from '../timeline/data';
@@ -11,7 +11,7 @@ import { attributesOf, covering, describe, entryAt, launchOf, nameOf, parents, p
 import { busyWords } from '../timeline/canvas';
 import { children, launched, launchedFamilies, peers, statistics, waitsIn, type Shortened } from '../timeline/statistics';
 import { unitName } from '../video';
-import { kernelName, title } from '../words';
+import { title } from '../words';
 import { kernelCounters } from './kernel_counters';
 import { GapFunctions, GPU_IDLE, IdleFunctions } from './unattributed';
 
@@ -87,7 +87,7 @@ function SumsBlock({ head, data, found, of = found.total }: { head: string; data
           {found.sums.map((s) => (
             <tr key={s.name}>
               <td class="text">
-                <Jump data={data} to={s.longest}>{kernelName(s.name, 36)}</Jump>
+                <Jump data={data} to={s.longest}>{clip(s.name, 44)}</Jump>
               </td>
               <td>{count(s.count)} ×</td>
               <td>{time(s.total)}</td>
@@ -139,6 +139,8 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
   const around = parents(data, own);
   const more = own !== e ? Object.entries(attributesOf(data, own)).filter(([k]) => !(k in attributesOf(data, e))) : [];
   const facts: [string, ComponentChildren][] = [...describe(data, e), ...more.map(([k, v]): [string, string] => [title(k), keyed(k, v)]), ...slowStep(report, range)];
+  const name = nameOf(data, e);
+  if (shortName(name) !== name) facts.push(['whole name', name]);
   return (
     <>
       <Block head={merged ? 'Merged zones' : `This ${kindOf(data, e)}`}>
@@ -226,9 +228,9 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
   const lane = Math.max(0, data.lanes.findIndex((l) => l.kind === 'thread'));
   const row = data.lanes[lane]?.rows[0];
   if (!row) return { before: null, after: null };
-  const next = row.firstStartingAt(s.to - 1);
+  const next = row.startingAt(s.to - 1);
   const at = (index: number) => (index >= 0 && index < row.size ? { lane, row: 0, index } : null);
-  return { before: at(row.firstStartingAt(s.from) - 1), after: at(next) };
+  return { before: at(row.startingAt(s.from) - 1), after: at(next) };
 }
 
 // The names with the most time.
@@ -299,7 +301,7 @@ export function Detail(props: Props) {
   return (
     <aside class="selection" aria-label="what is selected">
       <header>
-        <b dir="auto" aria-live="polite">
+        <b dir="auto" aria-live="polite" title={s.label}>
           {clip(s.label, 60)}
         </b>
         <span>

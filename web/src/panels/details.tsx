@@ -6,7 +6,7 @@ import { clip, count, memory, percent, seconds } from '../format';
 import { memoryPeak, num, text, whoseMemory, type Distribution, type Fields, type GpuRow, type MemorySnapshot, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
-import { boundBy, caption, kernelName, title } from '../words';
+import { boundBy, caption, title } from '../words';
 import { Growth } from './growth';
 import { Readings } from './readings';
 import { Name } from './shell';
@@ -126,9 +126,9 @@ export function memoryBody(r: Report): ComponentChildren {
           most={40}
           onPick={(s) => jumpTo(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
           columns={[
-            { key: 'label', head: 'label', text: true },
-            { key: 'device', head: 'device', text: true },
-            { key: 't_s', head: 'at' },
+            { key: 'label', text: true },
+            { key: 'device', text: true },
+            { key: 't_s' },
             ...(['allocated_mb', 'reserved_mb', 'peak_mb'] as const).map((key) => ({
               key,
               head: title(key),
@@ -144,17 +144,32 @@ export function memoryBody(r: Report): ComponentChildren {
   );
 }
 
+function Charts({ of }: { of: Chart[] }) {
+  return (
+    <div class="stack">
+      {of.slice(0, 40).map((c, i, all) => (
+        <TimeChart key={c.title + i} chart={c} height={i === all.length - 1 ? 100 : 84} axis={i === all.length - 1} />
+      ))}
+    </div>
+  );
+}
+
+// Of many GPUs each folds its charts; the first is open.
 export function metricsBody(r: Report, charts: Chart[]): ComponentChildren {
   if (!charts.length && !r.gpu_metrics && !r.cpu_metrics && !r.disk_metrics) return null;
+  const devices = r.gpu_metrics?.devices ?? [];
+  const own = devices.map((d) => (devices.length > 2 ? charts.filter((c) => `${c.group} `.startsWith(`GPU ${d.index} `)) : []));
   return (
     <>
       <Readings report={r} topic="metrics" />
-      <div class="stack">
-        {charts.slice(0, 40).map((c, i) => (
-          <TimeChart key={c.title + i} chart={c} height={i === charts.length - 1 ? 100 : 84} axis={i === charts.length - 1 || i === 39} />
-        ))}
-      </div>
-      {(r.gpu_metrics?.devices ?? []).map((d) => (
+      {own.map((of, i) => of.length > 0 && (
+        <details key={i} open={!i}>
+          <summary>GPU {devices[i].index}</summary>
+          <Charts of={of} />
+        </details>
+      ))}
+      <Charts of={charts.filter((c) => !own.flat().includes(c))} />
+      {devices.map((d) => (
         <FieldList key={d.index} head={`GPU ${d.index}`} fields={d} skip={['index', 'series']} />
       ))}
       <FieldList head="CPU" fields={r.cpu_metrics} />
@@ -183,11 +198,7 @@ export function streamingBody(r: Report, charts: Chart[]): ComponentChildren {
     <>
       <FieldList fields={s} />
       <SubTables of={s} />
-      <div class="stack">
-        {charts.map((c, i) => (
-          <TimeChart key={c.title + i} chart={c} height={84} axis={i === charts.length - 1} />
-        ))}
-      </div>
+      <Charts of={charts} />
     </>
   );
 }
@@ -223,7 +234,7 @@ export function kernelsBody(r: Report): ComponentChildren {
           The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy while traced.
         </p>
       )}
-      <FieldList fields={g} />
+      <FieldList fields={g} skip={g.busy_ratio === undefined ? [] : ['busy_s', 'idle_s', 'busy_ratio']} />
       {(g.top_kernels ?? []).length > 0 && (
         <Table
           caption="Kernels by GPU time"
@@ -232,12 +243,12 @@ export function kernelsBody(r: Report): ComponentChildren {
           most={20}
           onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
-            { key: 'name', head: 'kernel', text: true, cell: (k) => <span dir="auto" title={text(k, 'name')}>{kernelName(text(k, 'name') ?? '', 84)}</span> },
-            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', head: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
-            { key: 'count', head: 'count' },
-            { key: 'total_s', head: 'total' },
-            { key: 'mean_s', head: 'mean' },
-            { key: 'share_ratio', head: 'share', help: 'of all kernel time' },
+            { key: 'name', head: 'kernel', text: true, cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'short_name') ?? text(k, 'name') ?? '', 84)}</span> },
+            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
+            { key: 'count' },
+            { key: 'total_s' },
+            { key: 'mean_s' },
+            { key: 'share_ratio', help: 'of all kernel time' },
           ]}
         />
       )}
@@ -259,10 +270,10 @@ export function linesBody(r: Report): ComponentChildren {
       rows={f.lines}
       most={60}
       columns={[
-        { key: 'line', head: 'line' },
+        { key: 'line' },
         { key: 'hit_count', head: 'ran', help: 'how often' },
         { key: 'total_s', head: 'time', help: 'in it and in what it calls' },
-        { key: 'share_ratio', head: 'share', help: 'of the function' },
+        { key: 'share_ratio', help: 'of the function' },
         { key: 'text', head: 'source', text: true, cell: (l) => <code class="source">{l.text}</code> },
       ]}
     />
@@ -283,12 +294,12 @@ export function functionsBody(r: Report): ComponentChildren {
         most={20}
         columns={[
           { key: 'name', head: 'function', text: true, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
-          { key: 'self_ratio', head: 'self', help: 'in the function itself' },
+          { key: 'self_ratio', help: 'in the function itself' },
           { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls' },
           { key: 'self_count', head: 'samples' },
           { key: 'line', head: 'hottest line', cell: (x) => String(x.line) },
-          { key: 'file', head: 'file', text: true, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
-          { key: 'stage', head: 'stage', text: true },
+          { key: 'file', text: true, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
+          { key: 'stage', text: true },
         ]}
       />
     </>
@@ -307,8 +318,8 @@ export function paddingBody(r: Report): ComponentChildren {
       caption="What is computed and never seen, the largest first"
       rows={rows}
       columns={[
-        { key: 'stage', head: 'stage', text: true, cell: (p) => <Name name={p.stage} code={p.code} /> },
-        { key: 'kind', head: 'kind', text: true },
+        { key: 'stage', text: true, cell: (p) => <Name name={p.stage} code={p.code} /> },
+        { key: 'kind', text: true },
         { key: 'unseen_ratio', head: 'never seen' },
         { key: 'unseen_s', head: 'that share of the time' },
         { key: 'total_s', head: 'of' },

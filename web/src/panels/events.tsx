@@ -40,10 +40,10 @@ function Events({ all, names }: { all: Event[]; names: EventName[] }) {
         most={25}
         onPick={(e) => jumpTo(e.name, e.t_s, 0)}
         columns={[
-          { key: 't_s', head: 'at' },
+          { key: 't_s' },
           { key: 'name', head: 'event', text: true, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
           ...(kinds.size > 1 ? [{ key: 'kind' as const, head: 'kind', text: true }] : []),
-          { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
+          { key: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
         ]}
       />
     </>

@@ -23,7 +23,7 @@ export function garbageBody(r: Report): ComponentChildren {
           most={6}
           onPick={(c) => jumpTo('garbage collection', startOf(c), c.duration_s)}
           columns={[
-            { key: 't_s', head: 'at', value: startOf, cell: (c) => `${startOf(c).toFixed(3)}\u00a0s` },
+            { key: 't_s', value: startOf, cell: (c) => `${startOf(c).toFixed(3)}\u00a0s` },
             { key: 'duration_s', head: 'took' },
             { key: 'gc_generation_index', head: "Python's generation", help: '0: young objects, 2: all', cell: (c) => String(c.gc_generation_index) },
             { key: 'object_count', head: 'objects freed' },

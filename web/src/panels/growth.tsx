@@ -23,7 +23,7 @@ export function Growth({ rows }: { rows: MemoryGrowth[] }) {
       rows={rows}
       most={12}
       columns={[
-        { key: 'of', head: 'of', text: true, value: (g) => OF[g.of] ?? g.of },
+        { key: 'of', text: true, value: (g) => OF[g.of] ?? g.of },
         { key: 'verdict', head: 'it', text: true, value: means },
         { key: 'per_unit', head: 'by', help: 'the median over all pairs of readings', value: each, cell: (g) => shown(g, g.per_unit_mb, g.per_unit_count) },
         { key: 'per', head: 'with every', text: true, value: (g) => [g.per, g.stage && `of ${g.stage}`].filter(Boolean).join(' ') },

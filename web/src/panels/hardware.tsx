@@ -69,24 +69,31 @@ function Families({ report }: { report: Report }) {
         caption="Kernel families by stage"
         rows={stages}
         columns={[
-          { key: 'name', head: 'stage', text: true, cell: (s: Stage) => <StageName s={s} /> },
+          named('stage'),
           { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
-          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => familiesOf(s).map((p) => p.words).join('; '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
+          { key: 'families', help: 'shares of that time', text: true, value: (s: Stage) => familiesOf(s).map((p) => p.words).join('; '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
     </div>
   );
 }
 
-const StageName = ({ s }: { s: { name: string } }) => (
-  <span class="one-line" dir="auto" title={s.name}>
-    {clip(s.name, 36)}
-  </span>
-);
+const named = <T extends { name: string }>(head: string): Column<T> => ({
+  key: 'name',
+  head,
+  text: true,
+  value: (s) => s.name,
+  cell: (s) => (
+    <span class="one-line" dir="auto" title={s.name}>
+      {clip(s.name, 36)}
+    </span>
+  ),
+});
 
 // ---- the roofline, log-log ----
 
 const HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
+const LETTER = 6.4; // px
 
 // Precisions of one rate share a ceiling: "bf16, fp16".
 function shared(all: Ceiling[]): Ceiling[] {
@@ -99,15 +106,37 @@ function shared(all: Ceiling[]): Ceiling[] {
   return out;
 }
 
-// Of names that would lie on each other the first one stays; it has those of later points at its own place, too.
-function legible(at: { x: number; y: number; name: string }[], wide: number): string[] {
-  const kept: { x: number; y: number; name: string }[] = [];
-  for (const p of at) {
-    const near = kept.find((k) => k.name && Math.abs(k.y - p.y) < 11 && Math.abs(k.x - p.x) < wide);
-    if (near && Math.hypot(near.x - p.x, near.y - p.y) < 4) near.name += `, ${p.name}`;
-    kept.push({ ...p, name: near ? '' : p.name });
+interface Named {
+  x: number;
+  y: number;
+  name: string;
+}
+
+// What lies at one place has one name.
+function joined(all: Named[], near: number): Named[] {
+  const out: Named[] = [];
+  for (const p of all) {
+    const same = out.find((o) => Math.hypot(o.x - p.x, o.y - p.y) < near);
+    if (same) same.name += `, ${p.name}`;
+    else out.push({ ...p });
   }
-  return kept.map((k) => k.name);
+  return out;
+}
+
+// Beside, above or below its point, where nothing else lies: a name that finds no room is left to the pointer.
+function placed(points: Named[], width: number): (Named & { side: number })[] {
+  const taken = points.map((p) => ({ from: p.x - 6, to: p.x + 6, y: p.y + 4 }));
+  const out: (Named & { side: number })[] = [];
+  for (const p of points) {
+    const name = clip(p.name, 44);
+    const long = name.length * LETTER;
+    const spots = [1, -1].flatMap((side) => [4, -9, 17].map((dy) => ({ side, from: side > 0 ? p.x + 8 : p.x - 8 - long, y: p.y + dy })));
+    const free = spots.find((s) => s.from > LEFT && s.from + long < width && !taken.some((t) => Math.abs(t.y - s.y) < 11 && t.from < s.from + long && t.to > s.from));
+    if (!free) continue;
+    taken.push({ from: free.from, to: free.from + long, y: free.y });
+    out.push({ ...free, x: p.x + 8 * free.side, name });
+  }
+  return out;
 }
 
 type Scale = (v: number) => number;
@@ -121,14 +150,14 @@ function Grid({ across, up, x, y, to }: { across: number[]; up: number[]; x: Sca
     <>
       {across.map((v) => (
         <g key={`x${v}`}>
-          <line x1={x(v)} x2={x(v)} y1={TOP} y2={HEIGHT - BOTTOM} opacity="0.15" />
-          <text x={x(v)} y={HEIGHT - BOTTOM + 14} text-anchor="middle" fill="currentColor" stroke="none">{v}</text>
+          <line x1={x(v)} x2={x(v)} y1={TOP} y2={HEIGHT - BOTTOM} opacity="0.15" stroke="currentColor" />
+          <text x={x(v)} y={HEIGHT - BOTTOM + 14} text-anchor="middle">{v}</text>
         </g>
       ))}
       {up.map((v) => (
         <g key={`y${v}`}>
-          <line x1={LEFT} x2={to} y1={y(v)} y2={y(v)} opacity="0.15" />
-          <text x={LEFT - 4} y={y(v) + 4} text-anchor="end" fill="currentColor" stroke="none">{v}</text>
+          <line x1={LEFT} x2={to} y1={y(v)} y2={y(v)} opacity="0.15" stroke="currentColor" />
+          <text x={LEFT - 4} y={y(v) + 4} text-anchor="end">{v}</text>
         </g>
       ))}
     </>
@@ -149,43 +178,36 @@ function Roofline({ report }: { report: Report }) {
   const low = Math.min(...ys, ...peaks) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
   const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (width - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
-  const named = legible(points.map((s, i) => ({ x: x(xs[i]), y: y(ys[i]), name: clip(s.name, 20) })), 110);
-  const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s), name: c.precision })), 1);
+  const names = placed(joined(points.map((s, i) => ({ x: x(xs[i]), y: y(ys[i]), name: clip(s.name, 24) })), 4), width);
+  const called = joined(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s), name: `${c.precision} ${rateText(c.peak_tflop_per_s)}` })), 11);
+  const high = Math.max(...peaks) * 0.7; // where the slope is named: no point can lie beside it
   return (
     <div class="sub">
       <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
       <div class="scroll">
       <Picture words="roofline">
-      <svg class="roofline" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
+      <svg class="roofline" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="currentColor" font-size="11">
         <Grid across={decades(left, right)} up={decades(low, top)} x={x} y={y} to={width - RIGHT} />
-        {ceilings.map((c, j) => (
+        {ceilings.map((c) => (
           <g key={c.precision}>
-            <polyline points={`${x(Math.max(left, low / bandwidth))},${y(Math.max(left, low / bandwidth) * bandwidth)} ${x(c.peak_tflop_per_s / bandwidth)},${y(c.peak_tflop_per_s)} ${x(right)},${y(c.peak_tflop_per_s)}`} opacity="0.6" />
+            <polyline points={`${x(Math.max(left, low / bandwidth))},${y(Math.max(left, low / bandwidth) * bandwidth)} ${x(c.peak_tflop_per_s / bandwidth)},${y(c.peak_tflop_per_s)} ${x(right)},${y(c.peak_tflop_per_s)}`} opacity="0.6" fill="none" stroke="currentColor" />
             <title>{`${c.precision}: ${c.peak_tflop_per_s} TFLOP/s at most`}</title>
-            {called[j] && (
-              <text x={width - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">
-                {called[j]}
-              </text>
-            )}
           </g>
         ))}
+        {called.map((c) => <text x={width - RIGHT} y={c.y - 3} text-anchor="end">{c.name}</text>)}
+        <text x={x(high / bandwidth) - 8} y={y(high)} text-anchor="end">DRAM {r.dram_peak_gb_per_s} GB/s</text>
         {points.map((s, i) => ({ s, i })).reverse().map(({ s, i }) => (
-          <g key={i}>
-            <circle cx={x(xs[i])} cy={y(ys[i])} r="5" fill={solid(s.name)} stroke="none">
-              <title>{`${s.name}: ${ys[i].toPrecision(3)} TFLOP/s at ${xs[i].toPrecision(3)} FLOP per byte`}</title>
-            </circle>
-            {named[i] && (
-              <text x={x(xs[i]) + (x(xs[i]) > width - 150 ? -8 : 8)} y={y(ys[i]) + 4} text-anchor={x(xs[i]) > width - 150 ? 'end' : 'start'} fill="currentColor" stroke="none">
-                {clip(named[i], 60)}
-              </text>
-            )}
-          </g>
+          <circle key={i} cx={x(xs[i])} cy={y(ys[i])} r="5" fill={solid(s.name)}>
+            <title>{`${s.name}: ${ys[i].toPrecision(3)} TFLOP/s at ${xs[i].toPrecision(3)} FLOP per byte`}</title>
+          </circle>
         ))}
-        <text x={(LEFT + width) / 2} y={HEIGHT - 4} text-anchor="middle" fill="currentColor" stroke="none">FLOP per byte of DRAM</text>
-        <text x={12} y={TOP + 4} fill="currentColor" stroke="none">TFLOP/s</text>
+        {names.map((p) => <text x={p.x} y={p.y} text-anchor={p.side > 0 ? 'start' : 'end'}>{p.name}</text>)}
+        <text x={(LEFT + width) / 2} y={HEIGHT - 4} text-anchor="middle">FLOP per byte of DRAM</text>
+        <text x={12} y={TOP + 4}>TFLOP/s</text>
       </svg>
       </Picture>
       </div>
+      <p class="quiet">A stage below the slope has memory as its limit, one below a level line arithmetic in that precision: the gap between is what it leaves unused.</p>
     </div>
   );
 }
@@ -220,11 +242,12 @@ const PARTS: [Counter, string, string][] = [
   ['dram_active_percent', 'DRAM', "use of the memory's bandwidth, of its peak"],
 ];
 
+const rateText = (v: number) => (v < 100 ? v.toPrecision(3) : v.toFixed(0));
 const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
 
 function counterColumns(): Column<Row>[] {
   const used = PARTS.map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => percent(v / 100)) }));
-  return [...used, { key: 'covered_ratio', head: 'covered', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
+  return [...used, { key: 'covered_ratio', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
 }
 
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
@@ -232,12 +255,12 @@ const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefine
 
 function workColumns(): Column<Row>[] {
   return [
-    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
+    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
-    { key: 'precision', head: 'precision', text: true, value: (w) => rated(w)?.precision },
-    { key: 'floor_s', head: 'floor', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
+    { key: 'precision', text: true, value: (w) => rated(w)?.precision },
+    { key: 'floor_s', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
     { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
-    { key: 'calls', head: 'calls', help: 'warm: without the first; cold: there is no other', text: true, value: (w) => callsText(w.work) },
+    { key: 'calls', help: 'warm: without the first; cold: there is no other', text: true, value: (w) => callsText(w.work) },
   ];
 }
 
@@ -256,22 +279,23 @@ function Rates({ report }: { report: Report }) {
   if (!rows.length) return null;
   const r = report.roofline;
   const unbound = rows.filter((w) => w.work?.bound_why), why = unbound[0];
+  const gpu = hasGpu(report); // else there is no peak rate to come near
   const counted = rows.filter((w) => w.work?.flop_count !== undefined || w.work?.uncounted_why);
-  const stage: Column<Row> = { key: 'name', head: 'stage', text: true, cell: (w) => <StageName s={w} /> };
+  const stage = named<Row>('stage');
   const bounds: Column<Row>[] = [
     stage,
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', text: true, value: (w: Row) => boundText(w.work) }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', text: true, value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
   ];
   const rates: Column<Row>[] = [
     stage,
-    ...(counted.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
+    ...(counted.some((w) => w.work?.flop_count !== undefined) ? workColumns().filter((c) => gpu || (c.key !== 'mfu' && c.key !== 'floor_s')) : []),
     ...(counted.some((w) => rated(w)?.moves_s) ? movesColumns() : []),
     ...(counted.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
   ];
   return (
     <div class="sub">
-      <h4>How near stages come to what the GPU can do</h4>
+      {gpu && <h4>How near stages come to what the GPU can do</h4>}
       {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
       {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ' and others' : ''} is n/a: ${why.work!.bound_why}`}</p>}
       {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
@@ -301,10 +325,12 @@ function Sampled({ report }: { report: Report }) {
       <p class="quiet">
         {s.sample_count} samples of {seconds(s.interval_s ?? 0)}, from {seconds(s.t_s ?? 0)} of the run on{s.lost_count > 0 ? `; ${s.lost_count} were lost` : ''}. {clockText(s)}
       </p>
-      <Table caption="Sampled counters by kernel family" rows={rows} columns={[{ key: 'name', head: 'kernels', text: true, cell: (w: Row) => <StageName s={w} /> }, ...counterColumns()]} />
+      <Table caption="Sampled counters by kernel family" rows={rows} columns={[named('kernels'), ...counterColumns()]} />
     </div>
   );
 }
+
+export const hasGpu = (r: Report): boolean => !!(r.gpu_metrics ?? r.gpu_trace ?? r.gpu_counters);
 
 export function hardwareBody(r: Report): ComponentChildren {
   const stages = stagesOf(r);

@@ -75,10 +75,10 @@ function Relatives({ rows, caption, total, measure, onPick }: { rows: Relative[]
       most={12}
       onPick={onPick}
       columns={[
-        { key: 'name', head: 'name', text: true, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
+        { key: 'name', text: true, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
         { key: 'count', head: 'calls' },
         measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', unit: '_total_bytes', value: (r) => r.total } : { key: 'total_ns', head: 'time', value: (r) => r.total },
-        { key: 'share_ratio', head: 'share', value: (r) => r.total / total },
+        { key: 'share_ratio', value: (r) => r.total / total },
       ]}
     />
   );
@@ -117,7 +117,7 @@ function Boxes({ all, measure, height, wanted, picked, onPick }: { all: Box[]; m
           title={`${b.node.name}\n${amount(measure, b.node.total)}, ${percent(b.width)}; itself ${amount(measure, b.node.self)}${shared(measure) ? '' : `; ${count(b.node.count)} ${measure.startsWith('samples') ? 'samples' : 'calls'}`}`}
           onClick={() => onPick(b.node.name)}
         >
-          {b.width > 0.02 ? b.node.name : ''}
+          {b.width > 0.02 ? clip(b.node.name, 99) : ''}
         </button>
       ))}
     </div>

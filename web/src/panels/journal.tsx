@@ -39,9 +39,9 @@ function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
     { key: 'speedup', head: 'speed-up', value: (s) => num(s, 'speedup_ratio'), cell: (s) => (num(s, 'speedup_ratio') === undefined ? '' : `${num(s, 'speedup_ratio')!.toFixed(2)}×`) },
     { key: 'fps', head: 'frames/s', cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
     { key: 'memory_peak_bytes', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes') },
-    ...(d.steps.some((s) => output(s)) ? [{ key: 'output', head: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
-    { key: 'commit', head: 'commit', text: true },
-    { key: 'run', head: 'run', text: true, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
+    ...(d.steps.some((s) => output(s)) ? [{ key: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
+    { key: 'commit', text: true },
+    { key: 'run', text: true, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
   ];
 }
 

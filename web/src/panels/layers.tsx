@@ -50,8 +50,8 @@ function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
       most={16}
       columns={[
         { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident', text: true },
-        { key: 'held', head: 'held', unit: '_memory_bytes' },
-        { key: 'share_ratio', head: 'share', value: (r) => r.held / all },
+        { key: 'held', unit: '_memory_bytes' },
+        { key: 'share_ratio', value: (r) => r.held / all },
         { key: 'most', head: 'at most', unit: '_memory_bytes' },
         ...(p.layers.some((l) => l.stack) ? [{ key: 'stack' as const, head: 'called from', help: 'the stack of its largest allocation', text: true, cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
       ]}
@@ -131,10 +131,10 @@ export function Segments({ segments }: { segments: MemorySegment[] }) {
         caption="Fragmentation: the allocator's segments when its snapshot was taken, the most free memory first. Filled: in use; empty: free"
         rows={segments}
         columns={[
-          { key: 'blocks', head: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
+          { key: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
           ...(devices ? [{ key: 'device_index' as const, head: 'GPU' }] : []),
-          { key: 'segment_bytes', head: 'segment', unit: '_memory_bytes' },
-          { key: 'free_bytes', head: 'free', unit: '_memory_bytes' },
+          { key: 'segment_bytes', unit: '_memory_bytes' },
+          { key: 'free_bytes', unit: '_memory_bytes' },
           { key: 'free_count', head: 'in pieces', cell: (s) => count(s.free_count) },
           { key: 'largest_free_bytes', head: 'the largest', help: 'a request that is larger does not fit', unit: '_memory_bytes' },
         ]}

@@ -3,16 +3,15 @@ import { clip, count, percent } from '../format';
 import type { Range } from '../state';
 import type { Column } from '../table';
 import type { NameTime, RangeStatistics } from '../timeline/figures';
-import { kernelName } from '../words';
 
 const often = (n: NameTime) => (n.count ? n.count : undefined);
 
-function nameColumn(head: string, short: (name: string) => string): Column<NameTime> {
+function nameColumn(head: string, most: number): Column<NameTime> {
   const nested = (n: NameTime) => n.nested > 0 && <em class="state" title={`${count(n.nested)} ${n.nested === 1 ? 'call' : 'calls'} inside a call of the same name: counted once in time`}>{count(n.nested)} recursive</em>;
   const cell = (n: NameTime) => (
     <span class="stage">
       <span dir="auto" title={n.name}>
-        {short(n.name)}
+        {clip(n.name, most)}
       </span>
       {nested(n)}
     </span>
@@ -27,14 +26,14 @@ function timeColumns(range: Range, head: string, share: string): Column<NameTime
   const ratio = (n: NameTime) => (n.count ? n.total / (range.to - range.from) : undefined);
   return [
     { key: 'total_ns', head, value: (n) => (n.count ? n.total : undefined) },
-    { key: 'mean_ns', head: 'mean', value: (n) => (n.count ? n.length / n.count : undefined) },
+    { key: 'mean_ns', value: (n) => (n.count ? n.length / n.count : undefined) },
     { key: 'share', head: share, value: ratio, cell: (n) => (n.count ? shareOf(ratio(n)!) : '') },
   ];
 }
 
 export function zoneColumns(s: RangeStatistics, range: Range, most: number, share: string): Column<NameTime>[] {
   const columns: Column<NameTime>[] = [
-    nameColumn('name', (name) => clip(name, most)),
+    nameColumn('name', most),
     { key: 'count', head: 'zones', help: 'calls that touch the range', value: often, cell: (n) => (n.count ? count(n.count) : '') },
     ...timeColumns(range, 'time', share),
   ];
@@ -44,5 +43,5 @@ export function zoneColumns(s: RangeStatistics, range: Range, most: number, shar
 }
 
 export function gpuColumns(range: Range, most: number): Column<NameTime>[] {
-  return [nameColumn('kernel or copy', (name) => kernelName(name, most)), { key: 'count', head: 'count', value: often, cell: (n) => count(n.count) }, ...timeColumns(range, 'GPU time', 'of the range')];
+  return [nameColumn('kernel or copy', most), { key: 'count', value: often, cell: (n) => count(n.count) }, ...timeColumns(range, 'GPU time', 'of the range')];
 }

@@ -1,6 +1,6 @@
 // Slow moments that were caught: each beside a normal one, and what took longer.
 import type { ComponentChildren } from 'preact';
-import { seconds } from '../format';
+import { clip, seconds } from '../format';
 import { jumpTo } from '../jump';
 import type { Report, SlowMoment } from '../report';
 import { Table } from '../table';
@@ -32,7 +32,7 @@ function Moment({ m }: { m: SlowMoment }) {
           columns={[
             { key: 'counter', head: 'part of the GPU', text: true, value: (c) => title(c.counter) },
             { key: 'percent', head: 'slow', unit: '_percent' },
-            { key: 'normal_percent', head: 'normal' },
+            { key: 'normal_percent' },
           ]}
         />
       )}
@@ -43,11 +43,11 @@ function Moment({ m }: { m: SlowMoment }) {
           most={15}
           columns={[
             { key: 'kind', head: '', text: true },
-            { key: 'name', head: 'what', text: true },
+            { key: 'name', head: 'what', text: true, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 84)}</span> },
             { key: 'more_s', head: 'longer by' },
             { key: 'total_s', head: 'slow' },
-            { key: 'normal_s', head: 'normal' },
-            { key: 'count', head: 'count', help: 'launches, calls or samples' },
+            { key: 'normal_s' },
+            { key: 'count', help: 'launches, calls or samples' },
             { key: 'normal_count', head: 'normally' },
           ]}
         />

@@ -316,11 +316,11 @@ export class Canvas {
     const near = ((v.to - v.from) / this.plot) * 1.5;
     const t = this.timeAt(x);
     const { row } = placed;
-    const first = row.firstEndingAfter(t - near);
+    const first = row.endingAfter(t - near);
     if (first >= row.size || row.start[first] > t + near) return null;
-    const exact = row.firstEndingAfter(t, first);
+    const exact = row.endingAfter(t, first);
     const over = exact < row.size && row.start[exact] <= t;
-    const next = row.firstStartingAt(t + near, first);
+    const next = row.startingAt(t + near, first);
     return entryOf(placed, over ? exact : next > first + 1 ? row.longestIn(first, next) : first);
   }
 

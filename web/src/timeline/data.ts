@@ -1,4 +1,5 @@
 // The timeline that the report brings along: docs/page.md describes its bytes.
+import { shortNames } from '../format';
 import { busyOf } from './busy';
 import { windowsOf, type Traced } from './traced';
 import { Row, type Launches } from './row';
@@ -87,7 +88,7 @@ interface Header {
   profile?: ProfileHeader;
   gpu_profile?: ProfileHeader;
   traced?: [number, number][];
-  kernels?: [number, string, string, string][];
+  kernels?: [number, string, string, string, string?][]; // name, family, kind, precision, short name
   shapes?: number[][];
   stacks?: number[][];
   samples?: [number, number, number, number?, number?][];
@@ -233,6 +234,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   for (const l of lanes) if (l.kind === 'stream' || l.kind === 'wait') l.traced = windows;
   lanes.push(...busyLanes(lanes, windows), ...(lanes.some((l) => l.kind === 'wait') ? [] : waitLanes(lanes, header.wait_names)));
   const details = new Map<string, Record<string, unknown>>();
+  for (const k of header.kernels ?? []) if (k[4]) shortNames.set(header.names[k[0]], k[4]);
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {
     startNs: header.start_ns ?? 0,

@@ -1,7 +1,7 @@
 // Draws rows of zones on a canvas: whole zones where they are wide enough,
 // else one cell per pixel, whose height is how much of that pixel's time was busy.
 import { tint } from '../colour';
-import { count, nanos } from '../format';
+import { count, nanos, shortName } from '../format';
 import type { Range } from '../state';
 import { inkOf, mix, Pixels, type Ink } from './pixels';
 import type { Row } from './row';
@@ -87,7 +87,7 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): void {
   const labelled: [i: number, x0: number, x1: number][] = [];
   let carry = 0; // busy time of the last cell's zones that reaches into the next
   let carryPx = -1;
-  let i = row.firstEndingAfter(view.from);
+  let i = row.endingAfter(view.from);
   if (i >= row.size || row.start[i] >= view.to) return;
   b.pixels.begin(y, height);
   while (i < row.size && row.start[i] < view.to) {
@@ -101,7 +101,7 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): void {
     }
     const px = Math.floor(x0);
     const until = view.from + (px + 1 - b.left) * perPx;
-    const j = Math.max(i + 1, row.firstStartingAt(until, i + 1));
+    const j = Math.max(i + 1, row.startingAt(until, i + 1));
     // The last zone of the cell may be a wide one that only begins here.
     const last = j - 1 > i && xOf(b, row.end[j - 1]) - px >= 1 + NARROW ? j - 1 : j;
     const end = last - 1;
@@ -127,11 +127,11 @@ export function drawBusy(b: Brush, row: Row, y: number, height: number): void {
   const { view } = b;
   const perPx = (view.to - view.from) / b.width;
   const base = y + height - 1;
-  let i = row.firstEndingAfter(view.from);
+  let i = row.endingAfter(view.from);
   b.pixels.begin(y, height);
   for (let px = 0; px < b.width && i < row.size; px++) {
     const from = view.from + px * perPx;
-    i = row.firstEndingAfter(from, i);
+    i = row.endingAfter(from, i);
     const busy = Math.min(1, row.busyBetween(from, from + perPx, i) / perPx);
     if (busy > 0) b.pixels.box(b.left + px, b.left + px + 1, base - Math.max(1, busy * (height - 1)), b.inks.busy);
   }
@@ -176,11 +176,12 @@ const fades = (b: Brush, row: Row, i: number) => b.wanted !== null && !b.wanted.
 function labelZone(b: Brush, row: Row, i: number, x0: number, x1: number, middle: number): void {
   const c = b.context;
   const name = b.names[row.name[i]];
+  const words = shortName(name);
   const merged = row.count[i] > 1;
   const indent = b.indent ?? 4;
   c.globalAlpha = fades(b, row, i) ? 0.4 : 1;
   c.fillStyle = merged ? b.look.text : tint(name).text;
-  label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + indent, x1 - x0 - indent - 4, middle);
+  label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${words}` : words, row.end[i] - row.start[i], x0 + indent, x1 - x0 - indent - 4, middle);
   c.globalAlpha = 1;
 }
 

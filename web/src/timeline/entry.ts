@@ -1,7 +1,7 @@
 // One entry of the timeline and what it has to do with: what is around and inside it,
 // others of its name, who launched it, what it launched.
 import { marksAt } from './marked';
-import { bytes, clip, count, keyed, memory, nanos } from '../format';
+import { bytes, count, keyed, memory, nanos } from '../format';
 import { select, type EntryPlace, type Range, type Selection } from '../state';
 import { title } from '../words';
 import { derived, entriesOf, type Lane, type Timeline } from './data';
@@ -21,7 +21,7 @@ export const lengthOf = (t: Timeline, e: Entry) => rangeOf(t, e).to - rangeOf(t,
 export function entryAt(t: Timeline, p: EntryPlace): Entry | null {
   const row = t.lanes[p.lane]?.rows[p.row];
   if (!row) return null;
-  const index = row.firstStartingAt(p.start);
+  const index = row.startingAt(p.start);
   return index < row.size && row.start[index] === p.start ? { lane: p.lane, row: p.row, index } : null;
 }
 
@@ -108,7 +108,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
 // The entry of a row that holds the moment.
 export function covering(t: Timeline, lane: number, row: number, moment: number): Entry | null {
   const r = t.lanes[lane].rows[row];
-  const index = r.firstEndingAfter(moment);
+  const index = r.endingAfter(moment);
   return index < r.size && r.start[index] <= moment ? { lane, row, index } : null;
 }
 
@@ -135,7 +135,7 @@ export function launchedEntries(t: Timeline, e: Entry): Entry[] {
     lane.rows.forEach((row, r) => {
       if (!row.launches) return;
       // Work on a stream is launched in order: it begins at its launch or later.
-      for (let index = row.firstEndingAfter(from); index < row.size; index++) {
+      for (let index = row.endingAfter(from); index < row.size; index++) {
         if (row.launches.lane[index] !== e.lane) continue;
         if (row.launches.at[index] >= to) break;
         if (row.launches.at[index] >= from) found.push({ lane: l, row: r, index });
@@ -197,7 +197,7 @@ export function nearest(t: Timeline, named: (name: string) => boolean, seconds: 
   t.lanes.forEach((lane, l) => {
     if (!passes(lane)) return;
     lane.rows.forEach((row, r) => {
-      for (let index = within ? row.firstEndingAfter(within.from - 1) : 0; index < row.size && (!within || row.start[index] <= within.to); index++) {
+      for (let index = within ? row.endingAfter(within.from - 1) : 0; index < row.size && (!within || row.start[index] <= within.to); index++) {
         if (!wanted.has(row.name[index]) || row.count[index] > 1) continue;
         const length = row.end[index] - row.start[index];
         const away = seconds === Infinity ? -length : Math.abs(length - seconds * 1e9);
@@ -211,4 +211,3 @@ export function nearest(t: Timeline, named: (name: string) => boolean, seconds: 
   return best;
 }
 
-export const shortName = (t: Timeline, e: Entry, most = 40) => clip(nameOf(t, e), most);

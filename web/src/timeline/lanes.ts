@@ -14,7 +14,7 @@ function placeOf(l: Lane): string {
 // A thread that did nothing in the chosen video: of many processes each may have made one.
 function isIdle(l: Lane): boolean {
   const r = videoRange();
-  return r !== null && (l.kind === 'thread' || l.kind === 'track') && !l.rows.some((row) => row.start[row.firstEndingAfter(r.from)] < r.to);
+  return r !== null && (l.kind === 'thread' || l.kind === 'track') && !l.rows.some((row) => row.start[row.endingAfter(r.from)] < r.to);
 }
 
 // What was made of the videos, the main threads, the GPUs, then every other thread, and those with nothing to show last.

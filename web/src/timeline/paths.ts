@@ -28,7 +28,7 @@ export class Paths {
     const stage = this.children.get(`${around[around.length - 1].stage} ${name}`);
     if (stage === undefined || around.some((f) => f.stage === stage)) return undefined;
     const lanes = t.lanes.filter((l) => derived(l.kind) && l.kind === this.stages[stage].role);
-    return !lanes.length || lanes.some((l) => l.rows.some((r) => r.start[r.firstStartingAt(start)] === start)) ? stage : undefined;
+    return !lanes.length || lanes.some((l) => l.rows.some((r) => r.start[r.startingAt(start)] === start)) ? stage : undefined;
   }
 
   below(parent: number, name: string): number {

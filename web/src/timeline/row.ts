@@ -62,12 +62,12 @@ export class Row {
   }
 
   // First entry at or after `from` whose end is later than t.
-  firstEndingAfter(t: number, from = 0): number {
+  endingAfter(t: number, from = 0): number {
     return search(this.end, t, from, true);
   }
 
   // First entry at or after `from` that starts at t or later; near answers are found fast.
-  firstStartingAt(t: number, from = 0): number {
+  startingAt(t: number, from = 0): number {
     return search(this.start, t, from, false);
   }
 
@@ -81,7 +81,7 @@ export class Row {
 
   // Busy time between two moments; i: the first entry that ends after `from`. What is busy inside an entry is spread over it.
   busyBetween(from: number, to: number, i: number): number {
-    const j = this.firstStartingAt(to, i);
+    const j = this.startingAt(to, i);
     if (j <= i) return 0;
     const cut = (e: number) => (this.busy[e] * (Math.min(this.end[e], to) - Math.max(this.start[e], from))) / Math.max(1, this.end[e] - this.start[e]);
     return j - i === 1 ? cut(i) : cut(i) + cut(j - 1) + this.busyIn(i + 1, j - 1);

@@ -1,12 +1,12 @@
 // Names that the search or the selection speaks of, and the zones that have them.
-import { sameStage } from '../format';
+import { sameStage, shortName } from '../format';
 import { search, selection, view } from '../state';
 import { derived, type Timeline } from './data';
 import { pick, type Entry } from './entry';
 
 function namesWith(data: Timeline, text: string): Set<number> {
   const lower = text.trim().toLowerCase();
-  return new Set(data.names.flatMap((n, i) => (n.toLowerCase().includes(lower) ? [i] : [])));
+  return new Set(data.names.flatMap((n, i) => (`${n}\n${shortName(n)}`.toLowerCase().includes(lower) ? [i] : [])));
 }
 
 let last: { data: Timeline; text: string; name: string | undefined; found: Set<number> | null } | null = null; // every frame asks
@@ -66,7 +66,7 @@ export function findNext(data: Timeline, forward: boolean): boolean {
   data.lanes.forEach((lane, l) => {
     if (derived(lane.kind)) return;
     lane.rows.forEach((row, r) => {
-      let i = row.firstStartingAt(forward ? from + 1 : from);
+      let i = row.startingAt(forward ? from + 1 : from);
       if (!forward) i--;
       const worse = () => best !== null && (forward ? row.start[i] >= at : row.start[i] <= at);
       for (; i >= 0 && i < row.size && !worse(); i += forward ? 1 : -1) {

@@ -277,7 +277,7 @@ function sharedTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<
   const share = (rows: Row[], depth: number, node: Node, a: Amount, from: number, to: number): void => {
     const row = rows[depth];
     let used = 0;
-    for (let i = row ? row.firstEndingAfter(from) : 0; row && i < row.size && (row.start[i] < to || (from === to && row.start[i] <= to)); i++) {
+    for (let i = row ? row.endingAfter(from) : 0; row && i < row.size && (row.start[i] < to || (from === to && row.start[i] <= to)); i++) {
       const [f, e] = [Math.max(from, row.start[i]), Math.min(to, row.end[i])];
       if (left-- <= 0 || (e <= f && from < to)) continue;
       const below = childOf(node, t.names[row.name[i]], index);
@@ -307,12 +307,12 @@ function addLaunched(t: Timeline, range: Range, root: Node, index: Map<Node, Map
   for (const lane of t.lanes) {
     if (lane.kind !== 'stream') continue;
     for (const row of lane.rows) {
-      for (let i = row.firstEndingAfter(range.from); row.launches && i < row.size && row.start[i] < range.to; i++) {
+      for (let i = row.endingAfter(range.from); row.launches && i < row.size && row.start[i] < range.to; i++) {
         const by = row.launches.lane[i];
         if (by < 0) continue;
         let node = root;
         for (const at of t.lanes[by].rows) {
-          const k = at.firstEndingAfter(row.launches.at[i]);
+          const k = at.endingAfter(row.launches.at[i]);
           if (k < at.size && at.start[k] <= row.launches.at[i]) node = childOf(node, t.names[at.name[k]], index);
         }
         const leaf = childOf(node, t.names[row.name[i]], index);
@@ -389,7 +389,7 @@ export function children(t: Timeline, e: Entry): Shortened {
   const found: Entry[] = [];
   if (below && nests(t, e.lane)) {
     const { from, to } = rangeOf(t, e);
-    for (let index = below.firstStartingAt(from); index < below.size && below.start[index] < to; index++) found.push({ lane: e.lane, row: e.row + 1, index });
+    for (let index = below.startingAt(from); index < below.size && below.start[index] < to; index++) found.push({ lane: e.lane, row: e.row + 1, index });
   }
   return shortened(summed(t, found));
 }
@@ -450,7 +450,7 @@ export function tracedShare(t: Timeline, range: Range): number {
 export function busyShare(lane: Lane, range: Range): number | null {
   const [row] = lane.rows;
   const length = lengthIn(lane, range);
-  return length > 0 ? tracedIn(lane, range).reduce((sum, w) => sum + row.busyBetween(w.from, w.to, row.firstEndingAfter(w.from)), 0) / length : null;
+  return length > 0 ? tracedIn(lane, range).reduce((sum, w) => sum + row.busyBetween(w.from, w.to, row.endingAfter(w.from)), 0) / length : null;
 }
 
 // What the GPU did in a range of two runs, by name or by family, the largest change first.
@@ -481,8 +481,8 @@ export function waitsIn(t: Timeline, range: Range): Relative[] {
   return t.lanes.flatMap((lane) => {
     const one = { name: lane.name, count: 0, total: 0 };
     for (const row of lane.kind === 'wait' ? lane.rows : []) {
-      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) one.count += row.count[i];
-      one.total += row.busyBetween(range.from, range.to, row.firstEndingAfter(range.from));
+      for (let i = row.endingAfter(range.from); i < row.size && row.start[i] < range.to; i++) one.count += row.count[i];
+      one.total += row.busyBetween(range.from, range.to, row.endingAfter(range.from));
     }
     return one.count ? [one] : [];
   });

@@ -31,7 +31,7 @@ export function windowsOf(all: [number, number][], streams: Row[]): Range[] {
   const out: Range[] = [];
   sorted.forEach((w, i) => {
     for (const row of streams) {
-      const last = row.firstStartingAt(sorted[i + 1]?.from ?? Infinity) - 1;
+      const last = row.startingAt(sorted[i + 1]?.from ?? Infinity) - 1;
       if (last >= 0 && row.start[last] >= w.from) w.to = Math.max(w.to, row.end[last]);
     }
     const before = out[out.length - 1];

@@ -11,7 +11,7 @@ const last = (list: Placed[]) => list[list.length - 1];
 function near(p: Pick<Placed, 'row' | 'lane' | 'laneIndex' | 'rowIndex'>, t: number): Entry | null {
   const { row } = p;
   if (!row.size || p.lane.kind === 'busy') return null;
-  let index = Math.min(row.size - 1, row.firstEndingAfter(t));
+  let index = Math.min(row.size - 1, row.endingAfter(t));
   if (index > 0 && row.start[index] > t && t - row.end[index - 1] < row.start[index] - t) index--;
   return { lane: p.laneIndex, row: p.rowIndex, index };
 }

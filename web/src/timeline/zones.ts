@@ -13,7 +13,7 @@ export interface Zone {
 export function inRange(lane: Lane, range: Range, most: number): Zone[] | null {
   const out: Zone[] = [];
   for (const [depth, row] of lane.rows.entries()) {
-    for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+    for (let i = row.endingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
       if (row.count[i] > 1 || out.length >= most) return null;
       out.push({ name: row.name[i], depth, start: row.start[i], end: row.end[i] });
     }
@@ -42,7 +42,7 @@ export function extent(t: Timeline, named: (name: string) => boolean, range: Ran
   for (const lane of t.lanes) {
     if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
     for (const row of lane.rows) {
-      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+      for (let i = row.endingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
         if (!wanted.has(row.name[i])) continue;
         found.from = Math.min(found.from, row.start[i]);
         found.to = Math.max(found.to, row.end[i]);
