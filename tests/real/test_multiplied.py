@@ -1,4 +1,6 @@
 """What quantised models take, and the type they multiply in: of the products, not of the weights."""
+import warnings
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -95,6 +97,36 @@ def test_attention_counts_in_the_type_of_its_arguments(counted):
 def test_a_matrix_by_a_vector_is_counted(counted):
     assert counted(Module(lambda self, x: self.weight @ x, weight=stored(torch.bfloat16)), torch.zeros(SIDE, dtype=torch.bfloat16)) == \
         (2 * SIDE * SIDE, "bf16", None)
+
+
+@pytest.fixture
+def newer_switches():
+    if not hasattr(torch.backends.cudnn, "conv"):
+        pytest.skip("this torch has allow_tf32 alone")
+    switches = torch.backends.cuda.matmul, torch.backends.cudnn.conv
+    before = [switch.fp32_precision for switch in switches]
+    yield switches
+    for switch, precision in zip(switches, before):
+        switch.fp32_precision = precision
+
+
+def test_the_newer_switches_tell_tf32_too(counted, newer_switches):
+    model, x = Module(plain, weight=stored(torch.float32)), torch.ones(ROWS, SIDE)
+    convolution = torch.nn.Conv2d(4, 4, 3).requires_grad_(False)
+    for kind, name in (("tf32", "tf32"), ("ieee", "fp32")):
+        for switch in newer_switches:
+            switch.fp32_precision = kind
+        assert counted(model, x) == (PRODUCT, name, None)
+        assert counted(convolution, torch.ones(1, 4, 8, 8))[1:] == (name, None)
+
+
+def test_what_autocast_casts_to_is_asked_without_a_warning(counted, monkeypatch):
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *kind: True)
+    if hasattr(torch, "get_autocast_dtype"):
+        monkeypatch.setattr(torch, "get_autocast_dtype", lambda kind: torch.float16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert counted(Module(plain, weight=stored(torch.float32)), torch.ones(ROWS, SIDE)) == (PRODUCT, "fp16", None)
 
 
 def test_float32_under_autocast_counts_as_what_it_is_cast_to(counted):

@@ -274,7 +274,7 @@ def _count(shape, until, instead):
     if unknown:
         _record(shape, None, "torch has no count for %s" % unknown, None)
     else:
-        _record(shape, flops, None, precision.of(torch, computed))
+        _record(shape, flops, None, precision.of(computed))
     if shape.method == "forward":
         computed.tell(shape.component)
 
@@ -371,10 +371,10 @@ class Precision:
 
     def __init__(self, torch, module):
         self.dynamic = multiplied.dynamic_type(module)
-        self.autocast = multiplied.type_name(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else None
-        self.tf32 = torch.backends.cuda.matmul.allow_tf32
+        self.autocast = multiplied.autocast_type(torch)
+        self.tf32, self.convolves_in_tf32 = multiplied.tf32_switches(torch)
 
-    def of(self, torch, computed):
+    def of(self, computed):
         most = computed.multiplied.most()
         if most is not None and self.dynamic:
             return self.dynamic
@@ -382,5 +382,4 @@ class Precision:
             return most
         if self.autocast:
             return self.autocast
-        convolves = computed.convolves()  # which have a switch of their own
-        return "tf32" if (torch.backends.cudnn.allow_tf32 if convolves else self.tf32) else "fp32"
+        return "tf32" if (self.convolves_in_tf32 if computed.convolves() else self.tf32) else "fp32"

@@ -119,6 +119,26 @@ def dynamic_type(module):
     return most if most and sizes[most] >= DYNAMIC_LEAST * whole else None
 
 
+def autocast_type(torch):
+    """What the program's autocast on a GPU casts products to; None: it is off."""
+    if not torch.is_autocast_enabled():
+        return None
+    newer = getattr(torch, "get_autocast_dtype", None)  # the older one warns where there is a newer one
+    return type_name(newer("cuda") if newer else torch.get_autocast_gpu_dtype())
+
+
+def tf32_switches(torch):
+    """Whether float32 is multiplied as TF32: (in products, in convolutions)."""
+    backends = torch.backends
+    return _is_tf32(backends.cuda.matmul, backends.cuda.matmul), _is_tf32(getattr(backends.cudnn, "conv", None), backends.cudnn)
+
+
+def _is_tf32(newer, older):
+    """From torch 2.9 on fp32_precision tells, whichever of both the program set; reading the older switch then raises."""
+    precision = getattr(newer, "fp32_precision", None)
+    return precision == "tf32" if precision is not None else older.allow_tf32
+
+
 def stored_as(torch, tensor):
     """(shape, type) of the matrix that a quantised weight stands for: bytes that know their shape (GGUF), or its own."""
     shape = getattr(tensor, "quant_shape", None)
