@@ -66,6 +66,21 @@ static void a_gap_between_samples_covers_nothing(void **state)
 	done(&m);
 }
 
+static void generations_that_are_not_shown_are_counted(void **state)
+{
+	struct made m = begin_made();
+	uint32_t pm = pm_schema(&m, 0);
+
+	(void)state;
+	sampled(&m, pm, 10 * MS, 4 * 12, 50, 1500);
+	for (uint64_t i = 0; i < 12; i++)
+		zone(&m, "video", STROBE_ROLE_GENERATION, (10 + 2 * i) * MS, (12 + 2 * i) * MS);
+	end_made(&m, 50 * MS);
+	text_holds(&m, "generation 10 ");
+	text_holds(&m, "… and 2 more generations");
+	done(&m);
+}
+
 /* Also where the GPU has no readings that are always on; the gap between two times of sampling is of neither. */
 static void a_generation_has_the_samples_in_it(void **state)
 {
@@ -192,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_between_samples_covers_nothing),
 		cmocka_unit_test(a_generation_has_the_samples_in_it),
+		cmocka_unit_test(generations_that_are_not_shown_are_counted),
 		cmocka_unit_test(a_generation_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_stage_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_family_has_the_samples_that_its_kernels_fill),

@@ -175,6 +175,15 @@ test('each video has its counters between the run and the stages', async (browse
   await close();
 });
 
+test('many videos leave room for the stages, and none is left out', async (browser) => {
+  const items = [...Array(40).keys()].map((i) => ({ name: 'generation', start_s: i / 40, wall_s: 1 / 40, frames: 16, gpu_counters: counters(60, 30, 2, 15) }));
+  const { page, close } = await open(browser, writePage('rates-of-many-videos', { report: { ...report(), generations: { items } }, timeline: timeline() }));
+  assert.match((await bodyRows(page, '#hardware', 'what bounds each stage'))[1], /^denoise/);
+  await page.locator('#hardware table', { hasText: 'what bounds each stage' }).locator('xpath=..').locator('button.more').click();
+  assert.match((await bodyRows(page, '#hardware', 'what bounds each stage')).at(-1), /^video 40 60.0 %/);
+  await close();
+});
+
 test('without kernels, counters and operations there is no panel about the hardware', async (browser) => {
   const r = report();
   for (const s of r.stage_analysis.stages) for (const key of ['kernel_families', 'gpu_counters', 'gpu_work']) delete s[key];

@@ -76,10 +76,10 @@ static void put_name(struct sb_buf *out, const struct sb_model *model, const str
 	sb_buf_done(&name);
 }
 
-static void put_more(struct sb_buf *out, size_t stage_count)
+static void put_more(struct sb_buf *out, size_t count, size_t shown, const char *of)
 {
-	if (stage_count > STAGES_SHOWN)
-		sb_buf_printf(out, "    … and %zu more\n", stage_count - STAGES_SHOWN);
+	if (count > shown)
+		sb_buf_printf(out, "    … and %zu more%s\n", count - shown, of);
 }
 
 static double least_covered(const struct sb_gpu_counters *c)
@@ -91,17 +91,17 @@ static void generation_rows(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_generations_panel *g = &model->generations;
-	size_t shown = 0;
+	size_t seen = 0;
 
-	for (size_t i = 0; !g->whole_run && i < g->count && shown < GENERATIONS_SHOWN; i++) {
+	for (size_t i = 0; !g->whole_run && i < g->count; i++) {
 		char name[32];
 
-		if (!g->all[i].counters.source)
+		if (!g->all[i].counters.source || seen++ >= GENERATIONS_SHOWN)
 			continue;
 		snprintf(name, sizeof name, "generation %zu", i + 1);
 		counters_row(out, options, name, &g->all[i].counters, NULL);
-		shown++;
 	}
+	put_more(out, seen, GENERATIONS_SHOWN, " generations");
 }
 
 static void counters_text(
@@ -122,7 +122,7 @@ static void counters_text(
 		if (shown++ < STAGES_SHOWN)
 			stage_counters_row(out, options, model, stage);
 	}
-	put_more(out, shown);
+	put_more(out, shown, STAGES_SHOWN, "");
 }
 
 /* ---- sampled counters ---- */
@@ -298,7 +298,7 @@ static void work_text(const struct sb_model *model, const struct sb_text_options
 		work_line(model, stage, why && w->why && !strcmp(why, w->why), options, out);
 		why = w->why ? w->why : why;
 	}
-	put_more(out, shown);
+	put_more(out, shown, STAGES_SHOWN, "");
 	if (shown && r->source)
 		sb_buf_printf(out, "    peak rates: %s\n", r->source);
 	else if (shown && r->gpu)

@@ -229,9 +229,11 @@ function boundText(w: GpuWork | undefined): string {
   return w?.bound ? w.bound + (BASES[w.bound_basis ?? ''] ?? '') + cold : w?.bound_why ? 'n/a' : '';
 }
 
+// Many videos come behind the stages, which a table that is cut would lose.
 function rowsOf(r: Report): Row[] {
-  const videos = videosOf(r).slice(0, 24).map((g, i) => ({ ...g, name: `${unitName()} ${i + 1}` }));
-  return [{ ...r, name: 'whole run' }, ...videos, ...stagesOf(r)].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work).slice(0, 200);
+  const videos = videosOf(r).map((g, i) => ({ ...g, name: `${unitName()} ${i + 1}` }));
+  const inner = videos.length > 10 ? [...stagesOf(r), ...videos] : [...videos, ...stagesOf(r)];
+  return [{ ...r, name: 'whole run' }, ...inner].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work);
 }
 
 type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent';
