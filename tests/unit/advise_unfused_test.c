@@ -87,7 +87,28 @@ static void elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low(voi
 		"'transformer' is not compiled: 36 % of its kernel time is work that a compiler can fuse");
 	assert_non_null(strstr(f->evidence, "element-wise 36 %, copy and layout 0 %, normalisation 0 %"));
 	assert_non_null(strstr(f->suggestion, "compile_repeated_blocks(fullgraph=True)"));
-	assert_near(f->saves_s, 16 * 0.04, 1e-6); /* half of it, in the warm videos */
+	assert_near(f->saves_s, 16 * 0.6 * 0.08, 1e-6); /* in the warm videos */
+	synthetic_done(&s);
+}
+
+/* Casts and norms are fused with what is around them: an H200 saved more than all of the element-wise time. */
+static void casts_and_norms_that_a_compiler_fuses_are_saved_too(void **state)
+{
+	static const char norm[] =
+		"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<"
+		"float, float, false>(int, float, float const*, float const*, float const*, "
+		"float*, float*, float*)";
+	struct strobe_attr asked[] = { TEXT("component", "transformer"), TEXT("dtype", "bfloat16"),
+		TEXT("device", "cuda") };
+	struct program p = { .kernels = { { PRODUCT, 140 * MS }, { CAST, 50 * MS }, { norm, 30 * MS } },
+		.inside = "transformer",
+		.asked = asked,
+		.asked_count = 3 };
+	struct synthetic s;
+	const struct sb_advice *f = said(&s, &p, "kernels_unfused");
+
+	assert_non_null(f);
+	assert_near(f->saves_s, 16 * 0.6 * 0.08, 1e-6);
 	synthetic_done(&s);
 }
 
@@ -231,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low),
+		cmocka_unit_test(casts_and_norms_that_a_compiler_fuses_are_saved_too),
 		cmocka_unit_test(elementwise_kernels_are_not_told_where_no_compiler_helps),
 		cmocka_unit_test(kernels_that_another_rule_names_are_not_told_twice),
 		cmocka_unit_test(casts_between_elementwise_kernels_do_not_make_weights_quantised),
