@@ -156,11 +156,11 @@ struct sb_held_use sb_held_use(uint64_t begin_ticks, uint64_t end_ticks)
 	return use;
 }
 
-uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels)
+uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t before, uint64_t *out_kernels)
 {
 	uint64_t unwritten = 0;
 
-	for (uint64_t i = oldest(); i < total; i++) {
+	for (uint64_t i = before > oldest() ? before : oldest(); i < total; i++) {
 		struct sb_held *r = at(i);
 
 		if (r->written || r->when < begin_ticks || r->when > end_ticks)

@@ -31,9 +31,9 @@ struct sb_held_use {
 };
 struct sb_held_use sb_held_use(uint64_t begin_ticks, uint64_t end_ticks);
 
-/* Writes what was launched from begin to end and is not written yet. Returns how many found no
- * room; *out_kernels grows by the kernels among those that did. */
-uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels);
+/* Writes what was launched from begin to end and is not written yet, of those that were put after the first `before`. Returns
+ * how many found no room; *out_kernels grows by the kernels among those that did. */
+uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t before, uint64_t *out_kernels);
 
 /* A step begins: from now on records launched after it that are overwritten are counted as its own. */
 void sb_held_mark(uint64_t ticks);

@@ -47,10 +47,10 @@ uint64_t sb_slow_record_cost_ticks(uint32_t tid, uint64_t generation_ticks)
 	return sb_caught_cost_ticks(&caught, tid, generation_ticks);
 }
 
-static void write_kept(void)
+static void write_kept(uint64_t before)
 {
 	for (uint32_t i = 0; i < kept.count; i++)
-		unwritten += sb_held_write(kept.all[i].begin_ticks, kept.all[i].end_ticks, &kernels);
+		unwritten += sb_held_write(kept.all[i].begin_ticks, kept.all[i].end_ticks, before, &kernels);
 }
 
 /* Records of these launches are written for a second more, and until the GPU has come to what was launched later. */
@@ -85,7 +85,7 @@ static void write_records(uint64_t from_ticks, bool tracing)
 	if (!tracing)
 		return;
 	say_overwritten(from_ticks);
-	write_kept();
+	write_kept(0);
 }
 
 static void write_moment(struct sb_caught *c, const struct sb_slow_beside *beside, bool tracing)
@@ -174,8 +174,7 @@ void sb_slow_record_look(bool tracing, bool all)
 	write_rows(tracing, all);
 	if (!tracing)
 		return;
-	if (sb_held_total() != looked_total)
-		write_kept();
+	write_kept(looked_total);
 	looked_total = sb_held_total();
 	wait_for_gpu();
 	sb_kept_moments_forget(&kept, sb_clock_ticks());
