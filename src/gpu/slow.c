@@ -315,17 +315,19 @@ static uint64_t over_by_clock(const struct recent *r)
 {
 	uint64_t took = r->it.end_ticks - r->it.begin_ticks, over = took - r->median;
 	struct sb_held_use use = sb_held_use(r->it.begin_ticks, r->it.end_ticks);
-	uint64_t own = took - use.backlog_ticks, usual = sb_peers_add(&peers, r->it.key ^ OF_ITS_OWN, own);
-	uint64_t hungry = sb_peers_add(&peers, r->it.key ^ STARVED, use.starved_ticks + 1); /* 0: not known */
-	uint64_t paced = pace(r->it.key, r->median);
+	uint64_t own = took - use.backlog_ticks,
+		 usual_own = sb_peers_add(&peers, r->it.key ^ OF_ITS_OWN, own);
+	uint64_t usual_starved = sb_peers_add(
+		&peers, r->it.key ^ STARVED, use.starved_ticks + 1); /* 0: not known */
+	uint64_t pace_ticks = pace(r->it.key, r->median);
 
 	if (!r->suspect)
 		return 0;
-	if (own >= usual + over / 2)
+	if (own >= usual_own + over / 2)
 		return over;
-	return hungry && sb_peers_slow(
-				 paced + use.starved_ticks, paced + hungry, spec.slow_ratio, sb_clock_hz())
-		       ? use.starved_ticks - hungry
+	return usual_starved && sb_peers_slow(pace_ticks + use.starved_ticks, pace_ticks + usual_starved,
+					spec.slow_ratio, sb_clock_hz())
+		       ? use.starved_ticks - usual_starved
 		       : 0;
 }
 
@@ -354,9 +356,9 @@ static void judge_pause(struct recent *r)
 	uint64_t work = sb_held_work_ticks(from, to), usual = sb_peers_second(&peers, key);
 	uint64_t here = usual_here(&r->it, IN_PAUSE ^ ON_GPU, work);
 	struct sb_held_use use = sb_held_use(from, to);
-	uint64_t hungry = sb_peers_second(&peers, r->it.key ^ IN_PAUSE ^ STARVED);
+	uint64_t usual_starved = sb_peers_second(&peers, r->it.key ^ IN_PAUSE ^ STARVED);
 	bool own = r->suspect && to - from - use.backlog_ticks >= (to - from - r->usual) / 2;
-	bool starved = r->suspect && is_rare(use.starved_ticks, hungry, 0, pace(r->it.key, r->median));
+	bool starved = r->suspect && is_rare(use.starved_ticks, usual_starved, 0, pace(r->it.key, r->median));
 
 	sb_peers_add(&peers, key, work);
 	sb_peers_add(&peers, r->it.key ^ IN_PAUSE ^ STARVED, use.starved_ticks);
@@ -364,7 +366,7 @@ static void judge_pause(struct recent *r)
 	if (r->slow)
 		keep_judged(&r->it, "pause", r->median,
 			own       ? over_of_pause(r)
-			: starved ? use.starved_ticks - hungry
+			: starved ? use.starved_ticks - usual_starved
 				  : work - usual,
 			true);
 }
