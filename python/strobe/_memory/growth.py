@@ -1,7 +1,8 @@
 """Memory that grows. Four times a second the sampler's thread reads what torch's allocator holds; after each generation,
 outside of it, a reading is taken too. What holds the memory is searched for when it rises and rises: five generations in
-a row that each left more behind, or two seconds of low-water marks that climb. It is named in the recording. A search takes
-a tenth of a second and more in which little else runs: it waits for the end of the generation."""
+a row that each left more behind, or two seconds of low-water marks that climb, and then go on climbing. It is named in the
+recording. A search takes a tenth of a second to two seconds in which little else runs: it waits for the end of the generation, and
+what only warms up (weights, libraries, the first video's workspaces) is not searched through."""
 import os
 import sys
 import threading
@@ -17,13 +18,16 @@ LEAST_BYTES = 4 << 20    # each
 RISEN_BYTES = 48 << 20   # over the marks of a trend
 RISEN_FILES = 12
 SEARCHES_MOST = 3        # of one kind
-WAIT_MOST_S = 10         # for a generation's end
-KEPT_LEAST = 0.5         # of a rise: what fell again by then is no leak
+TIMES = 2                # that the marks have climbed so far, evenly: it is no warm-up
+TIMES_WITHIN = 6         # one generation: twelve seconds and more, whose end is not waited for
+EVENLY = 0.2             # of a rise, in each third of its time
+LEFT_LEAST = 0.5         # of a rise, left by generations after the first one; fallen by so much, it is over
+FORGET_S = 60            # a rise that did not go on for so long is over, too
 
 _searching = {}  # kind -> its Share: a search goes through all of Python's objects, and one for files must not stop one for memory
 
 _running = []  # an item for each generation that has begun and not ended
-_waiting = {}  # kind -> what it has risen from, how far, and when that was seen
+_waiting = {}  # kind -> its Rise, until it is known whether it goes on
 _values = {}   # kind -> the last reading
 
 _left = []
@@ -53,10 +57,6 @@ class Trend:
             self.every *= 2
         return self._risen()
 
-    @property
-    def base(self):
-        return self.marks[0]
-
     def _risen(self):
         marks = self.marks
         if len(marks) < self.MARKS:
@@ -67,6 +67,44 @@ class Trend:
 
 
 _trends = {}
+
+
+class Rise:
+    """Of low-water marks. It goes on when they climb again and again, evenly, or when later generations leave as much behind; a
+    warm-up climbs in its first steps, and once more in its decoder's."""
+    MARKS = 96
+
+    def __init__(self, trend):
+        self.marks, self.times, self.left, self.goes_on = [], 0, None, False
+        self.seen_s = time.monotonic()
+        self.climbed(trend)
+        self.risen = self.top - self.marks[0]
+
+    def climbed(self, trend):
+        if self.marks and trend.marks[-1] <= self.top:
+            return
+        flat = 0 if self.marks else trend.marks[0] + 0.05 * (trend.marks[-1] - trend.marks[0])  # before it began
+        self.marks += [mark for mark in trend.marks if mark > flat for _ in range(trend.every)]
+        self.last, self.top, self.times = trend.marks[-1] - trend.marks[0], trend.marks[-1], self.times + 1
+        while len(self.marks) > self.MARKS:
+            self.marks = self.marks[:-1:2] + self.marks[-1:]
+        self.goes_on = self.times >= TIMES and self._is_even()
+
+    def _is_even(self):
+        third, all_of_it = len(self.marks) // 3, self.marks[-1] - self.marks[0]
+        at = self.marks[0], self.marks[third], self.marks[2 * third], self.marks[-1]
+        return all(b - a >= EVENLY * all_of_it for a, b in zip(at, at[1:]))
+
+    def generation_ended(self, value):
+        """What it needed meanwhile is free again. True if nothing of the rise is left."""
+        least = LEFT_LEAST * self.risen
+        if value - self.top <= -least:
+            return True
+        if self.left is None:
+            self.left = value
+        elif value - self.left >= least:
+            self.goes_on, self.last = True, value - self.left
+        return False
 
 
 def read(host, files):
@@ -85,11 +123,14 @@ def read(host, files):
             risen = trend.rises(value) if value > 0 else 0
             if risen and _imports():
                 trend.start()  # modules come, and stay: no leak
-            elif risen and kind not in _waiting and _share(kind).allows():
-                trend.searches += 1
-                _waiting[kind] = trend.base, risen, time.monotonic()
+            elif risen and _share(kind).allows():
+                if kind in _waiting:
+                    _waiting[kind].climbed(trend)
+                else:
+                    _waiting[kind] = Rise(trend)
+                    _waiting[kind].goes_on = kind == "files"  # none are opened to warm up
                 trend.start()
-        _search_waiting(WAIT_MOST_S if _running else 0)
+        _search_waiting(TIMES_WITHIN if _running else 1)
     except Exception:
         _faults.count("reading memory")
 
@@ -163,15 +204,21 @@ def _share(kind):
     return _searching.setdefault(kind, Share(100))
 
 
-def _search_waiting(least_s):
-    """Those that have waited for so long. A pipeline's first video rises for seconds, and gives most of it back."""
-    for kind, (base, risen, since_s) in list(_waiting.items()):
-        if time.monotonic() - since_s < least_s or not _waiting.pop(kind, None):
-            continue
-        if _values[kind] - base >= KEPT_LEAST * risen:
-            _search(kind, risen)
-        else:
-            _trends[kind].searches -= 1
+def _search_waiting(times):
+    """Those that go on, and climbed as often."""
+    for kind, rise in list(_waiting.items()):
+        if rise.goes_on and rise.times >= times and _waiting.pop(kind, None):
+            _trends[kind].searches += 1
+            _search(kind, rise.last)
+        elif not rise.goes_on and time.monotonic() - rise.seen_s >= FORGET_S:
+            _waiting.pop(kind, None)
+
+
+def _what_is_left():
+    """Of each rise, now that no generation needs memory."""
+    for kind, rise in list(_waiting.items()):
+        if rise.generation_ended(_values[kind]):
+            _waiting.pop(kind, None)
 
 
 def _search(kind, risen):
@@ -208,17 +255,20 @@ def generation_begins():
 
 def after_generation():
     """Never raises."""
-    if _running:
-        _running.pop()
     history = sys.modules.get(__package__ + ".history")
     if history is not None:
         history.after_generation()
     residency.after_generation()
     try:
-        if loaded:
-            native.readings_now()
+        try:
+            if loaded:
+                native.readings_now()
+            if len(_running) < 2:
+                _what_is_left()
+        finally:
+            del _running[-1:]
         if not _running:
-            _search_waiting(0)
+            _search_waiting(1)
         if _searched:
             return
         _left.append((_device_bytes(), _host_bytes()))
