@@ -93,15 +93,16 @@ export function stagePath(stages: Stage[], index: number): string {
 // The report's word on how columns of a monitor are drawn.
 const apart = (r: Report, source: string, device?: number) => r.chart_columns?.filter((c) => c.source === source && c.device_index === device);
 
+const gpuOf = (r: Report, index?: number) => (r.gpu_metrics!.devices.length > 1 ? `GPU ${index}` : 'GPU');
+
 // What of a GPU is looked for first, in the same colours wherever it is drawn.
 const PARTS = ['sm', 'tensor', 'fp32', 'dram'].map((k) => `${k}_active_percent`);
 
 export function timeCharts(r: Report): Chart[] {
   const out: Chart[] = [];
   const devices = r.gpu_metrics?.devices ?? [];
-  const gpuOf = (d: { index: number }) => (devices.length > 1 ? `GPU ${d.index}` : 'GPU');
-  for (const d of devices) out.push(...chartsOf(gpuOf(d), d.series, apart(r, 'gpu', d.index)));
-  for (const d of devices) for (const [words, series] of [['parts', d.counters], ['sampled', d.sampled]] as const) out.push(...chartsOf(`${gpuOf(d)} ${words}:`, series && { ...Object.fromEntries(PARTS.map((k) => [k, series[k]])), ...series }));
+  for (const d of devices) out.push(...chartsOf(gpuOf(r, d.index), d.series, apart(r, 'gpu', d.index)));
+  for (const d of devices) for (const [words, series] of [['parts', d.counters], ['sampled', d.sampled]] as const) out.push(...chartsOf(`${gpuOf(r, d.index)} ${words}:`, series && { ...Object.fromEntries(PARTS.map((k) => [k, series[k]])), ...series }));
   out.push(...chartsOf('CPU', r.cpu_metrics?.series, apart(r, 'cpu')));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));
@@ -123,7 +124,7 @@ export function firstCharts(r: Report, most: number): Chart[] {
   const named = (r.first_charts ?? []).flatMap((c) => {
     const [group, find] = FIRST[c.source];
     const series = find(r, c.device_index);
-    const [chart] = chartsOf(group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
+    const [chart] = chartsOf(group === 'GPU' && series ? gpuOf(r, c.device_index) : group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
     return chart ? [chart] : [];
   });
   const all = timeCharts(r).filter((c) => c.lines[0].key === PARTS[0]);

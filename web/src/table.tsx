@@ -17,7 +17,7 @@ interface Look<T> {
   help?: string;
   unit?: string; // a key ending, where the key has none
   cell?: (row: T, show: Show) => ComponentChildren; // show: the column's number format, in its one unit
-  text?: boolean;
+  text?: boolean; // absent: some of its values are words
 }
 
 interface Props<T> {
@@ -66,10 +66,13 @@ function rowKey<T>(e: KeyboardEvent, row: T, onPick?: (row: T) => void): void {
   e.preventDefault();
 }
 
-type Known<T> = Look<T> & { head: string; key: string; value: Value<T> };
+type Known<T> = Look<T> & { head: string; text: boolean; key: string; value: Value<T> };
 
 export function Table<T>({ rows, columns: given, caption, most = 200, sort, onPick, picked, rowClass, depth, stacks }: Props<T>) {
-  const columns = given.map((c): Known<T> => ({ ...c, head: c.head ?? title(c.key), value: c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>) }));
+  const columns = given.map((c): Known<T> => {
+    const value = c.value ?? ((r) => r[c.key as keyof T] as ReturnType<Value<T>>);
+    return { ...c, head: c.head ?? title(c.key), text: c.text ?? rows.some((r) => typeof value(r) === 'string'), value };
+  });
   const place = slug(caption.split(/\d/)[0]); // numbers change with what is selected
   const [sorted, setSorted] = useKept(`sort-${place}`, sort ?? '');
   const [all, setAll] = useSwitch(`all-${place}`);

@@ -120,7 +120,7 @@ const series = (...keys) => ({ t_s: [0, 0.5, 1], ...Object.fromEntries(keys.map(
 
 test('of many GPUs each has its charts, and the CPU keeps its own', async (browser) => {
   const devices = Array.from({ length: 8 }, (_, index) => ({ index, used: true, sample_count: 3, series: series('memory_used_mb', 'utilization_percent', 'temperature_c', 'power_w', 'sm_clock_mhz'), counters: series('sm_active_percent', 'tensor_active_percent') }));
-  const r = { ...report(), gpu_metrics: { device_count: 8, devices }, cpu_metrics: { series: series('usage_percent') } };
+  const r = { ...report(), first_charts: [{ source: 'gpu', device_index: 3, columns: ['utilization_percent'] }], gpu_metrics: { device_count: 8, devices }, cpu_metrics: { series: series('usage_percent') } };
   const { page, close } = await open(browser, writePage('many-gpus', { report: r, timeline: timeline() }));
   const shown = await page.locator('#metrics figure').evaluateAll((all) => all.map((f) => [f.getAttribute('aria-label'), f.checkVisibility()]));
   for (let i = 0; i < 8; i++) {
@@ -129,6 +129,7 @@ test('of many GPUs each has its charts, and the CPU keeps its own', async (brows
     assert.ok(own.every(([, visible]) => visible === !i), `GPU ${i} is ${i ? 'folded' : 'open'}`);
   }
   assert.ok(shown.some(([name, visible]) => /^CPU/.test(name) && visible), 'those of the CPU come after them');
+  assert.equal(await page.locator('.card.right figure b').first().innerText(), 'GPU 3 utilization', 'whose it is');
   await page.locator('#metrics summary', { hasText: 'GPU 7' }).click();
   await settled(page);
   const ink = await page.locator('#metrics figure[aria-label^="GPU 7 utilization"] canvas').evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0));
@@ -161,7 +162,7 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
   assert.equal(rows[1], 'denoise 97.0 % 41.5 % 3.0 % 22.0 % 90.0 % tensor 52 %, DRAM 46 %');
   assert.match(rows[2], /^vae_decode n\/a n\/a n\/a n\/a n\/a/);
   const rates = await bodyRows(page, '#hardware', 'Operations of model calls');
-  assert.deepEqual(rates, ['denoise 405 41.0 % bf16 202 ms 494 ms 9 warm', 'vae_decode n/a n/a n/a n/a scripted module']);
+  assert.deepEqual(rates, ['denoise 405 41.0 % bf16 202 ms 494 ms 400 9 warm', 'vae_decode n/a n/a n/a n/a n/a scripted module']);
   assert.match(await page.locator('#hardware').innerText(), /Peak rates: data sheet of the H200/);
   await close();
 });
@@ -181,6 +182,16 @@ test('many videos leave room for the stages, and none is left out', async (brows
   assert.match((await bodyRows(page, '#hardware', 'what bounds each stage'))[1], /^denoise/);
   await page.locator('#hardware table', { hasText: 'what bounds each stage' }).locator('xpath=..').locator('button.more').click();
   assert.match((await bodyRows(page, '#hardware', 'what bounds each stage')).at(-1), /^video 40 60.0 %/);
+  await close();
+});
+
+test('what was sampled is said as the text report says it', async (browser) => {
+  const r = { ...report(), sampled_counters: { sample_count: 5999, lost_count: 7, interval_s: 0.0005, t_s: 17.1, sampled_s: 3, duration_s: 3.1, pcie_read_bytes_per_s: 2e9, pcie_write_bytes_per_s: 1e8, gpu_counters: counters(90, 40, 3, 20), sm_clock_mhz: 1755 } };
+  for (const s of r.stage_analysis.stages) s.gpu_work = { ...s.gpu_work, bound_why: 'no sample is of this stage alone' };
+  const { page, close } = await open(browser, writePage('sampled-words', { report: r, timeline: timeline() }));
+  const words = plain(await page.locator('#hardware').innerText());
+  assert.match(words, /Sampled for 3\.00 s, from 17\.10 s of the run on: 5.999 samples of 500 µs, 7 lost\. The SMs ran at 1755 MHz\. PCIe: 2\.0+ GB\/s read, 100\.0+ MB\/s written\./);
+  assert.match(words, /What bounds denoise and 1 other stage is n\/a: no sample/);
   await close();
 });
 

@@ -88,9 +88,9 @@ function Attempts({ d }: { d: AggregateReport }) {
       rows={d.attempts!}
       columns={[
         { key: 'attempt_index', head: 'attempt' },
-        { key: 'run', text: true, cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
-        { key: 'state', text: true },
-        { key: 'taken', head: 'this page', text: true, value: (a) => (a.taken ? 'yes' : '') },
+        { key: 'run', cell: (a) => (!a.taken && jobHref(a) ? <a class="link" href={jobHref(a)}>{a.run}</a> : a.run) },
+        { key: 'state' },
+        { key: 'taken', head: 'this page', value: (a) => (a.taken ? 'yes' : '') },
       ]}
     />
   );
@@ -229,7 +229,7 @@ function Stages({ d }: { d: AggregateReport }) {
       rows={d.stages}
       most={60}
       columns={[
-        { key: 'name', head: 'stage', text: true, cell: (s) => <Name name={s.name} code={s.code} /> },
+        { key: 'name', head: 'stage', cell: (s) => <Name name={s.name} code={s.code} /> },
         { key: 'count', head: 'calls', cell: (s) => count(num(s, 'count')) },
         ...(['min', 'avg', 'max'] as const).map((part) => ({
           key: `${part}_s`,
@@ -256,7 +256,7 @@ function Metrics({ d }: { d: AggregateReport }) {
       rows={metrics}
       most={60}
       columns={[
-        { key: 'key', head: 'metric', text: true, cell: (m) => title(m.key) },
+        { key: 'key', head: 'metric', cell: (m) => title(m.key) },
         ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
           key: part,
           head: part,

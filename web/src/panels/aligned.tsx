@@ -62,7 +62,7 @@ function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words
       rows={rows}
       most={15}
       columns={[
-        { key: 'name', head: what, text: true, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 70)}</span> },
+        { key: 'name', head: what, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 70)}</span> },
         { key: 'delta_ns', head: 'change', value: delta, cell: bar },
         { key: 'before_ns', value: (p) => p.before },
         { key: 'now_ns', value: (p) => p.now },

@@ -126,8 +126,8 @@ export function memoryBody(r: Report): ComponentChildren {
           most={40}
           onPick={(s) => jumpTo(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
           columns={[
-            { key: 'label', text: true },
-            { key: 'device', text: true },
+            { key: 'label' },
+            { key: 'device' },
             { key: 't_s' },
             ...(['allocated_mb', 'reserved_mb', 'peak_mb'] as const).map((key) => ({
               key,
@@ -243,8 +243,8 @@ export function kernelsBody(r: Report): ComponentChildren {
           most={20}
           onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
-            { key: 'name', head: 'kernel', text: true, cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'short_name') ?? text(k, 'name') ?? '', 84)}</span> },
-            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
+            { key: 'name', head: 'kernel', cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'short_name') ?? text(k, 'name') ?? '', 84)}</span> },
+            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
             { key: 'count' },
             { key: 'total_s' },
             { key: 'mean_s' },
@@ -274,7 +274,7 @@ export function linesBody(r: Report): ComponentChildren {
         { key: 'hit_count', head: 'ran', help: 'how often' },
         { key: 'total_s', head: 'time', help: 'in it and in what it calls' },
         { key: 'share_ratio', help: 'of the function' },
-        { key: 'text', head: 'source', text: true, cell: (l) => <code class="source">{l.text}</code> },
+        { key: 'text', head: 'source', cell: (l) => <code class="source">{l.text}</code> },
       ]}
     />
   ));
@@ -293,13 +293,13 @@ export function functionsBody(r: Report): ComponentChildren {
         sort="self_ratio"
         most={20}
         columns={[
-          { key: 'name', head: 'function', text: true, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
+          { key: 'name', head: 'function', cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
           { key: 'self_ratio', help: 'in the function itself' },
           { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls' },
           { key: 'self_count', head: 'samples' },
           { key: 'line', head: 'hottest line', cell: (x) => String(x.line) },
-          { key: 'file', text: true, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
-          { key: 'stage', text: true },
+          { key: 'file', cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
+          { key: 'stage' },
         ]}
       />
     </>
@@ -318,12 +318,12 @@ export function paddingBody(r: Report): ComponentChildren {
       caption="What is computed and never seen, the largest first"
       rows={rows}
       columns={[
-        { key: 'stage', text: true, cell: (p) => <Name name={p.stage} code={p.code} /> },
-        { key: 'kind', text: true },
+        { key: 'stage', cell: (p) => <Name name={p.stage} code={p.code} /> },
+        { key: 'kind' },
         { key: 'unseen_ratio', head: 'never seen' },
         { key: 'unseen_s', head: 'that share of the time' },
         { key: 'total_s', head: 'of' },
-        { key: 'words', head: '', text: true },
+        { key: 'words', head: '' },
       ]}
     />
   );

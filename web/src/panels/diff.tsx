@@ -107,7 +107,7 @@ function Stages({ d }: { d: DiffReport }) {
   if (!stages.length) return null;
   const most = Math.max(...stages.map((s) => Math.abs(num(s, 'contribution_s') ?? 0)));
   const columns: Column<StageChange>[] = [
-    { key: 'name', head: 'stage', text: true, cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
+    { key: 'name', head: 'stage', cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
     { key: 'contribution_s', head: 'share in the change', cell: (s) => <Contribution s={s} most={most} /> },
     { key: 'base_s', head: 'before' },
     { key: 'new_s', head: 'now' },
@@ -115,8 +115,8 @@ function Stages({ d }: { d: DiffReport }) {
     { key: 'change_ratio', head: 'Δ %', cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
     { key: 'base_count', head: 'calls before' },
     { key: 'new_count', head: 'calls now' },
-    { key: 'words', head: 'verdict', text: true, cell: (s) => <span class={tone(s)}>{s.words}</span> },
-    { key: 'basis', head: 'judged by', text: true, cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replace('too_few', '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
+    { key: 'words', head: 'verdict', cell: (s) => <span class={tone(s)}>{s.words}</span> },
+    { key: 'basis', head: 'judged by', cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replace('too_few', '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
   ];
   const [before, now] = [d.base_overlap_s, d.new_overlap_s];
   const overlaps = before !== undefined && now !== undefined && Math.max(Math.abs(before), Math.abs(now)) > 0.005 * (num(d.total, 'new_value') ?? 0);
@@ -137,11 +137,11 @@ function Metrics({ d }: { d: DiffReport }) {
       rows={rows}
       most={60}
       columns={[
-        { key: 'label', head: 'metric', text: true },
+        { key: 'label', head: 'metric' },
         { key: 'base_value', head: 'before', cell: (m) => valueOf(m, 'base_value') },
         { key: 'new_value', head: 'now', cell: (m) => valueOf(m, 'new_value') },
         { key: 'change_ratio', head: 'Δ %', cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
-        { key: 'words', head: 'verdict', text: true, cell: (m) => <span class={tone(m)}>{m.words}</span> },
+        { key: 'words', head: 'verdict', cell: (m) => <span class={tone(m)}>{m.words}</span> },
       ]}
     />
   );
@@ -235,7 +235,7 @@ export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; n
             caption="What was set differently"
             rows={configuration}
             most={60}
-            columns={(['scope', 'stage', 'key', 'base', 'new'] as const).map((key) => ({ key, head: key === 'base' ? 'before' : key === 'new' ? 'now' : key, text: true, value: (c: SettingChange) => text(c, key) }))}
+            columns={(['scope', 'stage', 'key', 'base', 'new'] as const).map((key) => ({ key, head: key === 'base' ? 'before' : key === 'new' ? 'now' : key, value: (c: SettingChange) => text(c, key) }))}
           />
         </section>
       )}

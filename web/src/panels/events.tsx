@@ -41,9 +41,9 @@ function Events({ all, names }: { all: Event[]; names: EventName[] }) {
         onPick={(e) => jumpTo(e.name, e.t_s, 0)}
         columns={[
           { key: 't_s' },
-          { key: 'name', head: 'event', text: true, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
-          ...(kinds.size > 1 ? [{ key: 'kind' as const, head: 'kind', text: true }] : []),
-          { key: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
+          { key: 'name', head: 'event', cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
+          ...(kinds.size > 1 ? [{ key: 'kind' as const, head: 'kind' }] : []),
+          { key: 'attributes', value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
         ]}
       />
     </>

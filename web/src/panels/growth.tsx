@@ -23,15 +23,15 @@ export function Growth({ rows }: { rows: MemoryGrowth[] }) {
       rows={rows}
       most={12}
       columns={[
-        { key: 'of', text: true, value: (g) => OF[g.of] ?? g.of },
-        { key: 'verdict', head: 'it', text: true, value: means },
+        { key: 'of', value: (g) => OF[g.of] ?? g.of },
+        { key: 'verdict', head: 'it', value: means },
         { key: 'per_unit', head: 'by', help: 'the median over all pairs of readings', value: each, cell: (g) => shown(g, g.per_unit_mb, g.per_unit_count) },
-        { key: 'per', head: 'with every', text: true, value: (g) => [g.per, g.stage && `of ${g.stage}`].filter(Boolean).join(' ') },
-        { key: 'interval', head: '95 % between', text: true, value: ends },
+        { key: 'per', head: 'with every', value: (g) => [g.per, g.stage && `of ${g.stage}`].filter(Boolean).join(' ') },
+        { key: 'interval', head: '95 % between', value: ends },
         { key: 'unit_count', head: 'of them' },
         { key: 'reading_count', head: 'readings', help: 'the lowest between two of them' },
         { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth' },
-        ...(rows.some((g) => g.where) ? [{ key: 'where' as const, head: 'most of it in', text: true }] : []),
+        ...(rows.some((g) => g.where) ? [{ key: 'where' as const, head: 'most of it in' }] : []),
       ]}
     />
   );

@@ -2,7 +2,7 @@
 import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
 import { fillOf, nth, solid, UNATTRIBUTED } from '../colour';
-import { clip, percent, seconds } from '../format';
+import { clip, count, keyed, percent, seconds } from '../format';
 import { stagesOf, type Ceiling, type GpuCounters, type GpuWork, type Report, type SampledCounters, type SampledFamily, type Stage } from '../report';
 import { dark, useStore, useWider } from '../state';
 import { Table, type Column } from '../table';
@@ -71,7 +71,7 @@ function Families({ report }: { report: Report }) {
         columns={[
           named('stage'),
           { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s ?? 0 },
-          { key: 'families', help: 'shares of that time', text: true, value: (s: Stage) => familiesOf(s).map((p) => p.words).join('; '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
+          { key: 'families', help: 'shares of that time', value: (s: Stage) => familiesOf(s).map((p) => p.words).join('; '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
     </div>
@@ -81,7 +81,6 @@ function Families({ report }: { report: Report }) {
 const named = <T extends { name: string }>(head: string): Column<T> => ({
   key: 'name',
   head,
-  text: true,
   value: (s) => s.name,
   cell: (s) => (
     <span class="one-line" dir="auto" title={s.name}>
@@ -259,10 +258,11 @@ function workColumns(): Column<Row>[] {
   return [
     { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
-    { key: 'precision', text: true, value: (w) => rated(w)?.precision },
+    { key: 'precision', value: (w) => rated(w)?.precision },
     { key: 'floor_s', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
     { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
-    { key: 'calls', help: 'warm: without the first; cold: there is no other', text: true, value: (w) => callsText(w.work) },
+    { key: 'flop_per_byte_ratio', head: 'FLOP per byte', help: 'of DRAM', value: (w) => rated(w)?.flop_per_byte_ratio, cell: (w) => known(rated(w)?.flop_per_byte_ratio, rateText) },
+    { key: 'calls', help: 'warm: without the first; cold: there is no other', value: (w) => callsText(w.work) },
   ];
 }
 
@@ -287,19 +287,19 @@ function Rates({ report }: { report: Report }) {
   const bounds: Column<Row>[] = [
     stage,
     ...(rows.some((w) => w.counters) ? counterColumns() : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', text: true, value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
   ];
   const rates: Column<Row>[] = [
     stage,
-    ...(counted.some((w) => w.work?.flop_count !== undefined) ? workColumns().filter((c) => gpu || (c.key !== 'mfu' && c.key !== 'floor_s')) : []),
+    ...(counted.some((w) => w.work?.flop_count !== undefined) ? workColumns().filter((c) => gpu || !['mfu', 'floor_s', 'flop_per_byte_ratio'].includes(c.key)) : []),
     ...(counted.some((w) => rated(w)?.moves_s) ? movesColumns() : []),
-    ...(counted.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
+    ...(counted.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', value: (w: Row) => w.work?.uncounted_why }] : []),
   ];
   return (
     <div class="sub">
       {gpu && <h4>How near stages come to what the GPU can do</h4>}
       {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
-      {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ' and others' : ''} is n/a: ${why.work!.bound_why}`}</p>}
+      {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ` and ${unbound.length - 1} other stage${unbound.length > 2 ? 's' : ''}` : ''} is n/a: ${why.work!.bound_why}`}</p>}
       {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
       {r?.source ? <p class="quiet">Peak rates: {r.source}</p> : r?.gpu && <p class="quiet">Peak rates n/a: {r.gpu} is not in the table.</p>}
     </div>
@@ -325,7 +325,9 @@ function Sampled({ report }: { report: Report }) {
     <div class="sub">
       <h4>Sampled counters</h4>
       <p class="quiet">
-        {s.sample_count} samples of {seconds(s.interval_s ?? 0)}, from {seconds(s.t_s ?? 0)} of the run on{s.lost_count > 0 ? `; ${s.lost_count} were lost` : ''}. {clockText(s)}
+        Sampled for {seconds(s.sampled_s)}, from {seconds(s.t_s)} of the run on: {count(s.sample_count)} samples of {seconds(s.interval_s)}
+        {s.lost_count > 0 && `, ${count(s.lost_count)} lost`}. {clockText(s)}
+        {s.pcie_read_bytes_per_s !== undefined && ` PCIe: ${keyed('x_bytes_per_s', s.pcie_read_bytes_per_s)} read, ${keyed('x_bytes_per_s', s.pcie_write_bytes_per_s)} written.`}
       </p>
       <Table caption="Sampled counters by kernel family" rows={rows} columns={[named('kernels'), ...counterColumns()]} />
     </div>

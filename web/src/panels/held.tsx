@@ -79,11 +79,11 @@ function peaks(moments: ResidencyMoment[], generation: number): ComponentChildre
       most={32}
       onPick={(r) => jumpTo(r.moment.stage, r.moment.t_s, 0)}
       columns={[
-        { key: 'stage', text: true, value: (r) => r.moment.stage },
-        { key: 'of', text: true, value: (r) => placeOf(r.moment) },
+        { key: 'stage', value: (r) => r.moment.stage },
+        { key: 'of', value: (r) => placeOf(r.moment) },
         { key: 'total_bytes', head: 'in use', value: (r) => r.moment.total_bytes },
-        { key: 'parts', head: 'held by', text: true, value: (r) => r.parts.map((p) => `${p.name} ${memory(p.bytes)}`).slice(0, 3).join(', ') },
-        { key: 'bar', head: '', text: true, value: () => '', cell: (r) => <Bar parts={r.parts} of={most} names={names} /> },
+        { key: 'parts', head: 'held by', value: (r) => r.parts.map((p) => `${p.name} ${memory(p.bytes)}`).slice(0, 3).join(', ') },
+        { key: 'bar', head: '', value: () => '', cell: (r) => <Bar parts={r.parts} of={most} names={names} /> },
       ]}
     />
   );

@@ -75,7 +75,7 @@ function Relatives({ rows, caption, total, measure, onPick }: { rows: Relative[]
       most={12}
       onPick={onPick}
       columns={[
-        { key: 'name', text: true, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
+        { key: 'name', cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
         { key: 'count', head: 'calls' },
         measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', unit: '_total_bytes', value: (r) => r.total } : { key: 'total_ns', head: 'time', value: (r) => r.total },
         { key: 'share_ratio', value: (r) => r.total / total },

@@ -32,16 +32,16 @@ function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
   const at = (s: JournalStep) => d.steps.indexOf(s);
   return [
     { key: 'step', head: '#', value: at },
-    { key: 'title', head: 'step', text: true, cell: (s) => <span dir="auto">{clip(s.title, 60)}</span> },
+    { key: 'title', head: 'step', cell: (s) => <span dir="auto">{clip(s.title, 60)}</span> },
     { key: 'total', head: d.per_generation ? 'generation' : 'total', value: (s) => s.total_s, cell: (s) => `${s.total_s.toFixed(n)} s` },
     { key: 'before', head: 'vs before', value: (s) => num(s, 'delta_before_s'), cell: (s) => change(num(s, 'delta_before_s'), d.steps[at(s) - 1]?.total_s, n) },
     { key: 'base', head: 'vs baseline', value: (s) => num(s, 'delta_base_s'), cell: (s) => change(num(s, 'delta_base_s'), d.steps[0]?.total_s, n) },
     { key: 'speedup', head: 'speed-up', value: (s) => num(s, 'speedup_ratio'), cell: (s) => (num(s, 'speedup_ratio') === undefined ? '' : `${num(s, 'speedup_ratio')!.toFixed(2)}×`) },
     { key: 'fps', head: 'frames/s', cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
     { key: 'memory_peak_bytes', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes') },
-    ...(d.steps.some((s) => output(s)) ? [{ key: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
-    { key: 'commit', text: true },
-    { key: 'run', text: true, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
+    ...(d.steps.some((s) => output(s)) ? [{ key: 'output', help: 'PSNR against the baseline’s output', value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
+    { key: 'commit' },
+    { key: 'run', cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
   ];
 }
 
@@ -57,7 +57,7 @@ function stagesOf(d: JournalReport): JournalStage[] {
 function stageColumns(d: JournalReport, n: number): Column<JournalStage>[] {
   const label = (s: JournalStage) => (s.code ? `[${s.code}] ${s.name}` : s.name);
   return [
-    { key: 'name', head: 'stage', text: true, value: label, cell: (s) => <Name name={s.name} code={s.code} /> },
+    { key: 'name', head: 'stage', value: label, cell: (s) => <Name name={s.name} code={s.code} /> },
     ...d.steps.map((step, i): Column<JournalStage> => ({
       key: `step${i}`,
       head: `step ${i}`,

@@ -49,11 +49,11 @@ function Moment({ picture: p, at }: { picture: MemoryPicture; at: number }) {
       rows={rows.sort((a, b) => b.held - a.held)}
       most={16}
       columns={[
-        { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident', text: true },
+        { key: 'name', head: p.by_line || p.by_stage ? kindOf(p) : 'resident' },
         { key: 'held', unit: '_memory_bytes' },
         { key: 'share_ratio', value: (r) => r.held / all },
         { key: 'most', head: 'at most', unit: '_memory_bytes' },
-        ...(p.layers.some((l) => l.stack) ? [{ key: 'stack' as const, head: 'called from', help: 'the stack of its largest allocation', text: true, cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
+        ...(p.layers.some((l) => l.stack) ? [{ key: 'stack' as const, head: 'called from', help: 'the stack of its largest allocation', cell: (r: Row) => r.stack && <Stack of={r.stack} /> }] : []),
       ]}
     />
   );
@@ -131,7 +131,7 @@ export function Segments({ segments }: { segments: MemorySegment[] }) {
         caption="Fragmentation: the allocator's segments when its snapshot was taken, the most free memory first. Filled: in use; empty: free"
         rows={segments}
         columns={[
-          { key: 'blocks', text: true, value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
+          { key: 'blocks', value: () => '', cell: (s) => <Segment s={s} of={largest} /> },
           ...(devices ? [{ key: 'device_index' as const, head: 'GPU' }] : []),
           { key: 'segment_bytes', unit: '_memory_bytes' },
           { key: 'free_bytes', unit: '_memory_bytes' },

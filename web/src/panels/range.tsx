@@ -16,7 +16,7 @@ function nameColumn(head: string, most: number): Column<NameTime> {
       {nested(n)}
     </span>
   );
-  return { key: 'name', head, text: true, value: (n) => n.name, cell };
+  return { key: 'name', head, value: (n) => n.name, cell };
 }
 
 // Threads add up: more than the whole time is so many at once.

@@ -55,20 +55,20 @@ export function Runs({ first }: { first: RunList }) {
   const choose = (id: string) => setPair((chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2)).join('\n'));
   const columns: (Column<Run> & { where?: (r: Run) => boolean })[] = [ // where: shown if a run passes
     { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
-    { key: 'name', head: 'run', text: true, cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
+    { key: 'name', head: 'run', cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
     { key: 'rank', where: (r) => (r.rank ?? r.rank_count) !== undefined, head: 'rank', help: 'of a job: how many ranks it has', value: (r) => r.rank ?? r.rank_count, cell: (r) => (r.rank !== undefined ? String(r.rank) : r.rank_count ? `${count(r.rank_count)} ranks` : '') },
-    { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <State r={r} lost={lost} /> },
-    { key: 'start_time', head: 'started', text: true, cell: (r) => keyed('start_time', r.start_time ?? '').replace('+00:00', 'UTC') },
+    { key: 'live', head: 'state', value: (r) => String(r.state), cell: (r) => <State r={r} lost={lost} /> },
+    { key: 'start_time', head: 'started', cell: (r) => keyed('start_time', r.start_time ?? '').replace('+00:00', 'UTC') },
     { key: 'duration_s' },
     { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'last runs', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
     { key: 'fps', where: (r) => fps(r) !== undefined, head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
     { key: 'steps', where: (r) => r.steps !== undefined, head: 'steps', cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
     { key: 'command', where: (r) => r.command !== undefined, head: 'command', text: true, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
     { key: 'commit', where: (r) => r.commit !== undefined, head: 'commit', help: 'of the git tree that it was started in', cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
-    { key: 'host', text: true },
+    { key: 'host' },
     { key: 'pid', head: 'process', cell: (r) => String(num(r, 'pid') ?? '') },
     { key: 'bytes', head: 'size', unit: '_bytes' },
-    { key: 'id', head: 'folder', text: true, cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
+    { key: 'id', head: 'folder', cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
   ];
   return (
     <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="the list is as it was when the server last answered">server lost</span>}>

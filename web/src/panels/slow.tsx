@@ -30,7 +30,7 @@ function Moment({ m }: { m: SlowMoment }) {
           caption="What parts of the GPU did meanwhile: mean of the samples"
           rows={m.counters}
           columns={[
-            { key: 'counter', head: 'part of the GPU', text: true, value: (c) => title(c.counter) },
+            { key: 'counter', head: 'part of the GPU', value: (c) => title(c.counter) },
             { key: 'percent', head: 'slow', unit: '_percent' },
             { key: 'normal_percent' },
           ]}
@@ -42,8 +42,8 @@ function Moment({ m }: { m: SlowMoment }) {
           rows={m.parts}
           most={15}
           columns={[
-            { key: 'kind', head: '', text: true },
-            { key: 'name', head: 'what', text: true, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 84)}</span> },
+            { key: 'kind', head: '' },
+            { key: 'name', head: 'what', cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 84)}</span> },
             { key: 'more_s', head: 'longer by' },
             { key: 'total_s', head: 'slow' },
             { key: 'normal_s' },

@@ -184,7 +184,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   }, [report, timeline, video, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
+    { key: 'name', head: 'stage', cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => setOpen(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
     { key: 'total_s', head: video ? 'whole run' : 'total', help: REAL, value: realOf, cell: (s, show) => (s.total_s === undefined ? '' : show(realOf(s)!, s.time_digit_s)) },
     ...(video ? [] : [{ key: 'wall_ratio' as const, head: 'share', help: 'of the wall time', value: (s: StageRow) => s.real_ratio ?? s.wall_ratio }]),
@@ -230,7 +230,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   });
   const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s, show) => <Extreme s={s} seconds_={s[k]} words={show(s[k])} /> });
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
+    { key: 'name', head: 'stage', cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
     { key: 'count', head: 'calls', cell: callsOf },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),

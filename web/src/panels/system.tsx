@@ -51,7 +51,7 @@ export function missingBody(r: Report): ComponentChildren {
     <Table
       caption="What this run does not know, and how the next one can"
       rows={rows}
-      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, text: true, value: (m: NotRecorded) => m[key] }))}
+      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, value: (m: NotRecorded) => m[key] }))}
     />
   );
 }

@@ -30,9 +30,9 @@ function FunctionTable({ rows, caption, of }: { rows: UnattributedFunction[]; ca
       caption={caption}
       rows={rows}
       columns={[
-        { key: 'function', text: true, cell: (f) => <span dir="auto" title={f.function}>{clip(f.function, 60)}</span> },
-        { key: 'place', head: 'line', text: true, value: placeOf, cell: (f) => <span class="quiet" dir="auto" title={f.file}>{clip(placeOf(f), 56)}</span> },
-        { key: 'inside', head: 'in', help: "the function of torch or of Python's library that it had called", text: true, cell: (f) => clip(f.inside ?? '', 40) },
+        { key: 'function', cell: (f) => <span dir="auto" title={f.function}>{clip(f.function, 60)}</span> },
+        { key: 'place', head: 'line', value: placeOf, cell: (f) => <span class="quiet" dir="auto" title={f.file}>{clip(placeOf(f), 56)}</span> },
+        { key: 'inside', head: 'in', help: "the function of torch or of Python's library that it had called", cell: (f) => clip(f.inside ?? '', 40) },
         { key: 'estimate_s', head: 'about', help: `its share of ${of}: a sampled estimate` },
         { key: 'share_ratio', help: `of ${of}` },
       ]}
