@@ -52,7 +52,6 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_idle_functions, /* it asks the trace when it saw the GPU */
 	&sb_analysis_cut_trace,
 	&sb_analysis_slow_moments,
-	&sb_analysis_slow_watch, /* it counts them */
 	&sb_analysis_counters, /* the same for their counters */
 	&sb_analysis_flops,
 	&sb_analysis_stages,
@@ -70,6 +69,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_pm_samples, /* after the series: it compares clocks */
 	&sb_analysis_roofline,
 	&sb_analysis_video,
+	&sb_analysis_slow_watch, /* it counts slow moments, and finds their generations */
 	&sb_analysis_failures, /* it tells the generations why */
 	&sb_analysis_memory,
 	&sb_analysis_own_memory, /* after memory and system: it takes strobe's own from their peaks */

@@ -51,6 +51,9 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 		"the next step"),
 	SB_FIELD(sb_slow_moment, why, "why", SB_KNOWN, "why it was caught, where it was asked for"),
 	SB_FIELD(sb_slow_moment, step, "step_index", SB_KNOWN, "the pipeline's own number"),
+	SB_FIELD(sb_slow_moment, generation, "generation_index", SB_KNOWN,
+		"the generation that it lies in, from 1, as --generation takes it; absent: none, or several "
+		"that ran at once"),
 	SB_FIELD(sb_slow_moment, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
 	SB_FIELD(sb_slow_moment, duration_s, "duration_s", SB_ALWAYS, "how long it took"),
 	SB_FIELD(sb_slow_moment, normal_t_s, "normal_t_s", SB_KNOWN, "when the normal one began",

@@ -14,6 +14,7 @@ struct sb_slow_moments_panel {
 		const char *judged_by; /* "clock", "gpu", "pause"; NULL: not for being slow */
 		const char *why; /* of one that was asked for; NULL: nothing was said */
 		int64_t step; /* the pipeline's own number; -1: none */
+		int64_t generation; /* that it lies in, from 1; -1: none, or several that ran at once */
 		double t_s, duration_s;
 		double normal_t_s, normal_s; /* the one it is held against; NAN: none was remembered */
 		double peer_s; /* median of its peers, by the measure it was judged by; NAN: not judged */

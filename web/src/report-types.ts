@@ -854,6 +854,7 @@ export type SlowMoment = {
   judged_by?: string; // "clock": its time, "gpu": the time of what it launched, "pause": that after it, up to the next step
   why?: string; // why it was caught, where it was asked for
   step_index?: number; // the pipeline's own number
+  generation_index?: number; // the generation that it lies in, from 1, as --generation takes it; absent: none, or several that ran at once
   t_s: number; // when it began
   duration_s: number; // how long it took
   normal_t_s?: number; // when the normal one began

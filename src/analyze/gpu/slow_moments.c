@@ -149,7 +149,7 @@ static void take_event_in(struct moments *m, struct side *s, const struct sb_eve
 	if (e->kind == SB_EVENT_EVENT)
 		take_collection(m, s, e);
 	else if (e->kind == SB_EVENT_STACK && is_in(s, e->t_ns))
-		sb_slow_samples_take(&m->samples, s->thread.side, e);
+		sb_slow_samples_take(&m->samples, s->thread.side, s->begin_ns, e);
 	if (e->kind == SB_EVENT_GPU && s->traced && e->gpu.kind >= SB_GPU_KERNEL &&
 		e->gpu.kind <= SB_GPU_MEMSET && e->gpu.duration_ns > 0 &&
 		is_in(s, e->gpu.launch_ns != INT64_MIN ? e->gpu.launch_ns : e->t_ns))

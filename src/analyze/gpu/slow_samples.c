@@ -43,8 +43,10 @@ static bool is_library(const struct sb_slow_samples *s, uint32_t function)
 	return file && sb_python_is_library(file);
 }
 
-void sb_slow_samples_take(struct sb_slow_samples *s, uint32_t side, const struct sb_event *e)
+void sb_slow_samples_take(
+	struct sb_slow_samples *s, uint32_t side, int64_t begin_ns, const struct sb_event *e)
 {
+	int64_t inside_ns = e->t_ns - begin_ns;
 	uint32_t at = 0;
 	struct sample *sample;
 
@@ -57,8 +59,8 @@ void sb_slow_samples_take(struct sb_slow_samples *s, uint32_t side, const struct
 	sample = sb_vec_push(&s->all, sizeof *sample);
 	s->no_memory |= !sample;
 	if (sample)
-		*sample = (struct sample){ e->stack.weight_ns, side, e->track, e->stack.names[at],
-			e->stack.lines[at], at ? e->stack.names[0] : 0 };
+		*sample = (struct sample){ e->stack.weight_ns < inside_ns ? e->stack.weight_ns : inside_ns,
+			side, e->track, e->stack.names[at], e->stack.lines[at], at ? e->stack.names[0] : 0 };
 }
 
 /* ---- whose they are ---- */

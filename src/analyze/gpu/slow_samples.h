@@ -24,8 +24,9 @@ struct sb_slow_thread {
 
 /* An SB_EVENT_CODE_FILE. */
 void sb_slow_samples_file(struct sb_slow_samples *s, const struct sb_event *e);
-/* An SB_EVENT_STACK inside that side. */
-void sb_slow_samples_take(struct sb_slow_samples *s, uint32_t side, const struct sb_event *e);
+/* An SB_EVENT_STACK inside that side, which began at begin_ns: of the time since the last look it has what lies inside. */
+void sb_slow_samples_take(
+	struct sb_slow_samples *s, uint32_t side, int64_t begin_ns, const struct sb_event *e);
 /* The functions that took longer, the largest first, at most `most`: those of the program, by what they called. A function
  * counts from least_s on. */
 size_t sb_slow_samples_parts(struct sb_slow_samples *s, const struct sb_slow_thread *slow,

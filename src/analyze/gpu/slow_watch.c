@@ -1,10 +1,12 @@
-/* What a watch for slow moments (--gpu-trace=slow:1.5) looked at: a run in which nothing was slow says so. */
+/* What a watch for slow moments (--gpu-trace=slow:1.5) looked at: a run in which nothing was slow says so. And which generations
+ * those that were lie in. */
 #include "analyze/analysis.h"
 #include "analyze/gpu/slow_keys.h"
 
 #include "format/run_keys.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +96,23 @@ static const char *result_of(struct sb_model *model, const struct sb_slow_watch 
 		unkept_words(model, w));
 }
 
+/* The one generation that it lies in. */
+static int64_t generation_of(const struct sb_model *model, const struct sb_slow_moment *s)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	double middle_s = s->t_s + s->duration_s / 2;
+	int64_t found = -1;
+
+	for (size_t i = 0; isnan(model->session.cut_to_s) && i < g->listed; i++) {
+		if (g->all[i].begin_s > middle_s || g->all[i].end_s < middle_s)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = (int64_t)i + 1;
+	}
+	return found;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_slow_watch *w = &model->slow_moments.watch;
@@ -112,8 +131,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			take_judged(w, m->attr.s);
 	}
 	sb_slow_keys_left_out(run, &w->displaced, &w->unkept);
-	for (size_t i = 0; i < model->slow_moments.count; i++)
-		w->slow_count += model->slow_moments.all[i].judged_by != NULL;
+	for (size_t i = 0; i < model->slow_moments.count; i++) {
+		struct sb_slow_moment *s = &model->slow_moments.all[i];
+
+		s->generation = generation_of(model, s);
+		w->slow_count += s->judged_by != NULL;
+	}
 	if (w->known)
 		w->words = sb_model_printf(model, "watched for what takes more than %g times its peers: %s",
 			w->ratio, result_of(model, w));

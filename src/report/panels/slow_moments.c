@@ -31,6 +31,9 @@ static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
 	}
 	if (s->step >= 0)
 		sb_buf_printf(out, ", step_index %lld", (long long)s->step);
+	if (s->generation > 0)
+		sb_buf_printf(
+			out, "%s generation %lld", s->step >= 0 ? " of" : ",", (long long)s->generation);
 	sb_buf_printf(out, ": at %.2f s, ", s->t_s);
 	put_seconds(out, s->duration_s);
 	if (s->judged_by && !strcmp(s->judged_by, "pause"))

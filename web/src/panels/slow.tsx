@@ -12,6 +12,8 @@ const titleOf = (m: SlowMoment): string => {
   return m.step_index === undefined ? what : `${what}, step ${m.step_index}`;
 };
 
+const generationOf = (m: SlowMoment): string => (m.generation_index === undefined ? '' : ` in generation ${m.generation_index}`);
+
 const beside = (s: number | undefined, normal: number | undefined): string => (normal === undefined ? seconds(s) : `${seconds(s)} (normal ${seconds(normal)})`);
 
 function Moment({ m }: { m: SlowMoment }) {
@@ -21,7 +23,7 @@ function Moment({ m }: { m: SlowMoment }) {
         <button class="link" onClick={() => jumpTo(titleOf(m), m.t_s, m.duration_s, m.what === 'step' ? 'step' : undefined)}>
           {titleOf(m)}
         </button>
-        {m.row ? `, the slowest${m.step_index === undefined ? '' : `, step ${m.step_index}`}, ` : ' '}at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
+        {m.row ? `, the slowest${m.step_index === undefined ? '' : `, step ${m.step_index}`}` : ''}{generationOf(m)}{m.row ? ', ' : ' '}at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
         {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
         {m.words && <>; {m.words}</>}.
       </p>
