@@ -63,6 +63,7 @@
 /* int; the same of sampled counters, and how many samples were written and lost each time */
 #define SB_RUN_GPU_COUNTERS_BEGIN "gpu_counters_begin_ticks"
 #define SB_RUN_GPU_COUNTERS_END "gpu_counters_end_ticks"
+#define SB_RUN_GPU_COUNTERS_OF_SLOW "gpu_counters_of_slow" /* 1: those around slow moments alone were kept */
 #define SB_RUN_GPU_COUNTERS_SAMPLES "gpu_counters_sample_count"
 #define SB_RUN_GPU_COUNTERS_LOST "gpu_counters_lost_count"
 

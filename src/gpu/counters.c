@@ -109,6 +109,8 @@ static void begin(void)
 	}
 	begin_ticks = sb_counted_begin_ticks();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN, (int64_t)begin_ticks);
+	if (for_slow())
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_OF_SLOW, 1);
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS
 				 ? begin_ticks + (uint64_t)(spec.seconds * (double)sb_clock_hz())
 				 : UINT64_MAX;

@@ -35,6 +35,7 @@ static struct sb_peers peers;
 static struct sb_same_steps same_steps;
 static struct recent recent[RECENT]; /* steps, pauses after them and generations that ended */
 static uint64_t recent_total;
+static uint64_t start_ticks; /* of the watch */
 static struct {
 	uint64_t total, ticks;
 } come; /* how many GPU records, and when the last of them came */
@@ -50,6 +51,7 @@ bool sb_slow_start(const struct sb_trace_spec *wanted)
 	memset(&same_steps, 0, sizeof same_steps);
 	memset(&running, 0, sizeof running);
 	recent_total = 0;
+	start_ticks = sb_clock_ticks();
 	memset(&come, 0, sizeof come);
 	sb_slow_record_start(spec.moments);
 	memset(&steps, 0, sizeof steps);
@@ -265,7 +267,7 @@ static void take_pause(const struct sb_watch_news *n, bool tracing)
 	remember(&r);
 }
 
-/* At an error, or because the user asked: the step that runs, else the last one. */
+/* At an error, or because the user asked: the step that runs, else the last one, else the last second. */
 static void take_asked(struct sb_watch_news n, bool tracing)
 {
 	struct sb_slow_one one;
@@ -274,6 +276,9 @@ static void take_asked(struct sb_watch_news n, bool tracing)
 	n.role = STROBE_ROLE_STEP;
 	n.tid = running.tid;
 	n.begin_ticks = running.begin_ticks;
+	if (!n.begin_ticks)
+		n.begin_ticks = n.end_ticks - start_ticks < sb_clock_hz() ? start_ticks
+									  : n.end_ticks - sb_clock_hz();
 	one = one_of(&n, "-", 0, 0);
 	one.what = !strcmp(n.why, "out of memory") ? "out_of_memory" : "asked";
 	one.asked = true;

@@ -153,10 +153,12 @@ static void sample_all(struct gpu_thread *g, bool last)
 {
 	for (int i = 0; i < g->count && !atomic_load(&g->plan.abandoned); i++) {
 		g->watched[i].device.last = last;
-		if (!g->watched[i].gone)
+		sb_gpus_count(
+			&g->plan, &g->watched[i]); /* first: PCIe's rates of the sample are of this reading */
+		if (!g->watched[i].gone && !atomic_load(&g->plan.abandoned))
 			sb_gpus_sample(&g->plan, &g->watched[i]);
-		if (!atomic_load(&g->plan.abandoned))
-			sb_gpus_count(&g->plan, &g->watched[i]);
+		if (!g->watched[i].gone && !atomic_load(&g->plan.abandoned))
+			sb_gpus_push_counted(&g->watched[i]);
 	}
 }
 

@@ -253,7 +253,7 @@ static bool any_known(const double *values)
 /* A reading is of the time since the one before. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 {
-	double values[SB_GPUS_COUNTERS], row[SB_GPUS_COUNTERS];
+	double values[SB_GPUS_COUNTERS];
 	uint64_t begin_ns = sb_mono_ns(), cost_ns;
 	uint32_t asked = w->counted, count = 0;
 	enum sb_gpus_counting counting;
@@ -280,8 +280,15 @@ void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 		open_counters(plan, w);
 	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
 		if (w->counted & SB_GPUS_BIT(c))
-			row[count++] = values[c];
-	sb_samples_push(&w->counters, sb_clock_ticks(), row);
+			w->count_row[count++] = values[c];
+	w->count_read = true;
+}
+
+void sb_gpus_push_counted(struct sb_gpus_watched *w)
+{
+	if (w->count_read)
+		sb_samples_push(&w->counters, sb_clock_ticks(), w->count_row);
+	w->count_read = false;
 }
 
 int sb_gpus_throttled_text(const struct sb_gpus_watched *w, char *out, int size)

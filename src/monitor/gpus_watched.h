@@ -36,6 +36,8 @@ struct sb_gpus_watched {
 	/* the counters: a series of their own, read less often */
 	struct sb_samples counters;
 	uint32_t counted; /* columns; 0: none, or none any more */
+	double count_row[SB_GPUS_COUNTERS]; /* read, and not recorded yet */
+	bool count_read;
 	uint64_t count_next_ns, count_cost_ns; /* what the last one took */
 	uint32_t early_tries;
 	uint32_t fruitless; /* tries without a reading, before the first one */
@@ -45,8 +47,10 @@ struct sb_gpus_watched {
 void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const char *value);
 /* Reads the device and records a sample. */
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
-/* Reads its counters and records them, when that is due. */
+/* Reads its counters, when that is due. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
+/* Records what was read, after the sample that goes with it. */
+void sb_gpus_push_counted(struct sb_gpus_watched *w);
 /* Says that they were wanted and could never be read, where that is so. */
 void sb_gpus_say_uncounted(const struct sb_gpus_watched *w);
 /* How long after the begin of a reading the next one may come: what takes longer waits longer. */

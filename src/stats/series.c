@@ -94,14 +94,12 @@ double sb_series_mean(const struct sb_series *s, const struct sb_series_column *
 	return sum / known_s;
 }
 
-double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
-	double to_s, double *out_known_s)
+/* The first row, a mean since the one before it, that ends after from_s. */
+static size_t first_held(const struct sb_series *s, double from_s)
 {
-	double sum = 0;
 	size_t i = 1;
 
-	*out_known_s = 0;
-	for (size_t high = s ? s->count : 0; i < high;) { /* the first row that ends after from */
+	for (size_t high = s ? s->count : 0; i < high;) {
 		size_t middle = i + (high - i) / 2;
 
 		if (s->t_s[middle] > from_s)
@@ -109,7 +107,27 @@ double sb_series_held_mean(const struct sb_series *s, const struct sb_series_col
 		else
 			i = middle + 1;
 	}
-	for (; s && c && i < s->count && s->t_s[i - 1] < to_s; i++) {
+	return i;
+}
+
+double sb_series_rows_s(const struct sb_series *s, double from_s, double to_s)
+{
+	size_t first = first_held(s, from_s), last = first_held(s, to_s);
+
+	if (!s || first >= s->count)
+		return 0;
+	if (last > first && s->t_s[last - 1] >= to_s)
+		last--;
+	return s->t_s[last < s->count ? last : s->count - 1] - s->t_s[first - 1];
+}
+
+double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
+	double to_s, double *out_known_s)
+{
+	double sum = 0;
+
+	*out_known_s = 0;
+	for (size_t i = first_held(s, from_s); s && c && i < s->count && s->t_s[i - 1] < to_s; i++) {
 		double begin_s = s->t_s[i - 1] > from_s ? s->t_s[i - 1] : from_s;
 		double end_s = s->t_s[i] < to_s ? s->t_s[i] : to_s;
 

@@ -38,6 +38,8 @@ double sb_series_integral(
  * shares with [from, to]. out_known_s: the sum of these times. */
 double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
 	double to_s, double *out_known_s);
+/* How long the rows are, from the first to the last, that share time with [from, to]. */
+double sb_series_rows_s(const struct sb_series *s, double from_s, double to_s);
 double sb_series_mean(
 	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
 

@@ -61,6 +61,47 @@ static void a_generation_has_its_share_of_each_reading(void **state)
 	done(&m);
 }
 
+/* Requests of 100 ms: a reading of a second is of ten of them and the pauses between. */
+static void a_generation_shorter_than_its_readings_has_none(void **state)
+{
+	struct made m = begin_made();
+
+	(void)state;
+	readings(&m, 10);
+	zone(&m, "generation", STROBE_ROLE_GENERATION, 2 * SECOND + SECOND / 10, 2 * SECOND + SECOND / 5);
+	end_made(&m, 9 * SECOND);
+	assert_int_equal(m.model->generations.count, 1);
+	assert_null(m.model->generations.all[0].counters.source);
+	done(&m);
+}
+
+/* Samples that were kept around slow moments alone say nothing of the stage's other calls. */
+static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
+
+	(void)state;
+	for (int64_t of_slow = 0; of_slow <= 1; of_slow++) {
+		const struct strobe_attr attr = { SB_RUN_GPU_COUNTERS_OF_SLOW, STROBE_TYPE_INT,
+			{ .i = of_slow } };
+		struct made m = begin_made();
+		uint32_t schema = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+		const struct sb_stage *s;
+
+		if (of_slow)
+			sb_builder_meta(m.b, SB_META_RUN, &attr);
+		for (uint64_t i = 0; i < 4; i++)
+			sb_builder_sample(
+				m.b, schema, SECOND + i * SECOND / 100, (const double[]){ 3, 1 }, 2);
+		zone(&m, "denoise", 0, SECOND, 2 * SECOND);
+		end_made(&m, 3 * SECOND);
+		s = sb_model_stage(m.model, "denoise");
+		assert_true(of_slow ? !s->counters.source : !strcmp(s->counters.source, "pm sampling"));
+		assert_true(of_slow ? !s->work.bound : s->work.bound != NULL);
+		done(&m);
+	}
+}
+
 /* Two seconds of matrix products, two of copies, one of nothing. */
 static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 {
@@ -239,6 +280,8 @@ int main(void)
 		cmocka_unit_test(a_stage_has_the_readings_wholly_inside_it),
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
+		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),
+		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
 		cmocka_unit_test(copies_and_communication_bound_a_stage),
 		cmocka_unit_test(operations_over_time_over_the_peak),

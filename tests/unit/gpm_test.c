@@ -122,6 +122,29 @@ static void values_that_are_no_percent_are_not_known(void **state)
 	assert_true(isnan(captured("gpu", 0, "pcie_rx_gb_per_s", -1)));
 }
 
+static double captured_value(uint32_t row, const char *source, const char *column)
+{
+	const struct captured_schema *s = &captured_schemas[captured_rows[row].schema - 1];
+
+	for (uint32_t i = 0; !strcmp(s->source, source) && i < s->count; i++)
+		if (!strcmp(s->columns[i], column))
+			return captured_rows[row].values[i];
+	return NAN;
+}
+
+/* It was of the reading before: a second of uploads had the second before it, in which nothing was uploaded. */
+static void the_sample_just_before_a_reading_has_its_pcie_rates(void **state)
+{
+	uint32_t row = 1;
+
+	sample_counters("pcie_bytes 1000\ngpm 40\n");
+	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 0)));
+	sb_gpus_stop();
+	while (isnan(captured_value(row, "gpu_counters", "sm_active_percent")))
+		row++;
+	assert_false(isnan(captured_value(row - 1, "gpu", "pcie_tx_gb_per_s")));
+}
+
 /* The most samples that one reading was of. */
 static double longest_reading(void)
 {
@@ -249,6 +272,7 @@ int main(void)
 		CASE(a_machine_without_counters_says_so_once),
 		CASE(counters_of_one_gpu_of_two_are_told),
 		CASE(values_that_are_no_percent_are_not_known),
+		CASE(the_sample_just_before_a_reading_has_its_pcie_rates),
 		CASE(a_reading_that_fails_is_made_up_by_the_next),
 		CASE(counters_that_end_are_said_with_the_time),
 		CASE(counters_that_could_never_be_read_are_said),

@@ -1,7 +1,8 @@
-/* Which generation a slow moment lies in. */
+/* Which generation a slow moment lies in, and how much of a sample lies in the moment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -57,11 +58,37 @@ static void generations_beside_each_other_leave_it_open_which_it_was(void **stat
 	synthetic_done(&s);
 }
 
+/* The first sample's time since the last look goes back before the moment began. */
+static void a_sample_counts_for_what_of_it_lies_inside(void **state)
+{
+	const struct sb_builder_sample sample = { .tid = 1000, .weight_us = 900000 };
+	const uint32_t line = 41;
+	const struct sb_slow_moment *moment;
+	const struct sb_slow_part *function;
+	struct synthetic s;
+	uint32_t name;
+
+	(void)state;
+	synthetic_open(&s);
+	name = sb_builder_name(s.b, "pipe.on_step", NULL);
+	sb_builder_code_file(s.b, name, "/srv/pipe.py");
+	slow_step(&s);
+	sb_builder_stack_sample(s.b, 10100 * MS, &sample, &name, &line, 1);
+	sb_builder_stack_sample(s.b, 11000 * MS, &sample, &name, &line, 1);
+	moment = &synthetic_model(&s, 20 * SECOND)->slow_moments.all[0];
+	function = &moment->parts[moment->part_count - 1];
+	assert_string_equal(function->kind, "function");
+	assert_int_equal(function->count, 2);
+	assert_true(fabs(function->total_s - 1.0) < 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_moment_says_which_generation_it_lies_in),
 		cmocka_unit_test(generations_beside_each_other_leave_it_open_which_it_was),
+		cmocka_unit_test(a_sample_counts_for_what_of_it_lies_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

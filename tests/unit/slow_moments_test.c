@@ -130,28 +130,6 @@ static void a_wait_of_the_thread_that_steps_is_named_with_its_caller(void **stat
 	synthetic_done(&s);
 }
 
-/* The first sample's time since the last look goes back before the moment began. */
-static void a_sample_counts_for_what_of_it_lies_inside(void **state)
-{
-	const struct sb_builder_sample sample = { .tid = MAIN, .weight_us = 900000 };
-	const uint32_t line = 41;
-	const struct sb_slow_part *function;
-	struct synthetic s;
-	struct names n;
-
-	(void)state;
-	synthetic_open(&s);
-	n = name_all(&s);
-	steps(&s);
-	sb_builder_stack_sample(s.b, 10100 * MS, &sample, &n.callback, &line, 1);
-	sb_builder_stack_sample(s.b, 11000 * MS, &sample, &n.callback, &line, 1);
-	caught(&s);
-	function = first_function(moment_of(&s));
-	assert_int_equal(function->count, 2);
-	assert_true(fabs(function->total_s - 1.0) < 1e-6);
-	synthetic_done(&s);
-}
-
 /* As in a server: the main thread waits for the one that makes the videos. */
 static void a_step_of_another_thread_is_explained_by_that_thread(void **state)
 {
@@ -505,7 +483,6 @@ int main(void)
 		cmocka_unit_test(a_slow_generation_is_no_step),
 		cmocka_unit_test(a_row_without_numbers_says_how_many),
 		cmocka_unit_test(one_that_grew_is_no_row),
-		cmocka_unit_test(a_sample_counts_for_what_of_it_lies_inside),
 		cmocka_unit_test(what_gave_way_is_not_listed),
 		cmocka_unit_test(lines_that_strobe_did_not_write_are_passed_over),
 		cmocka_unit_test(a_caught_cause_needs_no_trace),

@@ -362,6 +362,21 @@ static void a_program_without_steps_can_ask(void **state)
 	sb_watch_ask("now");
 	sb_slow_look(true);
 	assert_int_equal(written_count, 1);
+	assert_in_range(span_end - span_begin, ms(5), ms(6)); /* since the watch began */
+}
+
+static void without_a_step_the_last_second_is_kept(void **state)
+{
+	(void)state;
+	kernel(1, 1);
+	pass(2000);
+	kernel(2, 1);
+	pass(5);
+	sb_watch_ask("out of memory");
+	sb_slow_look(true);
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 2);
+	assert_in_range(span_end - span_begin, ms(999), ms(1001));
 }
 
 static void a_step_inside_a_step_is_part_of_it(void **state)
@@ -438,6 +453,7 @@ int main(void)
 		TEST(without_kernels_the_moment_is_marked),
 		TEST(what_runs_is_kept_when_memory_runs_out_or_when_asked),
 		TEST(a_program_without_steps_can_ask),
+		TEST(without_a_step_the_last_second_is_kept),
 		TEST(a_step_inside_a_step_is_part_of_it),
 		TEST(a_watch_says_what_it_judged),
 		TEST(medians_are_of_the_last_ones_of_each_kind),

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct counters {
 	struct counted_device devices[DEVICES_MAX];
 	size_t device_count;
 	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or not settled yet */
+	bool picked; /* the samples are those around slow moments: of a stage they show the exceptions alone */
 	bool settled; /* by the first zone, for the process of the last one */
 	uint32_t process;
 	struct sb_warm_calls warm;
@@ -189,7 +191,8 @@ static void settle(struct counters *c, uint32_t process)
 	for (size_t i = 0; i < c->device_count; i++) {
 		struct counted_device *d = &c->devices[i], **best = &c->busiest[d->source];
 
-		if (d->readings.count < 2 || (d->source == SB_COUNTED_PM && d->process != process))
+		if (d->readings.count < 2 ||
+			(d->source == SB_COUNTED_PM && (d->process != process || c->picked)))
 			continue;
 		if (!*best || mean_sm(d) > mean_sm(*best))
 			*best = d;
@@ -349,6 +352,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return err;
 	}
 	c->run = run;
+	c->picked = sb_run_meta_find(run, SB_META_RUN, SB_RUN_GPU_COUNTERS_OF_SLOW);
 	*v = (struct sb_visitor){ .self = c,
 		.kinds = 1u << SB_EVENT_SAMPLE,
 		.roles = SB_EVERY_ZONE,

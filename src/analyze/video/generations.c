@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LISTED_MOST 10000u
+#define MOSTLY_OTHERS 2 /* times its own length: readings so long say more of what was beside it */
 #define LOOK_BACK 256 /* generations that may run at the same time */
 
 static int by_track_then_begin(const void *a, const void *b)
@@ -264,7 +265,8 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 		const struct sb_series *s = &model->series[i];
 		double known_s, sm;
 
-		if (strcmp(s->source, series) != 0)
+		if (strcmp(s->source, series) != 0 ||
+			sb_series_rows_s(s, row->begin_s, row->end_s) > MOSTLY_OTHERS * row->wall_s)
 			continue;
 		sm = sb_series_held_mean(
 			s, sb_series_column_find(s, "sm_active_percent"), row->begin_s, row->end_s, &known_s);
