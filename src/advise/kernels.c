@@ -143,11 +143,18 @@ static struct sb_cost half_rate(const struct sb_model *model, const struct sb_sh
 
 #define UNPACKING_LEAST 0.2 /* of the stage's kernels */
 
+/* What is cast and scaled beside such products is their inputs. */
+static bool multiplies_narrow(const struct sb_shares *k)
+{
+	return k->narrow_gemm_s > 0.5 * k->gemm_s;
+}
+
 /* Weights that are cast for every call: products in 16 bits beside many casts. */
 static struct sb_cost cast_every_call(const struct sb_model *model, const struct sb_shares *k)
 {
 	return k->cast_s > 0.25 * k->all_s && k->half_s > 0 && k->gemm_s > k->conv_s && !(k->math_s > 0) &&
-			       k->elementwise_s < 0.25 * k->all_s && !sb_narrow_half(model, k->stage)
+			       k->elementwise_s < 0.25 * k->all_s && !multiplies_narrow(k) &&
+			       !sb_narrow_half(model, k->stage)
 		       ? sb_cost_of(k->cast_s, 0.95)
 		       : sb_cost_none();
 }
@@ -171,7 +178,8 @@ static struct sb_cost unpacked_in_parts(const struct sb_model *model, const stru
 	double seen_s = k->cast_s + k->elementwise_s;
 
 	if (!(k->cast_s > 0.25 * k->all_s) || !(k->elementwise_s >= 0.25 * k->all_s) || !(k->half_s > 0) ||
-		!(k->gemm_s > k->conv_s) || k->math_s > 0 || !sb_narrow_weights(model, k->stage))
+		!(k->gemm_s > k->conv_s) || k->math_s > 0 || multiplies_narrow(k) ||
+		!sb_narrow_weights(model, k->stage))
 		return sb_cost_none();
 	seen_s *= unpacking_ratio(model, k);
 	return seen_s > UNPACKING_LEAST * k->all_s ? sb_cost_of(seen_s, 0.9) : sb_cost_none();

@@ -17,6 +17,11 @@ static bool is_half(const char *precision)
 	return is(precision, "bf16") || is(precision, "fp16") || is(precision, "16-bit");
 }
 
+static bool is_narrow(const char *precision)
+{
+	return is(precision, "int8") || is(precision, "fp8") || is(precision, "fp4");
+}
+
 static void add(struct sb_shares *k, const struct sb_kernel_share *s)
 {
 	bool gemm = is(s->family, "GEMM"), conv = is(s->family, "convolution"),
@@ -32,6 +37,7 @@ static void add(struct sb_shares *k, const struct sb_kernel_share *s)
 	k->fp32_s += product && is(s->precision, "fp32") ? s->total_s : 0;
 	k->tf32_s += product && is(s->precision, "tf32") ? s->total_s : 0;
 	k->fp64_s += product && is(s->precision, "fp64") ? s->total_s : 0;
+	k->narrow_gemm_s += gemm && is_narrow(s->precision) ? s->total_s : 0;
 	k->half_s += (product || attention) && is_half(s->precision) ? s->total_s : 0;
 	k->cast_s += is(s->family, "copy and layout") && is(s->kind, "copy and cast") ? s->total_s : 0;
 	k->transpose_s += is(s->family, "copy and layout") && is(s->kind, "transpose") ? s->total_s : 0;

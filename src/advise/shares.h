@@ -9,6 +9,7 @@ struct sb_shares {
 	double all_s, math_s, efficient_s, slow_conv_s, fp32_s, tf32_s, fp64_s, half_s, cast_s, transpose_s,
 		elementwise_s, conv_s, gemm_s;
 	double reduction_s, dequantise_s, copy_s, normalise_s;
+	double narrow_gemm_s; /* in 8 bits or fewer */
 	bool compiled; /* a compiler made element-wise kernels of it */
 };
 

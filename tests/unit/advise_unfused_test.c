@@ -17,12 +17,19 @@ enum { VIDEOS = 5, STEPS = 4 };
 	"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(" \
 	"at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda(float)#1}>"
 
+#define INT8_PRODUCT                                                                        \
+	"void cutlass::Kernel2<cutlass_80_tensorop_i16832gemm_s8_128x64_128x3_tn_align16>(" \
+	"cutlass_80_tensorop_i16832gemm_s8_128x64_128x3_tn_align16::Params)"
+#define ATTENTION                                                                                      \
+	"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, " \
+	"cutlass::bfloat16_t> >(pytorch_flash::Flash_fwd_params)"
+
 /* Kernels of a traced step of 240 ms, and what the program told of its models. */
 struct program {
 	struct {
 		const char *name;
 		uint64_t ns;
-	} kernels[3];
+	} kernels[4];
 	const char *inside; /* the stage in the steps; NULL: neither steps nor models */
 	const struct strobe_attr *asked, *computed;
 	size_t asked_count, computed_count;
@@ -57,7 +64,7 @@ static const struct sb_advice *said(struct synthetic *s, const struct program *p
 	for (uint64_t k = 0; k < 3; k++) {
 		uint64_t at = SECOND + k * 250 * MS + MS;
 
-		for (size_t i = 0; i < 3 && p->kernels[i].name; at += p->kernels[i++].ns)
+		for (size_t i = 0; i < 4 && p->kernels[i].name; at += p->kernels[i++].ns)
 			synthetic_kernel(s, p->kernels[i].name, at, p->kernels[i].ns);
 	}
 	synthetic_gpu_trace(s, SECOND, 1750 * MS);
@@ -186,6 +193,23 @@ static void weights_that_lie_in_fewer_bits_and_are_cast_in_every_call_are_told(v
 	}
 }
 
+/* Inputs are cast and scaled to 8 bits in each call: weights are not unpacked. */
+static void weights_whose_products_are_in_8_bits_are_used(void **state)
+{
+	struct strobe_attr asked[] = { TEXT("component", "transformer"), TEXT("dtype", "bfloat16"),
+		TEXT("device", "cuda"), TEXT("quantised", "int8 (Int8Tensor)") };
+	struct program p = casts_and_adds(asked, 4);
+
+	p.kernels[0].name = INT8_PRODUCT;
+	p.kernels[3].name = ATTENTION;
+	p.kernels[3].ns = 15 * MS;
+	assert_false(is_said(&p, "quantised_not_used"));
+	assert_true(is_said(&p, "kernels_unfused"));
+	p.kernels[1].ns = 100 * MS;
+	p.kernels[2].ns = 20 * MS;
+	assert_false(is_said(&p, "precision_mismatch"));
+}
+
 static void quantised_weights_of_another_model_explain_nothing(void **state)
 {
 	struct strobe_attr asked[] = { TEXT("component", "text_encoder"), TEXT("dtype", "bfloat16"),
@@ -257,6 +281,7 @@ int main(void)
 		cmocka_unit_test(kernels_that_another_rule_names_are_not_told_twice),
 		cmocka_unit_test(casts_between_elementwise_kernels_do_not_make_weights_quantised),
 		cmocka_unit_test(weights_that_lie_in_fewer_bits_and_are_cast_in_every_call_are_told),
+		cmocka_unit_test(weights_whose_products_are_in_8_bits_are_used),
 		cmocka_unit_test(quantised_weights_of_another_model_explain_nothing),
 		cmocka_unit_test(kernels_that_are_named_for_unpacking_need_no_other_evidence),
 		cmocka_unit_test(no_more_is_unpacking_than_the_weights_have_bytes),
