@@ -135,8 +135,11 @@ def tf32_switches(torch):
 
 def _is_tf32(newer, older):
     """From torch 2.9 on fp32_precision tells, whichever of both the program set; reading the older switch then raises."""
-    precision = getattr(newer, "fp32_precision", None)
-    return precision == "tf32" if precision is not None else older.allow_tf32
+    try:
+        precision = newer.fp32_precision
+    except (AttributeError, AssertionError):  # torch 1's switches raise the latter
+        return older.allow_tf32
+    return precision == "tf32"
 
 
 def stored_as(torch, tensor):
