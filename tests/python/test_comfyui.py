@@ -159,7 +159,7 @@ def comfy(tmp_path, flavour):
     run_dir.mkdir(parents=True)
     done = run_program(tmp_path, PROGRAM, env={"STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(run_dir),
                                                "PYTHONPATH": ":".join((HOOK, FAKES, str(folder)))})
-    assert "strobe: fault" not in done.stderr, done.stderr
+    assert not done.stderr.count("strobe: fault"), done.stderr[-4000:]
     return done
 
 
