@@ -93,9 +93,9 @@ static const struct sb_field sb_slow_watch_fields_rows[] = {
 	SB_FIELD(sb_slow_watch, slow_count, "slow_count", SB_ALWAYS,
 		"how many were caught for being slow: those of slow_moments"),
 	SB_FIELD(sb_slow_watch, displaced, "displaced_count", SB_ALWAYS,
-		"slow moments that were kept and gave way to slower ones"),
+		"slow moments that were kept and gave way to slower ones, or to what was asked for"),
 	SB_FIELD(sb_slow_watch, unkept, "unkept_count", SB_KNOWN,
-		"slow moments that were not kept beside those, which were slower or as slow"),
+		"slow moments that were not kept beside those"),
 	SB_FIELD(sb_slow_watch, words, "words", SB_ALWAYS, "the same in a sentence"),
 };
 SB_FIELDS(sb_slow_watch_fields, sb_slow_watch, "SlowWatch",

@@ -52,8 +52,8 @@ struct sb_slow_moments_panel {
 		int64_t steps, steps_judged; /* -1: the watch did not end, as in a program that was killed */
 		int64_t generations, generations_judged;
 		int64_t slow_count; /* caught for being slow, and kept */
-		int64_t displaced; /* kept, and given up for slower ones */
-		int64_t unkept; /* not kept beside slower ones; -1: not known */
+		int64_t displaced; /* kept, and given up for slower ones, or for what was asked for */
+		int64_t unkept; /* -1: not known */
 		const char *words; /* in a sentence */
 	} watch;
 };

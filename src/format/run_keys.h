@@ -43,10 +43,12 @@
  * many of them there are in a row, the end of the last; of the slowest of them: judged by, begin, end, median of its peers, how much
  * longer than these it took */
 #define SB_RUN_SLOW_ROW "slow_row"
-/* string: what and begin of a slow moment that gave way to a slower one, which is said next */
+/* string: what and begin of a slow moment that gave way to a slower one, or to one that was asked for, which is said next */
 #define SB_RUN_SLOW_DISPLACED "slow_displaced"
-/* int, where a watch ends: slow moments that were not kept beside slower ones */
+/* int, where a watch ends: slow moments that were not kept */
 #define SB_RUN_SLOW_UNKEPT "slow_unkept"
+/* int, where a watch ends: 1: one that is not in the end kept was slower than one that is */
+#define SB_RUN_SLOW_LOST "slow_lost"
 /* float, where a watch for slow moments begins: the ratio over its peers that is slow */
 #define SB_RUN_SLOW_WATCH "slow_watch"
 /* string, where it ends: steps that ended, those of them that had peers to be judged by, the same of generations */

@@ -1,5 +1,6 @@
-/* The books of a watch for slow moments. The worst ones of a run are worth keeping, not the first ones: what was written of
- * a moment stays written, so one gives way only to one that cost clearly more, which bounds how often that happens. */
+/* The books of a watch for slow moments. The worst ones of a run are worth keeping, not the first ones. What was written of a
+ * moment stays written, so how often one gives way is bounded: in a run that gets slower and slower, later to one that cost
+ * clearly more. Slow ones that come in any order never get there. */
 #include "gpu/caught.h"
 
 #include "record/clock.h"
@@ -25,6 +26,21 @@ static bool is_again(const struct sb_caught *c, const struct sb_slow_one *one)
 	return c->kept && c->first.asked && !strcmp(c->first.what, one->what) && c->first.tid == one->tid &&
 	       c->first.begin_ticks == one->begin_ticks &&
 	       (one->begin_ticks || one->end_ticks < c->last_end_ticks + sb_clock_hz());
+}
+
+/* What a row that gave way had cost when this one goes on with it. */
+static uint64_t cost_before(const struct sb_caught_list *list, const struct sb_slow_one *one)
+{
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
+		struct sb_caught c = list->all[i];
+
+		if (c.gone) {
+			c.gone = false;
+			if (is_next(&c, one))
+				return c.cost_ticks + c.before_ticks;
+		}
+	}
+	return 0;
 }
 
 static struct sb_caught *row_of(struct sb_caught_list *list, const struct sb_slow_one *one)
@@ -55,6 +71,7 @@ static void grow(struct sb_caught *c, const struct sb_slow_one *one)
 static struct sb_caught *begin(struct sb_caught_list *list, const struct sb_slow_one *one)
 {
 	struct sb_caught *entry = NULL;
+	uint64_t before_ticks = one->asked ? 0 : cost_before(list, one);
 
 	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
 		struct sb_caught *c = &list->all[i];
@@ -62,6 +79,8 @@ static struct sb_caught *begin(struct sb_caught_list *list, const struct sb_slow
 		if (!c->kept && (!entry || c->order < entry->order))
 			entry = c;
 	}
+	if (entry->count && entry->cost_ticks + entry->before_ticks > list->lost_ticks)
+		list->lost_ticks = entry->cost_ticks + entry->before_ticks;
 	*entry = (struct sb_caught){ .first = *one,
 		.slowest = *one,
 		.count = 1,
@@ -69,18 +88,19 @@ static struct sb_caught *begin(struct sb_caught_list *list, const struct sb_slow
 		.last_end_ticks = one->end_ticks,
 		.last_over_ticks = one->over_ticks,
 		.cost_ticks = one->over_ticks,
+		.before_ticks = before_ticks,
 		.order = ++list->taken };
 	list->unkept_count++;
 	return entry;
 }
 
 /* NULL: all that are kept were asked for. */
-static struct sb_caught *least(struct sb_caught_list *list)
+static const struct sb_caught *least(const struct sb_caught_list *list)
 {
-	struct sb_caught *found = NULL;
+	const struct sb_caught *found = NULL;
 
 	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
-		struct sb_caught *c = &list->all[i];
+		const struct sb_caught *c = &list->all[i];
 
 		if (c->kept && !c->first.asked && (!found || c->cost_ticks < found->cost_ticks))
 			found = c;
@@ -93,6 +113,17 @@ static void keep(struct sb_caught_list *list, struct sb_caught *c)
 	c->kept = true;
 	list->kept_count++;
 	list->unkept_count--;
+}
+
+/* So much it takes to have the other's place. */
+static bool is_worse(
+	const struct sb_caught_list *list, const struct sb_caught *c, const struct sb_caught *other)
+{
+	uint64_t more = list->displaced_count < (uint64_t)list->places * SB_CAUGHT_FREE
+				? 0
+				: other->cost_ticks / SB_CAUGHT_CLEARLY;
+
+	return c->cost_ticks > other->cost_ticks && c->cost_ticks - other->cost_ticks > more;
 }
 
 enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_slow_one *one,
@@ -111,9 +142,10 @@ enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_sl
 		keep(list, c);
 		return SB_CAUGHT_NEW;
 	}
-	other = least(list);
-	if (!other || (!one->asked && c->cost_ticks / SB_CAUGHT_CLEARLY < other->cost_ticks))
+	other = (struct sb_caught *)least(list);
+	if (!other || (!one->asked && !is_worse(list, c, other)))
 		return SB_CAUGHT_NOT;
+	list->displaced_count++;
 	*out_displaced = other->first;
 	other->kept = false;
 	other->gone = true;
@@ -133,6 +165,20 @@ uint64_t sb_caught_cost_ticks(const struct sb_caught_list *list, uint32_t tid, u
 			sum += c->cost_ticks;
 	}
 	return sum;
+}
+
+bool sb_caught_lost_slower(const struct sb_caught_list *list)
+{
+	const struct sb_caught *kept = least(list);
+	uint64_t lost_ticks = list->lost_ticks;
+
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
+		const struct sb_caught *c = &list->all[i];
+
+		if (!c->kept && c->count && c->cost_ticks + c->before_ticks > lost_ticks)
+			lost_ticks = c->cost_ticks + c->before_ticks;
+	}
+	return lost_ticks > (kept ? kept->cost_ticks : 0);
 }
 
 bool sb_caught_full(const struct sb_caught_list *list)

@@ -10,7 +10,8 @@
 
 #define SB_CAUGHT_UNKEPT 4u /* the latest that were not kept: each may become a row that is worth it */
 #define SB_CAUGHT_MOST (SB_TRACE_MOMENTS_MAX + SB_CAUGHT_UNKEPT)
-#define SB_CAUGHT_CLEARLY 2u /* so many times what another cost is clearly more */
+#define SB_CAUGHT_FREE 10u /* of each place: so often it goes to any that cost more */
+#define SB_CAUGHT_CLEARLY 4u /* from then on to one that cost more by this part of the other */
 
 struct sb_slow_one { /* a step, with the pause after it or without; a generation; what was asked for */
 	const char *what, *by; /* as SB_RUN_SLOW_MOMENT has them */
@@ -27,6 +28,7 @@ struct sb_caught {
 	uint32_t last_index;
 	uint64_t last_end_ticks;
 	uint64_t last_over_ticks, cost_ticks; /* how much longer the last one, and all of them, took */
+	uint64_t before_ticks; /* and those of the row whose moment gave way */
 	uint64_t order;
 	bool kept;
 	bool gone; /* it gave way: it grows no more */
@@ -38,10 +40,12 @@ struct sb_caught_list {
 	struct sb_caught all[SB_CAUGHT_MOST];
 	uint32_t places, kept_count;
 	uint64_t taken, unkept_count; /* moments so far; those that had no place */
+	uint64_t displaced_count; /* those that gave way */
+	uint64_t lost_ticks; /* the most that one cost that is remembered no more */
 };
 
 enum sb_caught_as {
-	SB_CAUGHT_NOT, /* no place is left, and none costs clearly less */
+	SB_CAUGHT_NOT, /* no place is left, and none costs less */
 	SB_CAUGHT_LONGER, /* the moment that it belongs to has grown */
 	SB_CAUGHT_NEW, /* a moment that is to be kept from now on */
 	SB_CAUGHT_INSTEAD /* the same, and *out_displaced gave way */
@@ -56,6 +60,9 @@ enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_sl
 
 /* How much longer the slow steps of this generation took. */
 uint64_t sb_caught_cost_ticks(const struct sb_caught_list *list, uint32_t tid, uint64_t generation_ticks);
+
+/* One that is not kept, or gave way, cost more than the least of those that are. */
+bool sb_caught_lost_slower(const struct sb_caught_list *list);
 
 bool sb_caught_full(const struct sb_caught_list *list); /* nothing that comes can be kept */
 

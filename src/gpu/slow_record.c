@@ -184,4 +184,5 @@ void sb_slow_record_stop(bool tracing)
 {
 	sb_slow_record_look(tracing, true);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_SLOW_UNKEPT, (int64_t)caught.unkept_count);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_SLOW_LOST, sb_caught_lost_slower(&caught));
 }

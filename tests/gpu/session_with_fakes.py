@@ -273,7 +273,7 @@ def a_watch_that_could_judge_nothing_says_why():
 def the_worst_moments_are_kept_not_the_first_ones():
     p = Program()
     assert p.strobe.strobe_gpu_trace_start(SLOW + b",2") == 0
-    takes = {7: LONG, 15: 2 * LONG, 23: LONG, 31: 9 * LONG}
+    takes = {7: LONG, 15: 2 * LONG, 23: LONG // 2, 31: LONG + LONG // 2}
     for i in range(40):
         p.step(b"step_%d" % i, takes.get(i, 1000))
     p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 2, "a look")
@@ -283,7 +283,7 @@ def the_worst_moments_are_kept_not_the_first_ones():
     assert [m["parts"][0]["name"] for m in report["slow_moments"]] == ["kernel_of_step_15", "kernel_of_step_31"], report["slow_moments"]
     watch = report["slow_watch"]
     assert (watch["slow_count"], watch["displaced_count"], watch["unkept_count"]) == (2, 1, 1), watch
-    assert watch["words"].endswith("2 slow ones were kept, 1 gave way to a slower one, 1 that was less slow was not kept"), watch
+    assert watch["words"].endswith("2 slow ones were kept, 1 gave way to a slower one, 1 that was as slow or less was not kept"), watch
     assert "kernel_of_step_23" not in names_of(rec, "kernel"), names_of(rec, "kernel")
 
 

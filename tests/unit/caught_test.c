@@ -110,25 +110,73 @@ static void rows_of_two_threads_do_not_end_each_other(void **state)
 	assert_int_equal(moment->count, 3);
 }
 
-static void only_what_cost_twice_as_much_takes_a_place(void **state)
+static void what_cost_more_takes_the_place_of_the_least(void **state)
 {
 	(void)state;
 	take(step(1, 1, 100));
 	take(step(1, 3, 80));
-	assert_int_equal(take(step(1, 5, 159)), SB_CAUGHT_NOT);
-	assert_int_equal(take(step(1, 7, 160)), SB_CAUGHT_INSTEAD);
+	assert_int_equal(take(step(1, 5, 80)), SB_CAUGHT_NOT);
+	assert_int_equal(take(step(1, 7, 81)), SB_CAUGHT_INSTEAD);
 	assert_true(displaced.begin_ticks == step(1, 3, 0).begin_ticks);
 	assert_int_equal(list.kept_count, 2);
 	assert_int_equal(list.unkept_count, 1);
-	assert_int_equal(take(step(1, 9, 200)), SB_CAUGHT_INSTEAD);
+	assert_int_equal(take(step(1, 9, 150)), SB_CAUGHT_INSTEAD);
+	assert_true(displaced.begin_ticks == step(1, 7, 0).begin_ticks);
+	assert_int_equal(take(step(1, 11, 175)), SB_CAUGHT_INSTEAD);
 	assert_true(displaced.begin_ticks == step(1, 1, 0).begin_ticks);
+	assert_false(sb_caught_lost_slower(&list));
+}
+
+/* As slow ones come: in no order. */
+static void of_many_in_any_order_the_worst_are_kept(void **state)
+{
+	(void)state;
+	sb_caught_init(&list, 3);
+	for (uint32_t i = 0; i < 10007; i++)
+		take(step(i, 1, 1 + (uint64_t)i * 4801 % 10007));
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++)
+		if (list.all[i].kept)
+			assert_in_range(list.all[i].cost_ticks, 10005, 10007);
+	assert_int_equal(list.kept_count, 3);
+	assert_false(sb_caught_lost_slower(&list));
+}
+
+static void a_slower_one_that_was_lost_is_known(void **state)
+{
+	uint64_t over = 1000;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 + 2 * SB_CAUGHT_FREE; i++)
+		take(step(i, 1, over++));
+	assert_false(sb_caught_lost_slower(&list));
+	assert_int_equal(take(step(1000, 1, over)), SB_CAUGHT_NOT); /* no longer clearly more */
+	assert_true(sb_caught_lost_slower(&list));
+	for (uint32_t i = 0; i < 2 * SB_CAUGHT_UNKEPT; i++)
+		take(step(2000 + i, 1, 10));
+	assert_true(sb_caught_lost_slower(&list)); /* also where it is forgotten */
+	take(step(3000, 1, 5000));
+	take(step(3001, 1, 5000));
+	assert_false(sb_caught_lost_slower(&list));
+}
+
+/* The rest of it is another moment. */
+static void a_row_that_gave_way_and_goes_on_is_known(void **state)
+{
+	(void)state;
+	take(step(1, 1, 100));
+	take(step(2, 1, 300));
+	assert_int_equal(take(step(3, 1, 290)), SB_CAUGHT_INSTEAD);
+	assert_int_equal(take(step(1, 2, 150)), SB_CAUGHT_NOT);
+	assert_false(sb_caught_lost_slower(&list));
+	assert_int_equal(take(step(1, 3, 60)), SB_CAUGHT_NOT);
+	assert_true(sb_caught_lost_slower(&list)); /* 310 in all */
 }
 
 static void a_row_without_a_place_gets_one_when_it_is_worth_it(void **state)
 {
 	(void)state;
-	take(step(1, 1, 100));
-	take(step(1, 3, 100));
+	take(step(1, 1, 200));
+	take(step(1, 3, 200));
 	assert_int_equal(take(step(2, 1, 90)), SB_CAUGHT_NOT);
 	assert_int_equal(take(step(2, 2, 90)), SB_CAUGHT_NOT);
 	assert_int_equal(list.unkept_count, 1);
@@ -160,7 +208,8 @@ static void few_give_way_however_long_it_gets_worse(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 100000; i++)
 		instead += take(step(i, 1, 100 + i)) == SB_CAUGHT_INSTEAD;
-	assert_in_range(instead, 10, 2 * 10); /* 1000 times as slow is ten times twice as slow */
+	assert_in_range(
+		instead, 2 * SB_CAUGHT_FREE, 2 * (SB_CAUGHT_FREE + 31)); /* 1000 is 1.25 to the 31st */
 	assert_true(moment->kept || list.unkept_count > 0);
 }
 
@@ -234,7 +283,10 @@ int main(void)
 		TEST(a_pause_and_its_step_are_one),
 		TEST(what_is_not_next_to_it_is_another),
 		TEST(rows_of_two_threads_do_not_end_each_other),
-		TEST(only_what_cost_twice_as_much_takes_a_place),
+		TEST(what_cost_more_takes_the_place_of_the_least),
+		TEST(of_many_in_any_order_the_worst_are_kept),
+		TEST(a_slower_one_that_was_lost_is_known),
+		TEST(a_row_that_gave_way_and_goes_on_is_known),
 		TEST(a_row_without_a_place_gets_one_when_it_is_worth_it),
 		TEST(those_without_a_place_are_forgotten_and_counted),
 		TEST(few_give_way_however_long_it_gets_worse),

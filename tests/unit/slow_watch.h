@@ -27,7 +27,7 @@ static double watched; /* what it said of itself at its begin and its end */
 static char judged[96];
 static int moment_count, row_count, span_count, setup_count;
 static int64_t span_begin, span_end; /* of the last one */
-static int64_t unkept;
+static int64_t unkept, slower_lost;
 
 static uint64_t clock_now(void)
 {
@@ -82,6 +82,8 @@ void __wrap_sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t 
 	span_count += !strcmp(key, SB_RUN_GPU_TRACE_KEPT);
 	if (!strcmp(key, SB_RUN_SLOW_UNKEPT))
 		unkept = value;
+	if (!strcmp(key, SB_RUN_SLOW_LOST))
+		slower_lost = value;
 	if (!strcmp(key, SB_RUN_GPU_TRACE_BEGIN))
 		span_begin = value;
 	else if (!strcmp(key, SB_RUN_GPU_TRACE_END))
@@ -104,7 +106,7 @@ static int setup(void **state)
 	clock_ticks += 10 * sb_clock_hz();
 	moments[0] = displaced[0] = 0;
 	moment_count = row_count = span_count = setup_count = 0;
-	unkept = -1;
+	unkept = slower_lost = -1;
 	written_reset();
 	start(3);
 	return 0;

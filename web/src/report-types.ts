@@ -910,8 +910,8 @@ export type SlowWatch = {
   generation_count?: number; // generations that it saw end
   judged_generation_count?: number; // those of them that had peers
   slow_count: number; // how many were caught for being slow: those of slow_moments
-  displaced_count: number; // slow moments that were kept and gave way to slower ones
-  unkept_count?: number; // slow moments that were not kept beside those, which were slower or as slow
+  displaced_count: number; // slow moments that were kept and gave way to slower ones, or to what was asked for
+  unkept_count?: number; // slow moments that were not kept beside those
   words: string; // the same in a sentence
 };
 

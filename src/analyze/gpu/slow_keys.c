@@ -156,20 +156,55 @@ int sb_slow_keys_read(const struct sb_run *run, struct sb_vec *out)
 	return err;
 }
 
-void sb_slow_keys_left_out(const struct sb_run *run, int64_t *out_displaced, int64_t *out_unkept)
+static bool is_int(const struct sb_run_meta *m, const char *key)
 {
-	int64_t displaced = 0, unkept = -1;
+	return m->scope == SB_META_RUN && m->attr.type == STROBE_TYPE_INT && !strcmp(m->attr.key, key) &&
+	       m->attr.i >= 0 && m->attr.i <= INT32_MAX;
+}
+
+/* The one that took the place is said next. */
+static bool gave_way_to_asked(const struct sb_run *run, uint32_t displaced)
+{
+	char what[SB_SLOW_WHAT], by[SB_SLOW_BY];
+
+	for (uint32_t i = displaced + 1; i < run->meta_count; i++) {
+		const struct sb_run_meta *m = &run->metas[i];
+
+		if (m->process == run->metas[displaced].process && is_said(m, SB_RUN_SLOW_MOMENT))
+			return sscanf(m->attr.s, "%15s %7s", what, by) == 2 && !strcmp(by, "-");
+	}
+	return false;
+}
+
+static void take_left_out(const struct sb_run *run, uint32_t at, struct sb_slow_left_out *out)
+{
+	const struct sb_run_meta *m = &run->metas[at];
 	char what[SB_SLOW_WHAT];
 	uint64_t ticks;
 
+	if (read_displaced(m, what, &ticks)) {
+		out->displaced++;
+		out->to_asked += gave_way_to_asked(run, at);
+	} else if (is_int(m, SB_RUN_SLOW_UNKEPT)) {
+		out->unkept = (out->unkept < 0 ? 0 : out->unkept) + m->attr.i;
+	} else if (is_int(m, SB_RUN_SLOW_LOST) && out->order != SB_SLOW_SLOWER_LOST) {
+		out->order = m->attr.i ? SB_SLOW_SLOWER_LOST : SB_SLOW_WORST_KEPT;
+	}
+}
+
+void sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out)
+{
+	uint32_t process = UINT32_MAX;
+
+	*out = (struct sb_slow_left_out){ .unkept = -1 };
 	for (uint32_t i = 0; i < run->meta_count; i++) {
 		const struct sb_run_meta *m = &run->metas[i];
 
-		displaced += read_displaced(m, what, &ticks);
-		if (m->scope == SB_META_RUN && m->attr.type == STROBE_TYPE_INT &&
-			!strcmp(m->attr.key, SB_RUN_SLOW_UNKEPT) && m->attr.i >= 0 && m->attr.i <= INT32_MAX)
-			unkept = (unkept < 0 ? 0 : unkept) + m->attr.i;
+		take_left_out(run, i, out);
+		if (m->scope == SB_META_RUN && !strcmp(m->attr.key, SB_RUN_SLOW_WATCH) &&
+			m->process != process) {
+			process = m->process;
+			out->processes++;
+		}
 	}
-	*out_displaced = displaced;
-	*out_unkept = unkept;
 }

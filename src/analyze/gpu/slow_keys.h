@@ -26,7 +26,16 @@ struct sb_slow_said {
 /* Adds each moment (struct sb_slow_said) that was kept to the end to out. */
 int sb_slow_keys_read(const struct sb_run *run, struct sb_vec *out);
 
-/* How many gave way to slower ones, and how many were not kept; -1: no watch has said it. */
-void sb_slow_keys_left_out(const struct sb_run *run, int64_t *out_displaced, int64_t *out_unkept);
+enum sb_slow_order { SB_SLOW_ORDER_UNKNOWN, SB_SLOW_WORST_KEPT, SB_SLOW_SLOWER_LOST };
+
+struct sb_slow_left_out {
+	int64_t displaced; /* gave way to slower ones, or to what was asked for */
+	int64_t to_asked; /* of them */
+	int64_t unkept; /* -1: no watch has said it */
+	enum sb_slow_order order; /* of those that are kept and those that are not, in each process */
+	int processes; /* that watched */
+};
+
+void sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out);
 
 #endif

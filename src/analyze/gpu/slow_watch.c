@@ -57,26 +57,46 @@ static const char *judged_words(struct sb_model *model, const struct sb_slow_wat
 	return sb_model_printf(model, "%s%s%s", steps, *steps && *generations ? " and " : "", generations);
 }
 
-/* ", 2 gave way to slower ones" */
-static const char *displaced_words(struct sb_model *model, const struct sb_slow_watch *w)
+/* ", 2 gave way to slower ones, 1 to what was asked for" */
+static const char *displaced_words(struct sb_model *model, const struct sb_slow_left_out *l)
 {
-	if (w->displaced < 1)
-		return "";
-	return sb_model_printf(model, ", %" PRId64 " gave way to %s", w->displaced,
-		w->displaced == 1 ? "a slower one" : "slower ones");
+	int64_t to_slower = l->displaced - l->to_asked;
+	const char *slower = "", *asked = "";
+
+	if (to_slower)
+		slower = sb_model_printf(model, ", %" PRId64 " gave way to %s", to_slower,
+			to_slower == 1 ? "a slower one" : "slower ones");
+	if (l->to_asked)
+		asked = sb_model_printf(model, ", %" PRId64 "%s to what was asked for", l->to_asked,
+			to_slower ? "" : " gave way");
+	return sb_model_printf(model, "%s%s", slower, asked);
 }
 
-/* ", 4 that were less slow were not kept" */
-static const char *unkept_words(struct sb_model *model, const struct sb_slow_watch *w)
+/* ", 4 that were as slow or less were not kept"; each process keeps its own worst ones. */
+static const char *unkept_words(struct sb_model *model, const struct sb_slow_left_out *l)
 {
-	const char *were = w->unkept == 1 ? "was" : "were";
+	const char *were = l->unkept == 1 ? "was" : "were";
 
-	if (w->unkept < 1)
+	if (l->unkept < 1)
 		return "";
-	return sb_model_printf(model, ", %" PRId64 " that %s less slow %s not kept", w->unkept, were, were);
+	if (l->order == SB_SLOW_ORDER_UNKNOWN)
+		return sb_model_printf(model, ", %" PRId64 " more %s not kept", l->unkept, were);
+	if (l->order == SB_SLOW_SLOWER_LOST)
+		return sb_model_printf(model,
+			", %" PRId64 " more %s not kept (some that were slower were lost)", l->unkept, were);
+	return sb_model_printf(model, ", %" PRId64 " that %s as slow or less%s %s not kept", l->unkept, were,
+		l->processes > 1 ? " than those of the same process" : "", were);
 }
 
-static const char *result_of(struct sb_model *model, const struct sb_slow_watch *w)
+static const char *kept_words(struct sb_model *model, int64_t count)
+{
+	return count ? sb_model_printf(
+			       model, "%" PRId64 " slow %s kept", count, count == 1 ? "one was" : "ones were")
+		     : "no slow one was kept";
+}
+
+static const char *result_of(
+	struct sb_model *model, const struct sb_slow_watch *w, const struct sb_slow_left_out *left_out)
 {
 	int64_t judged = w->steps_judged + w->generations_judged;
 
@@ -89,11 +109,11 @@ static const char *result_of(struct sb_model *model, const struct sb_slow_watch 
 			"%" PRId64 " step%s and %" PRId64
 			" generation%s are too few to judge any (each needs four before it, of its kind)",
 			w->steps, plural(w->steps), w->generations, plural(w->generations));
-	if (!w->slow_count)
+	if (!w->slow_count && !left_out->displaced && left_out->unkept < 1)
 		return sb_model_printf(model, "%s judged, none was slow", judged_words(model, w));
-	return sb_model_printf(model, "%s judged, %" PRId64 " slow %s kept%s%s", judged_words(model, w),
-		w->slow_count, w->slow_count == 1 ? "one was" : "ones were", displaced_words(model, w),
-		unkept_words(model, w));
+	return sb_model_printf(model, "%s judged, %s%s%s", judged_words(model, w),
+		kept_words(model, w->slow_count), displaced_words(model, left_out),
+		unkept_words(model, left_out));
 }
 
 /* The one generation that it lies in. */
@@ -116,6 +136,7 @@ static int64_t generation_of(const struct sb_model *model, const struct sb_slow_
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_slow_watch *w = &model->slow_moments.watch;
+	struct sb_slow_left_out left_out;
 
 	(void)self;
 	w->steps = w->steps_judged = w->generations = w->generations_judged = -1;
@@ -130,7 +151,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			 !strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
 			take_judged(w, m->attr.s);
 	}
-	sb_slow_keys_left_out(run, &w->displaced, &w->unkept);
+	sb_slow_keys_left_out(run, &left_out);
+	w->displaced = left_out.displaced;
+	w->unkept = left_out.unkept;
 	for (size_t i = 0; i < model->slow_moments.count; i++) {
 		struct sb_slow_moment *s = &model->slow_moments.all[i];
 
@@ -139,7 +162,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	}
 	if (w->known)
 		w->words = sb_model_printf(model, "watched for what takes more than %g times its peers: %s",
-			w->ratio, result_of(model, w));
+			w->ratio, result_of(model, w, &left_out));
 	return 0;
 }
 
