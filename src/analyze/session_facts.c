@@ -192,7 +192,8 @@ static bool is_elsewhere(const struct sb_run *run, const char *why)
 {
 	if (!strcmp(why, SB_NEVER_CUDA) || !strcmp(why, SB_FEW_TRACED))
 		return sb_run_meta_find(run, SB_META_SYSTEM, "cupti_path"); /* it was traced, or watched */
-	if (!strcmp(why, SB_NEVER_GPU) || !strcmp(why, SB_FEW_SAMPLED))
+	if (!strcmp(why, SB_NEVER_GPU) || !strcmp(why, SB_FEW_SAMPLED) || !strcmp(why, SB_NO_SIGNAL) ||
+		!strcmp(why, SB_SIGNAL_THEIRS))
 		return sb_run_meta_find(run, SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN);
 	return false;
 }

@@ -110,6 +110,8 @@
 #define SB_NEVER_GPU "the program never used a GPU"
 #define SB_FEW_TRACED "too few steps were seen to trace any"
 #define SB_FEW_SAMPLED "too few steps were seen to sample any"
+#define SB_NO_SIGNAL "no SIGUSR2 came"
+#define SB_SIGNAL_THEIRS "the program handles SIGUSR2 itself"
 /* what a run without a stage says under "Not recorded" */
 #define SB_NO_STAGES "no program recorded any"
 #define SB_NO_STAGES_HOW                                                                             \

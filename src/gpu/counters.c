@@ -9,6 +9,7 @@
 #include "gpu/driver.h"
 #include "gpu/setup.h"
 #include "gpu/trace.h"
+#include "gpu/trace_signal.h"
 #include "record/clock.h"
 #include "record/put.h"
 #include "record/step.h"
@@ -373,12 +374,27 @@ static void say_cut_short(void)
 	}
 }
 
+/* The trace has put away its thread, which answers the signal. */
+static void say_unsignalled(void)
+{
+	const char *silence = sb_trace_signal_silence();
+
+	if (strcmp(setting, SB_TRACE_BY_SIGNAL))
+		return;
+	if (silence)
+		sb_keep_missing("sampled counters", silence,
+			"kill -USR2 PID while it runs, or --gpu-counters=seconds:5");
+	else if (sb_trace_signal_waits() && !sb_counted_in_use())
+		sb_keep_missing("sampled counters", SB_NEVER_GPU, HOW);
+}
+
 void sb_gpu_counters_session_stops(void)
 {
 	int cancel;
 
 	say_cut_short();
 	say_unsampled();
+	say_unsignalled();
 	sb_collector_stop(&collector);
 	cancel = sb_collector_hold(&collector);
 	sb_step_counting_hook_set(NULL);

@@ -10,10 +10,26 @@
 #include "gpu/setup.h"
 #include "gpu/trace.h"
 #include "gpu/zone.h"
+#include "record/put.h"
+#include "record/step.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define ENTRIES_PER_SECOND 1000u
+
+static _Atomic uint32_t listening_epoch; /* the session in which CUDA was seen */
+
+/* At every step of a program that asked for nothing: SIGUSR2 is its own until it uses CUDA. */
+static void listen_for_cuda(void)
+{
+	uint32_t epoch = sb_session_epoch();
+
+	if (atomic_load_explicit(&listening_epoch, memory_order_relaxed) == epoch || !sb_cuda_initialised())
+		return;
+	atomic_store(&listening_epoch, epoch);
+	sb_gpu_trace_listen();
+}
 
 static void start(const struct sb_settings *settings)
 {
@@ -23,6 +39,10 @@ static void start(const struct sb_settings *settings)
 	sb_gpu_rate_reset(rate && *rate ? (uint32_t)strtoul(rate, NULL, 10) : ENTRIES_PER_SECOND);
 	sb_gpu_trace_session_started(settings->gpu_trace);
 	sb_gpu_counters_session_started(settings->gpu_counters);
+	if (settings->gpu_trace[0] || settings->gpu_counters[0])
+		sb_gpu_trace_listen();
+	else
+		sb_step_counting_hook_set(listen_for_cuda);
 }
 
 static void stop(void)

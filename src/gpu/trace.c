@@ -444,8 +444,6 @@ void sb_gpu_trace_session_started(const char *text)
 		sb_keep_missing("kernels", strobe_error(), HOW);
 	else
 		strobe_gpu_trace_start(text);
-	if (atomic_load(&phase) != OFF && for_slow())
-		sb_gpu_trace_listen();
 	asked = true;
 }
 
@@ -456,12 +454,16 @@ bool sb_gpu_trace_watches(void)
 
 void sb_gpu_trace_session_stops(void)
 {
+	bool armed = atomic_load(&phase) == ARMED;
+
 	sb_trace_signal_leave();
 	say_untraced();
 	if (!asked && sb_gpu_context_at(0))
 		sb_keep_missing(
 			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
 	sb_collector_stop(&collector);
+	if (!armed && (atomic_load(&phase) == ARMED || sb_trace_signal_waits()) && !sb_cuda_initialised())
+		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW); /* the signal came with the end */
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
 }
@@ -482,6 +484,8 @@ void sb_gpu_trace_cuda_started(void)
 	int cancel;
 
 	strobe_mark("cuInit"); /* opens an armed session */
+	if (sb_session_active())
+		sb_gpu_trace_listen();
 	cancel = sb_collector_hold(&collector);
 	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable)
 		begin();

@@ -19,7 +19,8 @@ void sb_gpu_trace_cuda_started(void);
 
 bool sb_gpu_trace_watches(void); /* true: it watches for slow moments in this session */
 
-/* Makes SIGUSR2 begin or end a trace, unless the program uses that signal. */
+/* Makes SIGUSR2 begin or end a trace, unless the program uses that signal: from the start of a session for which a trace or counters
+ * were asked for, else when CUDA is seen. */
 void sb_gpu_trace_listen(void);
 
 #endif

@@ -1,12 +1,16 @@
 /* The handler only remembers that the signal came. */
 #include "gpu/trace_signal.h"
 
+#include "format/run_keys.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 static _Atomic bool listening, signalled;
+static _Atomic bool heard; /* one came in this session */
+static const char *silence = SB_SIGNAL_THEIRS; /* of the last session */
 static _Atomic bool left_ignored; /* by an earlier session of ours */
 static void (*_Atomic wake)(void);
 
@@ -17,6 +21,7 @@ static void on_signal(int number)
 
 	(void)number;
 	if (atomic_load(&listening)) {
+		atomic_store(&heard, true);
 		atomic_store(&signalled, true);
 		tell();
 	}
@@ -29,6 +34,8 @@ bool sb_trace_signal_free(void)
 
 	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
 		return false;
+	if (now.sa_handler == on_signal) /* of the process that this one was forked from */
+		return true;
 	return now.sa_handler == SIG_DFL || (now.sa_handler == SIG_IGN && atomic_load(&left_ignored));
 }
 
@@ -37,6 +44,7 @@ void sb_trace_signal_take(void (*ring)(void))
 	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	atomic_store(&wake, ring);
+	atomic_store(&heard, false);
 	atomic_store(&listening, true);
 	sigaction(SIGUSR2, &ours, NULL);
 }
@@ -45,10 +53,15 @@ void sb_trace_signal_leave(void)
 {
 	struct sigaction now;
 
+	silence = SB_SIGNAL_THEIRS;
 	if (!atomic_exchange(&listening, false))
 		return;
+	if (atomic_load(&heard))
+		silence = NULL;
 	if (sigaction(SIGUSR2, NULL, &now) || now.sa_handler != on_signal)
 		return;
+	if (silence)
+		silence = SB_NO_SIGNAL;
 	signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
 	atomic_store(&left_ignored, true);
 }
@@ -56,6 +69,12 @@ void sb_trace_signal_leave(void)
 void sb_trace_signal_forget(void)
 {
 	atomic_store(&listening, false);
+	atomic_store(&signalled, false);
+}
+
+const char *sb_trace_signal_silence(void)
+{
+	return silence;
 }
 
 bool sb_trace_signal_waits(void)

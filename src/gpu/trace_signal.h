@@ -9,6 +9,9 @@ void sb_trace_signal_take(void (*ring)(void)); /* ring: called in the handler */
 void sb_trace_signal_leave(void);
 void sb_trace_signal_forget(void); /* in a forked child */
 
+/* Why none came in the session that sb_trace_signal_leave() ended; NULL: one did. */
+const char *sb_trace_signal_silence(void);
+
 bool sb_trace_signal_waits(void); /* one came */
 bool sb_trace_signal_came(void); /* one came since the last call */
 

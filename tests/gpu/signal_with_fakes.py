@@ -1,0 +1,141 @@
+"""SIGUSR2, by which a user asks for a trace, through libstrobe.so with stand-ins for the CUDA driver and CUPTI: from when on it does not
+end the program, and whose it is.
+
+usage: signal_with_fakes.py BUILD_DIR
+"""
+import os
+import signal
+import sys
+
+from fake_program import Program, case, main
+
+ASKED = ({"STROBE_GPU_COUNTERS": "signal"}, {"STROBE_GPU_COUNTERS": "steps:3@1000"}, {"STROBE_GPU_TRACE": "steps:3@1000"}, {"STROBE_GPU_TRACE": "slow:1.5"})
+
+
+class Asked(Program):
+    """A program whose settings are in the environment, and gone when its session has begun."""
+
+    def __init__(self, settings, before=lambda cupti: None):
+        os.environ.update(settings)
+        super().__init__(before)
+        for name in settings:
+            os.environ.pop(name)
+
+    def ask(self):
+        os.kill(os.getpid(), signal.SIGUSR2)
+
+    def traced(self):
+        self.until(lambda: self.cupti.calls(b"cuptiEnableCallback") > 0, "the trace's begin")
+
+
+def child(body):
+    """The exit status of a forked child that runs this."""
+    pid = os.fork()
+    if not pid:
+        try:
+            body()
+            os._exit(0)
+        except BaseException as e:
+            print(repr(e), flush=True)
+            os._exit(1)
+    return os.waitpid(pid, 0)[1]
+
+
+@case
+def whoever_asks_may_signal_from_the_sessions_start():
+    for settings in ASKED:
+        def body():
+            p = Asked(settings)
+            p.ask()
+            p.traced()
+            if settings.get("STROBE_GPU_COUNTERS") == "signal":
+                p.until(lambda: p.pm.sampling(0), "the sampling beside it")
+            p.strobe.strobe_stop()
+            p.ask()  # a late one does not end it
+        assert child(body) == 0, settings
+
+
+@case
+def with_no_option_it_is_taken_with_the_first_step_that_sees_cuda():
+    p = Asked({})
+    assert signal_is_default()
+    p.step(b"denoise")
+    p.ask()
+    p.traced()
+    p.stop()
+
+
+def signal_is_default():
+    for line in open("/proc/self/status"):
+        if line.startswith("SigCgt:"):
+            return not int(line.split()[1], 16) >> (signal.SIGUSR2 - 1) & 1
+
+
+@case
+def a_cuda_that_the_driver_tells_of_is_enough():
+    p = Asked({})
+    p.strobe.InitializeInjection()
+    p.ask()
+    p.traced()
+    p.stop()
+
+
+@case
+def a_program_without_cuda_keeps_its_signal():
+    def body():
+        p = Asked({}, lambda cupti: os.environ.update(STROBE_CUDA_PATH="/nowhere/libcuda.so.1"))
+        p.step(b"denoise")
+        p.ask()
+    assert os.WTERMSIG(child(body)) == signal.SIGUSR2
+
+
+@case
+def a_program_without_cuda_that_asked_is_told_why_nothing_was_traced():
+    for settings in ASKED[0], ASKED[3]:
+        p = Asked(settings, lambda cupti: os.environ.update(STROBE_CUDA_PATH="/nowhere/libcuda.so.1"))
+        p.step(b"denoise")
+        p.ask()
+        p.step(b"denoise")
+        said = dict(p.stop().missing)
+        assert said["kernels"] == "the program never initialised CUDA|see docs/gpu.md, 'The kernel trace'", said
+        assert ("sampled counters" in said) == ("STROBE_GPU_COUNTERS" in settings), said
+
+
+@case
+def the_programs_own_handler_is_left_alone():
+    seen = []
+    signal.signal(signal.SIGUSR2, lambda *_: seen.append("before"))
+    p = Asked(ASKED[0])
+    p.ask()
+    p.until(lambda: seen, "the program's handler")
+    p.strobe.strobe_stop()
+    signal.signal(signal.SIGUSR2, signal.SIG_DFL)
+    p = Asked(ASKED[0])
+    signal.signal(signal.SIGUSR2, lambda *_: seen.append("after"))
+    p.ask()
+    p.until(lambda: len(seen) == 2, "the program's handler")
+    p.strobe.strobe_stop()
+    p.ask()
+    p.until(lambda: len(seen) == 3, "the program's handler, after the session")
+
+
+@case
+def a_forked_child_is_asked_by_itself():
+    p = Asked(ASKED[0])
+
+    def body():
+        p.ask()  # before its own recording begins
+        p.strobe.strobe_zone_begin(b"child")
+        p.ask()
+        p.strobe.strobe_zone_end()
+        p.strobe.strobe_stop()
+        p.ask()
+    assert child(body) == 0
+    assert p.cupti.calls(b"cuptiEnableCallback") == 0 and not p.pm.sampling(0)
+    p.ask()
+    p.traced()
+    p.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
