@@ -8,7 +8,7 @@
 
 #define FIRST 2 /* findings that are read */
 
-/* A slow moment that was caught with its kernels needs no trace to be explained. */
+/* A slow moment that was caught with its kernels needs no trace to be explained, also where it costs little. */
 static bool is_caught(const struct sb_model *model, const struct sb_advice *f)
 {
 	return model->slow_moments.count && !strcmp(f->id, "slow_steps");
@@ -21,7 +21,7 @@ static bool is_named(const struct sb_model *model)
 		const struct sb_advice *f = &model->advice.all[i];
 
 		if (!f->startup && f->cause && (!sb_rule_is_symptom(f->id) || is_caught(model, f)) &&
-			strcmp(f->priority, "low") != 0)
+			(strcmp(f->priority, "low") != 0 || (!i && is_caught(model, f))))
 			return true;
 	}
 	return false;

@@ -289,6 +289,8 @@ static SB_FIELDS(idle_function, sb_place, "GpuIdleFunction",
 	"A Python function that ran while a traced GPU had nothing to do.");
 
 static const struct sb_field sb_gpu_fields_rows[] = {
+	SB_FIELD(sb_gpu_panel, slow_only, "slow_moments_only", SB_SET,
+		"all of it was kept around slow moments: it does not stand for the run, nor for a stage"),
 	SB_FIELD(sb_gpu_panel, kernel_count, "kernel_count", SB_ALWAYS, "kernels"),
 	SB_FIELD(sb_gpu_panel, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
 	SB_FIELD(sb_gpu_panel, busy_s, "busy_s", SB_ALWAYS,

@@ -189,6 +189,16 @@ static void say_lost(const struct sb_counter_counts *c)
 	sb_keep_missing("some sampled counters", text, HOW);
 }
 
+static void say_none(void)
+{
+	bool asked = spec.bound == SB_TRACE_STEPS || spec.bound == SB_TRACE_SECONDS;
+
+	sb_keep_missing("sampled counters",
+		asked ? "no sample was complete in the time asked for"
+		      : "no sample was complete before the sampling ended",
+		asked ? "sample for longer: --gpu-counters=seconds:5" : HOW);
+}
+
 static void say_counts(void)
 {
 	struct sb_counter_counts c = sb_counter_rows_counts();
@@ -199,8 +209,7 @@ static void say_counts(void)
 			"GPU records reached their share of max_trace_bytes",
 			"raise max_trace_bytes or sample fewer steps");
 	if (!c.taken)
-		sb_keep_missing("sampled counters", "no sample was complete in the time asked for",
-			"sample for longer: --gpu-counters=seconds:5");
+		say_none();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_SAMPLES, (int64_t)c.written);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_LOST, (int64_t)(c.lost + c.unwritten));
 }

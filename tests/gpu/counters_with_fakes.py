@@ -109,6 +109,18 @@ def lost_samples_are_counted_and_leave_a_gap():
 
 
 @case
+def without_a_sample_the_report_says_what_was_asked_for():
+    for spec, words in ((b"all", "before the sampling ended|see docs/gpu.md"), (b"steps:3", "in the time asked for|sample for longer")):
+        p = Sampled()
+        assert p.strobe.strobe_gpu_counters_start(spec) == 0, p.strobe.strobe_error()
+        for i in range(2):
+            p.step(b"step_%d" % i)
+        p.sampling()
+        said = [why for what, why in p.stop().missing if what == "sampled counters"]
+        assert len(said) == 1 and words in said[0], (spec, said)
+
+
+@case
 def counters_that_cannot_be_sampled_are_said_with_what_to_do():
     for call, result, words in ((b"cuptiPmSamplingEnable", 35, ("no permission", "RestrictProfilingToAdminUsers=0")),
                                 (b"cuptiPmSamplingEnable", 26, ("another profiler has its counters", "dcgmi profile --pause")),

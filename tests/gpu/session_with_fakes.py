@@ -236,8 +236,12 @@ def a_slow_step_is_kept_beside_a_normal_one():
     assert moment["parts"][0]["name"] == "kernel_of_step_8" and "kernel_of_step_8" in moment["words"], moment
     assert moment["words"].endswith(", 1 instead of 0"), moment
     assert len(report["gpu_trace"]["traces"]) == 1, report["gpu_trace"]["traces"]
+    assert report["gpu_trace"]["slow_moments_only"] is True, report["gpu_trace"]
     text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
     assert "Slow moments that were caught\n  slow step: at " in text, text
+    assert "around slow moments only: shares are of these" in text and "Kernels by family, around slow moments " in text, text
+    text = subprocess.run([BUILD + "/strobe", "report", "--format", "md", p.folder + "/last"], capture_output=True, text=True).stdout
+    assert "- Around slow moments only: shares" in text and "- Kernels by family, around slow moments: " in text, text
 
 
 @case

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "advise/next.h"
 #include "format/run_keys.h"
 #include "report/text.h"
 #include "synthetic.h"
@@ -431,11 +432,18 @@ static void a_caught_cause_needs_no_trace(void **state)
 	caught(&s);
 	caught_at(&s, 14 * SECOND);
 	found = finding(synthetic_model(&s, 20 * SECOND), "slow_steps");
-	assert_non_null(found);
-	assert_non_null(found->cause);
+	assert_true(found && found->cause);
 	assert_string_equal(found->where.file, "/srv/pipe.py");
 	assert_int_equal(found->where.line, 41);
 	assert_null(s.model->summary.next_command);
+	s.model->advice.all[0] = *found;
+	s.model->advice.count = 1;
+	s.model->advice.all[0].priority = "low"; /* one that costs little has its cause, too */
+	sb_next_find(s.model);
+	assert_null(s.model->summary.next_command);
+	s.model->advice.all[0].id = "gpu_gaps";
+	sb_next_find(s.model);
+	assert_non_null(s.model->summary.next_command);
 	synthetic_done(&s);
 }
 

@@ -58,6 +58,20 @@ static void gaps_between_kernels_tell_what_holds_them_up(void **state)
 	synthetic_done(&o.s);
 }
 
+/* Slow moments and what is beside them do not stand for the stage. */
+static void slow_moments_alone_tell_no_bound(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.s.model->gpu.slow_only = true;
+	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "");
+	assert_non_null(strstr(o.stage->work.bound_why, "around slow moments only"));
+	o.s.model->gpu.slow_only = false;
+	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "host");
+	synthetic_done(&o.s);
+}
+
 /* Busy all the time: with what part of the chip, kernels do not say. */
 static void kernels_that_fill_the_time_need_counters(void **state)
 {
@@ -158,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gaps_between_kernels_tell_what_holds_them_up),
+		cmocka_unit_test(slow_moments_alone_tell_no_bound),
 		cmocka_unit_test(kernels_that_fill_the_time_need_counters),
 		cmocka_unit_test(imports_and_what_strobe_does_get_no_reason),
 		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),

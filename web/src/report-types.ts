@@ -1247,6 +1247,7 @@ export type ChartColumn = {
 
 // What the GPU did, kernel by kernel.
 export type GpuTrace = {
+  slow_moments_only?: true; // all of it was kept around slow moments: it does not stand for the run, nor for a stage
   kernel_count: number; // kernels
   kernel_total_s: number; // their time added up
   busy_s: number; // time with work; added up over devices, like idle_s, window_s and kernel_busy_s

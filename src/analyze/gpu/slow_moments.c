@@ -15,6 +15,7 @@
 
 #define PARTS_MOST 5u /* of each kind */
 #define PART_LEAST 0.01 /* of the slow one */
+#define IDLE_LEAST_NS 1000 /* shorter is the rounding of ticks, or from one kernel to the next */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
 
 enum { KERNEL, STAGE, GARBAGE, KINDS }; /* functions are in `samples` */
@@ -361,11 +362,10 @@ static void add_parts(struct moments *m, struct sb_model *model, const struct ca
 
 static void fill_work(struct side *s, double *out_work_s, double *out_idle_s)
 {
-	*out_work_s = *out_idle_s = NAN;
-	if (!s->traced)
-		return;
-	*out_work_s = seconds(s->work_ns);
-	*out_idle_s = s->work_ns ? seconds(s->last_ns - s->first_ns - sb_union_ns(&s->busy)) : 0;
+	int64_t idle_ns = s->work_ns ? s->last_ns - s->first_ns - sb_union_ns(&s->busy) : 0;
+
+	*out_work_s = s->traced ? seconds(s->work_ns) : NAN;
+	*out_idle_s = !s->traced ? NAN : idle_ns < IDLE_LEAST_NS ? 0 : seconds(idle_ns);
 }
 
 static double mean_of(const struct side *s, int counter)

@@ -89,21 +89,21 @@ static bool is_judged(const struct sb_stage *s)
 	       (s->role >= STROBE_ROLE_DENOISE && s->role <= STROBE_ROLE_TEXT_ENCODE);
 }
 
-/* What its traced calls did; NULL: not known. */
-static const struct sb_traced_calls *traced_of(const struct sb_stage *s)
+/* What its traced calls did; NULL: not known, or of slow ones alone. */
+static const struct sb_traced_calls *traced_of(const struct sb_model *model, const struct sb_stage *s)
 {
 	const struct sb_traced_calls *t = &s->traced;
 
-	return is_judged(s) && t->busy_s > 0 && t->time_s > 0 && !sb_stage_at_once(s) &&
-			       t->busy_s <= 1.1 * t->time_s
+	return !model->gpu.slow_only && is_judged(s) && t->busy_s > 0 && t->time_s > 0 &&
+			       !sb_stage_at_once(s) && t->busy_s <= 1.1 * t->time_s
 		       ? t
 		       : NULL;
 }
 
 /* A GPU that idles while weights move waits for them, whatever its gaps look like. */
-static bool by_trace(struct sb_stage *s)
+static bool by_trace(const struct sb_model *model, struct sb_stage *s)
 {
-	const struct sb_traced_calls *t = traced_of(s);
+	const struct sb_traced_calls *t = traced_of(model, s);
 	double copies_s;
 
 	if (!t)
@@ -149,7 +149,7 @@ static double interval_s(const struct sb_model *model)
 
 static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 {
-	const struct sb_traced_calls *t = traced_of(s);
+	const struct sb_traced_calls *t = traced_of(model, s);
 	double readings_s = interval_s(model);
 
 	if (t)
@@ -168,6 +168,9 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 		return sb_model_printf(model,
 			"no reading of the counters (one every %.3g s) is of this stage alone; " SAMPLES_TELL,
 			readings_s);
+	if (model->gpu.slow_only)
+		return "kernels were kept around slow moments only, which do not stand for the "
+		       "stage; " SAMPLES_TELL;
 	return "this recording has no counters of the GPU's parts; --gpu-counters=steps:3 samples them, "
 	       "--gpu-trace=steps:3 shows the gaps between kernels";
 }
@@ -183,7 +186,7 @@ static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 
 void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
 {
-	if (by_counters(model, s) || by_rate(s) || by_trace(s) || by_moves(s))
+	if (by_counters(model, s) || by_rate(s) || by_trace(model, s) || by_moves(s))
 		return;
 	if (uses_gpu(model, s))
 		s->work.bound_why = why_not(model, s);

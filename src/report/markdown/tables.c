@@ -294,7 +294,11 @@ static void families(const struct sb_gpu_panel *g, struct sb_buf *out)
 		char share[32];
 
 		snprintf(share, sizeof share, "%.0f %%", 100 * k->ratio);
-		sb_buf_printf(out, "%s%s", i ? ", " : "- Kernels by family: ", k->family);
+		sb_buf_printf(out, "%s%s",
+			i              ? ", "
+			: g->slow_only ? "- Kernels by family, around slow moments: "
+				       : "- Kernels by family: ",
+			k->family);
 		if (k->kind)
 			sb_buf_printf(out, " %s", k->kind);
 		if (k->precision)
@@ -347,6 +351,8 @@ void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out)
 	sb_text_seconds(idle, sizeof idle, g->idle_s);
 	sb_buf_printf(out, "- %lld kernels; busy %s, idle %s%s\n", (long long)g->kernel_count, busy, idle,
 		g->device_count > 1 ? ", all GPUs added up" : "");
+	if (g->slow_only)
+		sb_buf_puts(out, "- Around slow moments only: shares are of these, not of the run\n");
 	families(g, out);
 	copies(g, out);
 	waits(g, out);

@@ -178,6 +178,8 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 	double count = g->device_count ? (double)g->device_count : 1;
 
 	traces_text(g, out);
+	if (g->slow_only)
+		sb_buf_puts(out, "  around slow moments only: shares are of these, not of the run\n");
 	devices_text(g, out);
 	sb_text_seconds(total, sizeof total, g->kernel_total_s);
 	share_text(share, sizeof share, g->small_kernel_ratio);
@@ -252,7 +254,8 @@ static void families_text(
 		n += add_share(rows, n, names[n], &g->families[i]);
 	}
 	qsort(rows, n, sizeof *rows, row_by_total);
-	rows_text(out, options, "Kernels by family", "count", rows, n);
+	rows_text(out, options, g->slow_only ? "Kernels by family, around slow moments" : "Kernels by family",
+		"count", rows, n);
 }
 
 /* "denoise: GEMM 41 %, attention 30 %, element-wise 20 %" */
@@ -297,7 +300,8 @@ static void stages_families_text(
 		if (!(stage->kernel_s >= STAGE_LEAST * model->gpu.kernel_total_s) || stage->depth > 1)
 			continue;
 		if (!shown++)
-			sb_buf_puts(out, "  What the kernels of a stage do\n");
+			sb_buf_printf(out, "  What the kernels of a stage do%s\n",
+				model->gpu.slow_only ? " around slow moments" : "");
 		stage_families_text(stage, options, out);
 	}
 }
@@ -323,7 +327,9 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	copies_text(g, out);
 	memsets_text(g, out);
 	waits_text(g, out);
-	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
+	rows_text(out, options,
+		g->slow_only ? "Kernels by GPU time, around slow moments" : "Kernels by GPU time", "count",
+		g->top_kernels, g->top_kernel_count);
 	families_text(g, options, out);
 	stages_families_text(model, options, out);
 	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,

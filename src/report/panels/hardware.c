@@ -259,7 +259,7 @@ static void work_line(const struct sb_model *model, const struct sb_stage *s, bo
 	else
 		put_flops(&line, ": ", w->flops, w->uncounted_count ? " in the calls that were counted" : "");
 	put_rate(&line, w);
-	if (element_wise_ratio(s) >= ELEMENT_WISE_LEAST)
+	if (!model->gpu.slow_only && element_wise_ratio(s) >= ELEMENT_WISE_LEAST)
 		sb_buf_printf(&line, "; %.0f %% of its kernels' time is element-wise, which a compiler fuses",
 			element_wise_ratio(s) * 100);
 	if (!isnan(w->intensity)) {

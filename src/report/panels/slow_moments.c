@@ -56,12 +56,14 @@ static void put_work(struct sb_buf *out, const struct sb_slow_moment *s)
 		put_seconds(out, s->normal_work_s);
 		sb_buf_putc(out, ')');
 	}
-	sb_buf_puts(out, ", idle between ");
-	put_seconds(out, s->idle_s);
-	if (!isnan(s->normal_idle_s)) {
-		sb_buf_puts(out, " (normal ");
-		put_seconds(out, s->normal_idle_s);
-		sb_buf_putc(out, ')');
+	if (s->idle_s > 0 || s->normal_idle_s > 0) {
+		sb_buf_puts(out, ", idle between ");
+		put_seconds(out, s->idle_s);
+		if (!isnan(s->normal_idle_s)) {
+			sb_buf_puts(out, " (normal ");
+			put_seconds(out, s->normal_idle_s);
+			sb_buf_putc(out, ')');
+		}
 	}
 	sb_buf_putc(out, '\n');
 }
