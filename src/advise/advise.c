@@ -158,7 +158,6 @@ int sb_advise(struct sb_model *model)
 	place_all(&a);
 	sb_symptoms_explain(&a);
 	sb_strategies_find(model);
-	sb_readings_find(model);
 	sb_strategies_name(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
@@ -170,6 +169,7 @@ int sb_advise(struct sb_model *model)
 	sb_room_share(model);
 	sb_vec_done(&a.found);
 	sb_bound_judge(model);
+	sb_readings_find(model);
 	sb_bound_leave_alone(model);
 	sb_next_find(model);
 	say_no_cause(model);

@@ -35,7 +35,7 @@ static double sampled(const struct sb_model *model, double mean_percent)
 
 static double utilization(const struct sb_model *model)
 {
-	return sampled(model, model->summary.gpu_utilization_mean_percent);
+	return model->roofline.on_cpu ? NAN : sampled(model, model->summary.gpu_utilization_mean_percent);
 }
 
 static double work_s(const struct sb_model *model, enum strobe_role work)
@@ -177,7 +177,7 @@ static bool by_python(struct sb_model *model)
 		"garbage_collection", "gil_contention" };
 	const struct sb_advice *f = urgent_cause(model);
 	double share = f && judged_s(model) > 0 ? f->saves_s / judged_s(model) : NAN;
-	bool gpu = sb_weigh_traced(model) || model->summary.gpu_utilization_mean_percent > 0;
+	bool gpu = sb_weigh_has_gpu(model);
 
 	for (size_t i = 0; share > SHARE_LARGE && i < sizeof python / sizeof *python; i++)
 		if (!strcmp(f->id, python[i])) {
@@ -219,7 +219,7 @@ static bool by_cpu(struct sb_model *model)
 {
 	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
-	if (sb_weigh_traced(model) || model->summary.gpu_utilization_mean_percent > 0 || !(cpu >= CPU_BUSY))
+	if (sb_weigh_traced(model) || sb_weigh_has_gpu(model) || !(cpu >= CPU_BUSY))
 		return false;
 	bound(model, "CPU", "cpu");
 	model->summary.bound_reason = sb_model_printf(

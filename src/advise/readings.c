@@ -228,8 +228,13 @@ static void read_speed(struct sb_model *m)
 
 #define WELL_USED 80 /* percent */
 
+/* Utilisation counts the time in which any kernel ran: where it is known what limits, that speaks. */
 static void read_gpus(struct sb_model *m)
 {
+	const char *bound = m->summary.bound;
+
+	if (m->roofline.on_cpu || (bound && strcmp(bound, "GPU") != 0))
+		return;
 	for (size_t i = 0; i < m->devices.count; i++) {
 		const struct sb_device *d = &m->devices.all[i];
 

@@ -267,7 +267,7 @@ static double warm_mean(const struct sb_model *model, const char *source, const 
 
 double sb_weigh_utilization(const struct sb_model *model)
 {
-	return warm_mean(model, "gpu", "utilization_percent");
+	return model->roofline.on_cpu ? NAN : warm_mean(model, "gpu", "utilization_percent");
 }
 
 double sb_weigh_others(const struct sb_model *model)
@@ -452,7 +452,8 @@ bool sb_weigh_sizes_grow(const struct sb_model *model)
 
 bool sb_weigh_has_gpu(const struct sb_model *model)
 {
-	return model->gpu.present || model->summary.gpu_utilization_mean_percent > 0;
+	return model->gpu.present ||
+	       (!model->roofline.on_cpu && model->summary.gpu_utilization_mean_percent > 0);
 }
 
 double sb_weigh_idle_s(const struct sb_model *model)

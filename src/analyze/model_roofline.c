@@ -50,6 +50,8 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, mfu_ratio, "mfu_ratio", SB_KNOWN, "achieved over peak"),
 	SB_FIELD(sb_stage_work, work_mfu_ratio, "work_mfu_ratio", SB_KNOWN,
 		"the same over rate_over_s without moves_s: of what the GPU computes, not of the stage"),
+	SB_FIELD(sb_stage_work, mfu_why, "mfu_why", SB_KNOWN,
+		"why mfu_ratio is absent though the GPU's peak is known"),
 	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "rate_flop_count at the peak rate"),
 	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
 		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),
@@ -103,6 +105,7 @@ static const struct sb_field sb_roofline_fields_rows[] = {
 	SB_FIELD(sb_roofline_panel, gpu, "gpu", SB_KNOWN, "whose ceilings they are"),
 	SB_FIELD(sb_roofline_panel, source, "source", SB_KNOWN,
 		"where the figures come from; absent: this GPU is not in the table"),
+	SB_FIELD(sb_roofline_panel, mfu_why, "mfu_why", SB_KNOWN, "why no stage has an MFU"),
 	SB_FIELD(sb_roofline_panel, gb_per_s, "dram_peak_gb_per_s", SB_KNOWN, "its memory's bandwidth"),
 	SB_FIELD_LIST(
 		sb_roofline_panel, ceilings, ceiling_count, "ceilings", SB_KNOWN, ceiling, "its peak rates"),

@@ -30,7 +30,7 @@ struct sb_stage_work {
 	const char *precision; /* of most of the operations; NULL: not known */
 	const char *calls; /* that the rate is of: SB_CALLS_WARM or SB_CALLS_COLD; NULL: none */
 	int64_t call_count;
-	double rate_flops; /* of those calls */
+	double rate_flops; /* of those calls, what the GPU did; all of it where nothing else did any */
 	double time_s; /* theirs: GPU span where it is known for all of them, else the covered wall time */
 	double moves_s; /* of that, weights move */
 	double tflops; /* achieved: TFLOP/s over time_s */
@@ -38,6 +38,9 @@ struct sb_stage_work {
 	double mfu_ratio; /* tflops / peak */
 	double work_mfu_ratio; /* the same without moves_s; NAN: no weights move */
 	double floor_s; /* rate_flops at the peak rate */
+	double cpu_flops; /* of flops, in models on the CPU */
+	const char *
+		mfu_why; /* why a rate has no MFU though this GPU's peak is known; NULL: it has one, or none has */
 	double bytes; /* moved to and from DRAM, from the counters; NAN: not counted */
 	double intensity; /* FLOP per byte; NAN */
 	struct sb_bound_share {
@@ -65,6 +68,8 @@ struct sb_efficiency_panel { /* the stages' work in short */
 
 struct sb_roofline_panel { /* this GPU's ceilings */
 	const char *gpu, *source; /* NULL: not in the table */
+	const char *mfu_why; /* why no stage has an MFU; NULL: some have */
+	bool on_cpu; /* the run's models ran on the CPU alone: what the GPU did is of others */
 	double gb_per_s;
 	struct sb_ceiling {
 		const char *precision;
@@ -104,14 +109,14 @@ struct sb_traced_calls {
 /* What model calls of a path add up to, with the zones inside it. */
 struct sb_path_flops {
 	struct sb_flop_sums {
-		double flops;
+		double flops, cpu_flops; /* of flops, in models on the CPU */
 		int64_t uncounted_count;
 		const char *why, *precision;
 		double precision_flops; /* of the shape that precision is of */
 	} * all; /* by path; NULL: none */
 	struct sb_call_flops {
-		double of[SB_CALL_KINDS];
-		double open; /* of the call that is open, by what has ended inside it */
+		double of[SB_CALL_KINDS], cpu_of[SB_CALL_KINDS];
+		double open, cpu_open; /* of the call that is open, by what has ended inside it */
 	} * calls; /* by path; NULL: none */
 	uint32_t path_count;
 };

@@ -31,6 +31,18 @@ def test_tensors_leave_their_shapes_alone(torch):
     assert shape.args[0].device.type == "meta" and tuple(shape.args[0].shape) == (3, 2) and shape.kwargs == {"scale": {"by": 2.0}}
 
 
+def test_a_call_says_when_its_model_is_on_the_cpu(torch):
+    flops.forget()
+    model, offloaded, elsewhere = torch.nn.Linear(2, 2), torch.nn.Linear(2, 3), torch.nn.Linear(2, 4, device="meta")
+    offloaded._hf_hook = object()  # moves weights and arguments in the call
+    for module in (model, offloaded, elsewhere):
+        flops.note(module, (torch.zeros(1, 2),), {})
+    flops.note(model, (torch.zeros(1, 2, device="meta"),), {})
+    devices = [shape.device for shape in flops._shapes.values()]
+    flops.forget()
+    assert devices == ["cpu", None, None, None]
+
+
 class Holder(object):
     """A part of a model that is no module: settings, and something that holds memory."""
 

@@ -25,6 +25,86 @@ static void count_shape(struct synthetic *s)
 	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, attrs, 3);
 }
 
+/* One model on the CPU, one on a GPU, whose peak is in the table. */
+static struct sb_model *model_of_two(struct synthetic *s, const char *device)
+{
+	const struct strobe_attr first[] = { INT("shape", 1), TEXT("precision", "fp32"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = 3e12 } }, TEXT("device", "cpu") },
+				 second[] = { INT("shape", 2), TEXT("precision", "bf16"),
+					 { "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } },
+					 TEXT("device", device) };
+	const struct strobe_attr asked[] = { TEXT("component", "text_encoder"), TEXT("device", "cpu") },
+				 other[] = { TEXT("component", "transformer"), TEXT("device", device) };
+	uint32_t gpu;
+
+	synthetic_open(s);
+	gpu = synthetic_gpu(s, 0);
+	sb_builder_meta_string(s->b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
+	for (uint64_t t = 0; t <= 20 * SECOND; t += SECOND)
+		synthetic_gpu_sample(s, gpu, t, 1000, 85, 300);
+	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, first, 4);
+	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, second, 4);
+	sb_builder_event(s->b, 0, "torch.asked", 0, asked, 2);
+	sb_builder_event(s->b, 0, "torch.asked", 0, other, 2);
+	synthetic_begin(s, 0, "pipeline", 0);
+	for (int i = 1; i <= 2; i++) {
+		synthetic_begin(s, (uint64_t)i * 8 * SECOND - 8 * SECOND,
+			i == 1 ? "text_encoder" : "transformer", STROBE_ROLE_FORWARD);
+		synthetic_attr(s, "flops_shape", i);
+		synthetic_end(s, (uint64_t)i * 8 * SECOND);
+	}
+	synthetic_end(s, 20 * SECOND);
+	return synthetic_model(s, 20 * SECOND);
+}
+
+static bool has_reading(const struct sb_model *m, const char *id)
+{
+	for (size_t i = 0; i < m->readings.count; i++)
+		if (!strcmp(m->readings.all[i].id, id))
+			return true;
+	return false;
+}
+
+static void a_model_on_the_cpu_has_no_peak_of_a_gpu(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	struct sb_model *m = model_of_two(&s, "cuda");
+
+	(void)state;
+	w = &sb_model_stage(m, "text_encoder")->work;
+	assert_float_equal(w->flops, 3e12, 1e9);
+	assert_true(w->tflops > 0 && isnan(w->mfu_ratio) && isnan(w->floor_s));
+	assert_string_equal(w->mfu_why, "its models ran on the CPU");
+	w = &sb_model_stage(m, "transformer")->work;
+	assert_true(w->mfu_ratio > 0 && w->floor_s > 0);
+	w = &sb_model_stage(m, "pipeline")->work;
+	assert_float_equal(w->flops, 203e12, 1e9);
+	assert_float_equal(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
+	assert_string_equal(w->precision, "bf16");
+	assert_null(m->roofline.mfu_why);
+	synthetic_done(&s);
+}
+
+static void a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = model_of_two(&s, "cpu");
+
+	(void)state;
+	assert_true(m->roofline.on_cpu);
+	assert_null(m->roofline.source);
+	assert_string_equal(m->roofline.mfu_why, "the models ran on the CPU");
+	assert_false(has_reading(m, "gpu_well_used"));
+	assert_null(m->summary.next_command);
+	assert_true(!m->summary.bound || strcmp(m->summary.bound, "GPU") != 0);
+	synthetic_done(&s);
+	m = model_of_two(&s, "cuda");
+	assert_true(has_reading(m, "gpu_well_used"));
+	assert_string_equal(m->summary.bound, "GPU");
+	synthetic_done(&s);
+}
+
 /* A VAE of another framework has methods whose shapes are not known. One that calls its decoder as a model has one. */
 static void a_vae_that_is_not_counted_says_why(void **state)
 {
@@ -88,6 +168,8 @@ static void stages_are_told_apart_and_those_left_out_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),
+		cmocka_unit_test(a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others),
 		cmocka_unit_test(a_vae_that_is_not_counted_says_why),
 		cmocka_unit_test(stages_are_told_apart_and_those_left_out_are_counted),
 	};

@@ -52,7 +52,7 @@ static void gaps_between_kernels_tell_what_holds_them_up(void **state)
 	assert_string_equal(traced(&o, 0.09, 0.09, 9000, "element-wise"), "launch"); /* 23 us of gap each */
 	assert_string_equal(o.stage->work.bound_basis, "trace");
 	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "host"); /* 2 ms of gap each */
-	assert_string_equal(traced(&o, 0.01, 0.01, 9000, "element-wise"), "host");
+	assert_string_equal(traced(&o, 0.01, 0.01, 9000, "element-wise"), "launch"); /* 32 us of gap each */
 	assert_string_equal(traced(&o, 0.25, 0.05, 90, "GEMM"), "copies");
 	assert_string_equal(traced(&o, 0.28, 0.28, 90, "communication"), "communication");
 	synthetic_done(&o.s);
@@ -69,6 +69,57 @@ static void slow_moments_alone_tell_no_bound(void **state)
 	assert_non_null(strstr(o.stage->work.bound_why, "around slow moments only"));
 	o.s.model->gpu.slow_only = false;
 	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "host");
+	synthetic_done(&o.s);
+}
+
+/* An imported trace has no roles: what it marks as the bottleneck is judged, what lies inside something else is not. */
+static void the_bottleneck_is_judged_wherever_it_lies(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->role = STROBE_ROLE_STAGE;
+	o.stage->parent = 0;
+	o.stage->bottleneck_level = SB_BOTTLENECK_NONE;
+	assert_string_equal(traced(&o, 0.09, 0.09, 9000, "element-wise"), "");
+	assert_null(o.stage->work.bound_why);
+	o.stage->bottleneck_level = SB_BOTTLENECK_MAJOR;
+	assert_string_equal(traced(&o, 0.09, 0.09, 9000, "element-wise"), "launch");
+	synthetic_done(&o.s);
+}
+
+/* It says what its counters were: what bounds it, too, or why that is n/a. */
+static void a_stage_with_counters_has_a_reason(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->role = STROBE_ROLE_STAGE;
+	o.stage->counters.source = o.stage->warm_counters.source = sb_counter_source_names[SB_COUNTED_GPM];
+	o.stage->counters.covered_ratio = 0.33;
+	o.stage->warm_counters.covered_ratio = 0.1;
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_null(o.stage->work.bound);
+	assert_non_null(strstr(o.stage->work.bound_why, "cover 10 % of the time of its warm calls alone"));
+	synthetic_done(&o.s);
+}
+
+/* What other programs do on the GPU meanwhile bounds nothing here. */
+static void a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->warm_counters.source = sb_counter_source_names[SB_COUNTED_GPM];
+	o.stage->warm_counters.bound_s[SB_BOUND_TENSOR] = 1;
+	o.stage->warm_counters.covered_ratio = 0.9;
+	o.stage->work.flops = o.stage->work.cpu_flops = 1e12;
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_null(o.stage->work.bound);
+	assert_string_equal(o.stage->work.bound_why, "its models ran on the CPU");
+	o.stage->work.flops = 2e12; /* a text encoder there, the transformer on the GPU */
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_string_equal(o.stage->work.bound, "tensor");
 	synthetic_done(&o.s);
 }
 
@@ -173,6 +224,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gaps_between_kernels_tell_what_holds_them_up),
 		cmocka_unit_test(slow_moments_alone_tell_no_bound),
+		cmocka_unit_test(the_bottleneck_is_judged_wherever_it_lies),
+		cmocka_unit_test(a_stage_with_counters_has_a_reason),
+		cmocka_unit_test(a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu),
 		cmocka_unit_test(kernels_that_fill_the_time_need_counters),
 		cmocka_unit_test(imports_and_what_strobe_does_get_no_reason),
 		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),

@@ -79,8 +79,9 @@ static void the_first_call_is_in_no_rate(void **state)
 	assert_near(w->time_s, 1, 1e-9);
 	assert_near(w->mfu_ratio, 4 * FLOPS / 989.5e12, 1e-9);
 	assert_near(w->floor_s, 4 * FLOPS / 989.5e12, 1e-9);
-	text_holds(&s, "step: 494.5 TFLOP; 4 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 400 "
-		       "ms of 1.00 s");
+	text_holds(&s,
+		"step: 494.5 TFLOP; 4 warm calls: 395.6 TFLOP/s, MFU 40.0 % of the bf16 rate, floor 400 "
+		"ms of 1.00 s");
 	synthetic_done(&s);
 }
 
@@ -350,9 +351,10 @@ static void a_traced_stage_says_what_a_compiler_fuses(void **state)
 	step(&s, 250 * MS, 250 * MS);
 	step(&s, 500 * MS, 250 * MS);
 	synthetic_model(&s, 2 * SECOND);
-	text_holds(&s, "step: 296.7 TFLOP; 2 warm calls: 395.6 TFLOP/s, 40.0 % of the bf16 rate, floor 200 "
-		       "ms of 500 "
-		       "ms; 30 % of its kernels' time is element-wise, which a compiler fuses");
+	text_holds(&s,
+		"step: 296.7 TFLOP; 2 warm calls: 395.6 TFLOP/s, MFU 40.0 % of the bf16 rate, floor 200 "
+		"ms of 500 "
+		"ms; 30 % of its kernels' time is element-wise, which a compiler fuses");
 	synthetic_done(&s);
 }
 

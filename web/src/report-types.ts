@@ -231,6 +231,7 @@ export type GpuWork = {
   peak_tflop_per_s?: number; // peak rate of this GPU in that precision, without sparsity
   mfu_ratio?: number; // achieved over peak
   work_mfu_ratio?: number; // the same over rate_over_s without moves_s: of what the GPU computes, not of the stage
+  mfu_why?: string; // why mfu_ratio is absent though the GPU's peak is known
   floor_s?: number; // rate_flop_count at the peak rate
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
   flop_per_byte_ratio?: number; // rate_flop_count over dram_bytes
@@ -1098,6 +1099,7 @@ export type SampledFamily = {
 export type Roofline = {
   gpu?: string; // whose ceilings they are
   source?: string; // where the figures come from; absent: this GPU is not in the table
+  mfu_why?: string; // why no stage has an MFU
   dram_peak_gb_per_s?: number; // its memory's bandwidth
   ceilings?: Ceiling[]; // its peak rates
 };

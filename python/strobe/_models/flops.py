@@ -47,10 +47,21 @@ class Shape:
         self.outline = _outline_of(torch, kind, module)
         self.name, self.component = type(module).__name__, component
         self.args, self.kwargs, self.reason = (), {}, None
+        self.device = "cpu" if _is_on_cpu(torch, module, args, kwargs) else None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
         except _Unknown as unknown:
             self.reason = "an argument is a %s" % unknown
+
+
+def _is_on_cpu(torch, module, args, kwargs):
+    """Its weights and what it is given are there, and no hook of an offload moves them in the call."""
+    if hasattr(module, "_hf_hook") or hasattr(module, "_diffusers_hook"):
+        return False
+    given = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    weights = next(iter(module.parameters()), None)
+    held = given if weights is None else [*given, weights]
+    return bool(held) and all(tensor.device.type == "cpu" for tensor in held)
 
 
 class _NoTime(Exception):
@@ -74,7 +85,7 @@ def forget():
 
 def _signature(torch, value, depth=0):
     if isinstance(value, torch.Tensor):
-        return tuple(value.shape), value.dtype
+        return tuple(value.shape), value.dtype, value.device.type
     if isinstance(value, (int, float, str, bool, type(None))):
         return value if isinstance(value, (bool, str)) else type(value)
     if depth < DEPTH_MOST and isinstance(value, (list, tuple)):
@@ -320,7 +331,7 @@ def why_not(error, method="forward"):
 
 
 def _record(shape, flops, why, precision):
-    native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
+    native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision, device=shape.device)
 
 
 def _own_list(value):

@@ -18,6 +18,7 @@ struct shape {
 	int64_t number;
 	double flops; /* NAN: not counted */
 	const char *why, *precision; /* the model's memory */
+	bool on_cpu;
 };
 
 #define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
@@ -50,6 +51,13 @@ static const char *text_of(struct flops *f, const struct sb_event *e, const char
 	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(f->model, a->s) : NULL;
 }
 
+static bool is_on_cpu(const struct sb_event *e)
+{
+	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, "device");
+
+	return a && a->type == STROBE_TYPE_STRING && !strcmp(a->s, "cpu");
+}
+
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct flops *f = self;
@@ -66,7 +74,7 @@ static void take_event(void *self, const struct sb_event *e)
 		return;
 	}
 	*s = (struct shape){ e->process, (int64_t)number, sb_attr_number(e->attrs, e->attr_count, "flops"),
-		text_of(f, e, "why"), text_of(f, e, "precision") };
+		text_of(f, e, "why"), text_of(f, e, "precision"), is_on_cpu(e) };
 }
 
 static bool is_a_vae(enum strobe_role work)
@@ -117,7 +125,7 @@ static bool end_call(struct flops *f, const struct sb_zone *z, double number)
 {
 	const struct shape *shape = z->flags & SB_ZONE_OPEN ? NULL : shape_of(f, z->process, number);
 	enum sb_call_kind kind = SB_CALL_COLD;
-	struct sb_call_flops *p;
+	struct sb_call_flops *p, *parent;
 
 	if (z->flags & SB_ZONE_SPAN)
 		return true;
@@ -125,13 +133,17 @@ static bool end_call(struct flops *f, const struct sb_zone *z, double number)
 		return false;
 	p = &f->by_path[z->path];
 	p->open += shape && shape->flops >= 0 ? shape->flops : 0;
+	p->cpu_open += shape && shape->on_cpu && shape->flops >= 0 ? shape->flops : 0;
 	if (z->flags & SB_ZONE_RECURSIVE)
 		return true;
 	if (sb_warm_calls_counts(z) && !sb_warm_calls_kind(&f->warm, z, &kind))
 		return false;
 	p->of[kind] += p->open;
-	f->by_path[sb_run_path(f->run, z->path)->parent].open += p->open;
-	p->open = 0;
+	p->cpu_of[kind] += p->cpu_open;
+	parent = &f->by_path[sb_run_path(f->run, z->path)->parent];
+	parent->open += p->open;
+	parent->cpu_open += p->cpu_open;
+	p->open = p->cpu_open = 0;
 	return true;
 }
 
@@ -217,6 +229,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
 {
 	to->flops += from->flops;
+	to->cpu_flops += from->cpu_flops;
 	to->uncounted_count += from->uncounted_count;
 	to->why = to->why ? to->why : from->why;
 	if (from->precision && from->precision_flops > to->precision_flops) {
@@ -254,16 +267,19 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			method_counts[c->path] += c->count;
 			continue;
 		}
-		add(&p->all[c->path], &(struct sb_flop_sums){ flops, counted ? 0 : c->count,
-					      counted ? NULL
-					      : s     ? s->why
-						      : "the session did not end in order",
-					      counted ? s->precision : NULL, flops });
+		add(&p->all[c->path],
+			&(struct sb_flop_sums){ flops, counted && s->on_cpu ? flops : 0,
+				counted ? 0 : c->count,
+				counted ? NULL
+				: s     ? s->why
+					: "the session did not end in order",
+				counted ? s->precision : NULL, counted && s->on_cpu ? 0 : flops });
 	}
 	for (uint32_t i = path_count; i-- > 1;) {
 		if (method_counts[i] && !p->all[i].flops &&
 			!p->all[i].uncounted_count) /* what is inside has been added */
-			add(&p->all[i], &(struct sb_flop_sums){ 0, method_counts[i], OTHER_METHOD, NULL, 0 });
+			add(&p->all[i],
+				&(struct sb_flop_sums){ 0, 0, method_counts[i], OTHER_METHOD, NULL, 0 });
 		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
 	}
 	return 0;

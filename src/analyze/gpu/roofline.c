@@ -2,6 +2,7 @@
 #include "analyze/analysis.h"
 #include "analyze/gpu/peak_rates.h"
 #include "analyze/gpu/stage_bound.h"
+#include "analyze/models_on_cpu.h"
 #include "base/error.h"
 
 #include <ctype.h>
@@ -44,6 +45,12 @@ static double least_covered(const struct sb_gpu_counters *c)
 	return c->source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
 }
 
+/* All its operations are of models on the CPU: no peak of a GPU is theirs. */
+static bool is_on_cpu(const struct sb_stage_work *w)
+{
+	return w->cpu_flops > 0 && w->cpu_flops >= w->flops;
+}
+
 /* Of the calls that are judged: a warm-up says nothing of what the GPU can do. */
 static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 {
@@ -56,7 +63,11 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 		return;
 	w->calls = of->warm ? SB_CALLS_WARM : SB_CALLS_COLD;
 	w->call_count = of->count;
-	w->rate_flops = of->flops;
+	w->rate_flops = is_on_cpu(w) ? of->flops : of->flops - of->cpu_flops;
+	if (is_on_cpu(w) && p) {
+		p = NULL;
+		w->mfu_why = "its models ran on the CPU";
+	}
 	w->time_s = of->time_s;
 	w->moves_s = fmin(of->moves_s, of->time_s);
 	work_s = w->time_s - w->moves_s;
@@ -104,13 +115,35 @@ static bool list_efficiency(struct sb_model *model)
 	return to->all;
 }
 
+static const char *why_no_mfu(struct sb_model *model, const struct sb_device *device, bool known)
+{
+	bool counted = false;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		counted |= !isnan(model->stages.stages[i].work.flops);
+		if (!isnan(model->stages.stages[i].work.mfu_ratio))
+			return NULL;
+	}
+	if (model->roofline.on_cpu)
+		return counted ? "the models ran on the CPU" : NULL;
+	if (!counted && model->session.host && !strcmp(model->session.host, "imported"))
+		return "imported traces lack the shapes of model calls";
+	if (!counted || known)
+		return NULL;
+	return device ? sb_model_printf(model, "%s is not in the table of peak rates",
+				device->name ? device->name : "the GPU")
+		      : "no GPU was seen";
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
-	const struct sb_device *device = device_of(model);
+	bool on_cpu = sb_models_on_cpu(model);
+	const struct sb_device *device = on_cpu ? NULL : device_of(model);
 	const struct sb_peak_rates *peak = device ? sb_peak_rates_find(device->name) : NULL;
 
 	(void)self;
 	(void)run;
+	model->roofline.on_cpu = on_cpu;
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		struct sb_stage *s = &model->stages.stages[i];
 
@@ -128,6 +161,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	model->roofline.gb_per_s = NAN;
 	if (peak)
 		fill_ceilings(peak, model);
+	if (model->roofline.present)
+		model->roofline.mfu_why = why_no_mfu(model, device, peak != NULL);
 	if (!list_efficiency(model))
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages' rates");
 	return 0;

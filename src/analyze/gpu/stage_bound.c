@@ -13,7 +13,6 @@
 #define RATE_NEAR_PEAK 0.5
 #define BUSY_MOST \
 	0.6 /* of a stage's time in kernels and copies: what they are held up by, their gaps do not tell */
-#define IDLE_MOST 0.1
 #define COPIES_LEAST 0.3
 #define MOVES_LEAST 0.5
 #define TALK_LEAST 0.5 /* of the kernels' time */
@@ -81,11 +80,12 @@ static bool by_rate(struct sb_stage *s)
 	return set(s, s->judged.warm, strcmp(w->precision, "fp32") ? SB_BOUND_TENSOR : SB_BOUND_FP32, "rate");
 }
 
-/* A call that launches a kernel and returns says nothing of the GPU; a stage that is timed there does, a step, and what nothing is around. */
+/* A call that launches a kernel and returns says nothing of the GPU; a stage that is timed there does, a step, what nothing is
+ * around, and what is marked as the bottleneck. */
 static bool is_judged(const struct sb_stage *s)
 {
-	return s->gpu_span_s > 0 || s->parent < 0 || s->role == STROBE_ROLE_STEP ||
-	       s->role == STROBE_ROLE_GENERATION ||
+	return s->gpu_span_s > 0 || s->parent < 0 || s->bottleneck_level != SB_BOTTLENECK_NONE ||
+	       s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_GENERATION ||
 	       (s->role >= STROBE_ROLE_DENOISE && s->role <= STROBE_ROLE_TEXT_ENCODE);
 }
 
@@ -115,8 +115,7 @@ static bool by_trace(const struct sb_model *model, struct sb_stage *s)
 		return set(s, s->traced_warm, SB_BOUND_COPIES, "trace");
 	if (t->kernel_s + copies_s >= BUSY_MOST * t->time_s)
 		return false;
-	if (t->busy_s < IDLE_MOST * t->time_s ||
-		t->time_s - t->kernel_s - copies_s > t->kernel_count * LAUNCH_GAP_S)
+	if (t->time_s - t->kernel_s - copies_s > t->kernel_count * LAUNCH_GAP_S)
 		return set(s, s->traced_warm, SB_BOUND_HOST, "trace");
 	return set(s, s->traced_warm, SB_BOUND_LAUNCH, "trace");
 }
@@ -180,12 +179,24 @@ static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 {
 	if (!sb_role_uses_gpu(s->name, s->role))
 		return false;
-	return (s->gpu_busy_s > 0 && is_judged(s)) || s->gpu_span_s > 0 ||
+	return (s->gpu_busy_s > 0 && is_judged(s)) || s->gpu_span_s > 0 || s->counters.covered_ratio > 0 ||
 	       (model->devices.count && !isnan(s->work.flops));
+}
+
+/* What a GPU did meanwhile is of others. */
+static bool is_on_cpu(const struct sb_model *model, const struct sb_stage *s)
+{
+	return model->roofline.on_cpu ||
+	       (s->work.cpu_flops > 0 && s->work.cpu_flops >= s->work.flops && !(s->gpu_busy_s > 0));
 }
 
 void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
 {
+	if (is_on_cpu(model, s)) {
+		if (!isnan(s->work.flops))
+			s->work.bound_why = "its models ran on the CPU";
+		return;
+	}
 	if (by_counters(model, s) || by_rate(s) || by_trace(model, s) || by_moves(s))
 		return;
 	if (uses_gpu(model, s))

@@ -50,6 +50,7 @@ static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
 		if (!s)
 			continue;
 		flops += s->flops;
+		row->work.cpu_flops += s->cpu_flops;
 		row->work.uncounted_count += s->uncounted_count;
 		row->work.why = row->work.why ? row->work.why : s->why;
 		if (s->precision && s->precision_flops > most) {
@@ -105,16 +106,16 @@ static struct sb_call_sum sum_judged(const struct sb_stage_paths *r, const struc
 	return sum;
 }
 
-static double judged_flops(const struct sb_stage_paths *r, const struct judged *j)
+static void sum_flops(const struct sb_stage_paths *r, const struct judged *j, struct sb_judged_calls *to)
 {
 	const struct sb_path_flops *from = &r->model->path_flops;
-	double flops = 0;
 
 	for (uint32_t p = r->first; p != NONE && from->calls; p = r->next[p])
 		for (int kind = 0; p < from->path_count && kind < SB_CALL_KINDS; kind++)
-			if (is_judged(j, p, (enum sb_call_kind)kind))
-				flops += from->calls[p].of[kind];
-	return flops;
+			if (is_judged(j, p, (enum sb_call_kind)kind)) {
+				to->flops += from->calls[p].of[kind];
+				to->cpu_flops += from->calls[p].cpu_of[kind];
+			}
 }
 
 /* The readings inside calls of these lots: all of them, or those that are judged. */
@@ -162,12 +163,13 @@ static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 		timed = row->gpu_span_count > 0 && !sb_stage_gpu_partial(row) && row->gpu_span_s > 0;
 		to->time_s = timed ? row->gpu_span_s : row->covered_s;
 		to->flops = row->work.flops > 0 ? row->work.flops : 0;
+		to->cpu_flops = row->work.cpu_flops;
 		return;
 	}
 	to->time_s = timed ? (double)sum.gpu_span_ns / 1e9 : (double)sum.total_ns / 1e9;
 	if (!timed && row->total_s > 0)
 		to->time_s *= row->covered_s / row->total_s; /* at the same time: once */
-	to->flops = judged_flops(r, &j);
+	sum_flops(r, &j, to);
 }
 
 static void add_traced(struct sb_traced_calls *to, const struct sb_traced_calls *more)

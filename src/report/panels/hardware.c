@@ -202,7 +202,7 @@ static void put_bound(struct sb_buf *out, const struct sb_stage_work *w, bool sa
 			out, " (%s%s%s)", basis, *basis && cold ? ", " : "", cold ? "of cold calls" : "");
 }
 
-/* "; 9 warm calls: 405 TFLOP/s, 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without" */
+/* "; 9 warm calls: 405 TFLOP/s, MFU 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without" */
 static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 {
 	bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;
@@ -214,9 +214,11 @@ static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 	sb_buf_printf(line, "; %lld%s call%s%s: ", (long long)w->call_count, warm ? " warm" : "",
 		w->call_count == 1 ? "" : "s", warm ? "" : ", cold");
 	put_flops(line, "", w->tflops * 1e12, "/s");
+	if (w->mfu_why)
+		sb_buf_printf(line, ", MFU n/a: %s", w->mfu_why);
 	if (!isnan(w->mfu_ratio)) {
 		sb_text_seconds(text, sizeof text, w->floor_s);
-		sb_buf_printf(line, ", %s%.1f %% of the %s rate, floor %s", little ? "< " : "",
+		sb_buf_printf(line, ", MFU %s%.1f %% of the %s rate, floor %s", little ? "< " : "",
 			little ? 0.1 : w->mfu_ratio * 100, w->precision, text);
 		sb_text_seconds(text, sizeof text, w->time_s);
 		sb_buf_printf(line, " of %s", text);
@@ -299,10 +301,10 @@ static void work_text(const struct sb_model *model, const struct sb_text_options
 		why = w->why ? w->why : why;
 	}
 	put_more(out, shown, STAGES_SHOWN, "");
-	if (shown && r->source)
+	if (r->mfu_why)
+		sb_label_printf(out, "    %s n/a: %s\n", shown ? "MFU" : "FLOPs and MFU", r->mfu_why);
+	else if (shown && r->source)
 		sb_buf_printf(out, "    peak rates: %s\n", r->source);
-	else if (shown && r->gpu)
-		sb_label_printf(out, "    peak rates n/a: %s is not in the table\n", r->gpu);
 }
 
 static const struct sb_stage *nth_by_total(const struct sb_model *model, size_t i)
