@@ -207,6 +207,8 @@ static void take_end(const struct sb_watch_news *n, bool tracing)
 	if (step && running.tid == n->tid)
 		running.end_ticks = n->end_ticks;
 	if (step)
+		sb_slow_record_end(n->tid, n->begin_ticks, n->end_ticks);
+	if (step)
 		steps.seen++;
 	else
 		generations.seen++;
@@ -436,13 +438,20 @@ static void say_full(void)
 	sb_keep_missing("slow moments from then on", why, "keep more of them: --gpu-trace=slow:1.5,10");
 }
 
+/* The rest of its step belongs to what was asked for. */
+static bool asked_runs(void)
+{
+	return running.begin_ticks && !running.end_ticks &&
+	       sb_slow_record_asked(running.tid, running.begin_ticks);
+}
+
 bool sb_slow_look(bool tracing)
 {
 	take_news(tracing);
 	if (tracing)
 		judge_recent(false);
 	sb_slow_record_look(tracing, false);
-	if (!sb_slow_record_full())
+	if (!sb_slow_record_full() || asked_runs())
 		return true;
 	say_full();
 	return false;

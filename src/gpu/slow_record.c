@@ -145,6 +145,33 @@ void sb_slow_record_take(const struct sb_slow_one *one, const struct sb_slow_bes
 		sb_slow_record_look(tracing, true); /* the program may end here */
 }
 
+static bool is_asked_in(const struct sb_caught *c, uint32_t tid, uint64_t begin_ticks)
+{
+	return c->kept && c->first.asked && c->first.tid == tid && c->first.begin_ticks == begin_ticks;
+}
+
+bool sb_slow_record_asked(uint32_t tid, uint64_t begin_ticks)
+{
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++)
+		if (is_asked_in(&caught.all[i], tid, begin_ticks))
+			return true;
+	return false;
+}
+
+/* What was asked for is written at once, in case the program ends there; the rest of its step when that has ended. */
+void sb_slow_record_end(uint32_t tid, uint64_t begin_ticks, uint64_t end_ticks)
+{
+	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
+		struct sb_caught *c = &caught.all[i];
+
+		if (!is_asked_in(c, tid, begin_ticks) || c->slowest.end_ticks >= end_ticks)
+			continue;
+		c->slowest.end_ticks = c->last_end_ticks = end_ticks;
+		if (!c->grown_ticks)
+			c->grown_ticks = sb_clock_ticks();
+	}
+}
+
 static void wait_for_gpu(void)
 {
 	uint64_t now = sb_clock_ticks(), hz = sb_clock_hz();

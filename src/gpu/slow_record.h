@@ -18,6 +18,10 @@ void sb_slow_record_start(uint32_t places);
 
 /* Takes one that is slow. tracing: GPU records are being held. */
 void sb_slow_record_take(const struct sb_slow_one *one, const struct sb_slow_beside *beside, bool tracing);
+/* A step ends: what was asked for while it ran is the whole of it. */
+void sb_slow_record_end(uint32_t tid, uint64_t begin_ticks, uint64_t end_ticks);
+/* Something that is kept was asked for in the step that began then. */
+bool sb_slow_record_asked(uint32_t tid, uint64_t begin_ticks);
 /* Writes what came since. all: also of rows that may go on. */
 void sb_slow_record_look(bool tracing, bool all);
 void sb_slow_record_stop(bool tracing); /* writes what is left, says how many were not kept */

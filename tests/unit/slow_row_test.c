@@ -255,6 +255,36 @@ static void a_storm_of_requests_takes_one_place(void **state)
 	start(3);
 }
 
+/* It is written at once, in case the program ends, and again when its step has ended. */
+static void what_was_asked_for_is_the_whole_step(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	start(1);
+	video(healthy, 3, true);
+	written_reset();
+	begin = clock_ticks;
+	sb_watcher_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+	pass(5);
+	sb_watch_ask("SIGUSR2");
+	assert_true(sb_slow_look(true)); /* full, and the step still runs */
+	assert_int_equal(moment_count, 1);
+	assert_int_equal(row_count, 0);
+	kernel(77, 5);
+	pass(25);
+	sb_watcher_end(STROBE_ROLE_STEP);
+	assert_false(sb_slow_look(true));
+	sb_slow_stop(true);
+	assert_int_equal(moment_count, 1);
+	assert_int_equal(row_count, 1);
+	assert_string_equal(row.what, "asked");
+	assert_in_range(row.moment, begin - 10, begin + 10);
+	assert_in_range(row.end - row.begin, ms(30) - 10, ms(30) + 10);
+	assert_true(was_written(77));
+	assert_int_equal(unkept, 0);
+}
+
 static void a_watch_that_is_full_says_so(void **state)
 {
 	(void)state;
@@ -350,6 +380,7 @@ int main(void)
 		TEST(a_row_that_is_not_kept_counts_once),
 		TEST(what_was_asked_for_never_gives_way),
 		TEST(a_storm_of_requests_takes_one_place),
+		TEST(what_was_asked_for_is_the_whole_step),
 		TEST(a_watch_that_is_full_says_so),
 		TEST(a_generation_that_its_steps_explain_is_the_same_moment),
 		TEST(what_is_slow_at_the_same_step_every_time_is_no_news),
