@@ -123,12 +123,26 @@ static int refuse(const struct scanner *s, const struct command *c, int value)
 	return complain("unknown option '-%c'; see 'strobe %s --help'", value, c->name);
 }
 
-/* One result of getopt_long; word is what it was looking at. */
-static int take(struct args *args, const struct scanner *s, int value, const char *word)
+/* The option just before this word that takes a value only behind '='; NULL: none. */
+static const struct command_option *detached(const struct args *args, char *const *word)
 {
+	const struct given *last = args->given_count ? &args->given[args->given_count - 1] : NULL;
+	const char *before = word[-1];
+
+	if (!last || !last->option->optional_arg || strncmp(before, "--", 2) != 0)
+		return NULL;
+	return strcmp(before + 2, last->option->name) ? NULL : last->option;
+}
+
+/* One result of getopt_long; word is what it was looking at. */
+static int take(struct args *args, const struct scanner *s, int value, char *const *at)
+{
+	const char *word = *at;
 	int err = 0;
 
 	if (value == 1) {
+		if (!args->count)
+			args->detached = detached(args, at);
 		args->values[args->count++] = optarg;
 		return 0;
 	}
@@ -170,12 +184,25 @@ int args_parse(struct args *args, const struct command *command, int argc, char 
 		value = getopt_long(argc, argv, scanner.letters, scanner.names, NULL);
 		if (value == -1)
 			break;
-		err = take(args, &scanner, value, argv[at]);
+		err = take(args, &scanner, value, argv + at);
 		if (err)
 			return err;
 	}
 	take_rest(args, argc, argv, at);
 	return 0;
+}
+
+int args_complain_stray(const struct args *args)
+{
+	const char *stray = args->values[0];
+
+	if (!args->after_dashes)
+		return complain("put '--' before the command: strobe %s [OPTIONS] -- %s …",
+			args->command->name, stray);
+	if (args->detached)
+		return complain("the value of '--%s' stands behind '=': --%s=%s", args->detached->name,
+			args->detached->name, stray);
+	return complain("'%s' is no option; the command stands behind '--'", stray);
 }
 
 void args_done(struct args *args)

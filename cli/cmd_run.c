@@ -56,11 +56,12 @@ static const struct command_option own_options[] = {
 	{ "gpu-trace", 0, "SPEC",
 		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps), seconds:5, or "
 		"slow:1.5 (keeps only steps and generations 1.5 times slower than their peers, the worst "
-		"three; slow:1.5,10: the worst ten)",
+		"three; slow:1.5,10: the worst ten, of 100 at most)",
 		true, false },
 	{ "gpu-counters", 0, "SPEC",
-		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC: as in --gpu-trace; "
-		"signal; or slow (keep only those around the slow moments of --gpu-trace=slow:1.5)",
+		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms: all (default), steps:3, "
+		"steps:3@10, seconds:5, signal (when kill -USR2 comes), or slow (only around the slow "
+		"moments of --gpu-trace=slow:1.5)",
 		true, false },
 	{ "sample", 0, "HZ", "sample Python stacks HZ times a second (100; 20 without this option); 0: off",
 		true, false },
@@ -455,7 +456,7 @@ static int run(struct args *args)
 		fputs(sb_buf_text(&text), stdout);
 		sb_buf_done(&text);
 	} else if (!code && args->count) {
-		code = complain("put '--' before the command: strobe run [OPTIONS] -- %s …", args->values[0]);
+		code = args_complain_stray(args);
 	} else if (!code && (!args->after_dashes || !args->after_dashes[0])) {
 		code = complain("no command given: strobe run [OPTIONS] -- COMMAND [ARG...]");
 	} else if (!code && !r->settings.enabled) {

@@ -42,6 +42,8 @@ struct args {
 	const struct command *command;
 	int count; /* positional arguments */
 	char **values;
+	const struct command_option *
+		detached; /* stands before the first of them, and takes a value only behind '='; NULL: none does */
 	char **after_dashes; /* NULL-terminated, what followed "--"; NULL: nothing */
 	struct given {
 		const struct command_option *option;
@@ -50,6 +52,8 @@ struct args {
 	size_t given_count, given_capacity;
 };
 
+/* Complains about a word before "--" that is no option. */
+int args_complain_stray(const struct args *args);
 bool args_has(const struct args *args, const char *name);
 const char *args_value(const struct args *args, const char *name); /* the last; NULL */
 /* The i-th occurrence of a repeated option; NULL past the end. */

@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "run_arg.h"
 #include "exchange/warehouse_wait.h"
+#include "record/settings.h"
 #include "strobe.h"
 
 #include <signal.h>
@@ -50,6 +51,25 @@ static const struct command *find_command(const char *name)
 		if (!strcmp((*c)->name, name))
 			return *c;
 	return NULL;
+}
+
+/* People type a format where the command goes. */
+static int no_command(const char *typed)
+{
+	static const char *const formats[] = { "html", "json", "md", "text", NULL };
+	const char *names[64], *nearest;
+	size_t count = 0;
+
+	for (const char *const *f = formats; *f; f++)
+		if (!strcmp(typed, *f))
+			return complain("there is no command '%s'; did you mean 'strobe report --format %s'?",
+				typed, *f);
+	for (const struct command *const *c = commands; *c && count < 64; c++)
+		names[count++] = (*c)->name;
+	nearest = strlen(typed) > 2 ? sb_setting_nearest_of(typed, names, count) : NULL;
+	if (nearest)
+		return complain("there is no command '%s'; did you mean 'strobe %s'?", typed, nearest);
+	return complain("there is no command '%s'; 'strobe --help' lists them", typed);
 }
 
 static void say_that_it_waits(const struct sb_warehouse *w)
@@ -106,6 +126,6 @@ int main(int argc, char **argv)
 		return help_generate(argv[2], argc > 3 ? argv[3] : NULL);
 	command = find_command(argv[1]);
 	if (!command)
-		return complain("there is no command '%s'; 'strobe --help' lists them", argv[1]);
+		return no_command(argv[1]);
 	return run_command(command, argc - 1, argv + 1);
 }

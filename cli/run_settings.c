@@ -150,6 +150,8 @@ int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_
 	if (origin->source[enabled] == SB_FROM_DEFAULT)
 		s->enabled = true;
 	code = apply_flags(args, s, origin);
+	if (!code && sb_settings_agree(s))
+		return complain_last();
 	return code ? code : apply_lists(args, s, origin);
 }
 

@@ -270,23 +270,15 @@ static void collect_until_quit(void)
 
 static int read_spec(const char *text, struct sb_trace_spec *out)
 {
-	int err;
-
 	if (text && !strcmp(text, SB_COUNTERS_OF_SLOW)) {
 		if (!sb_gpu_trace_watches())
-			return sb_fail(STROBE_EINVAL, "--gpu-counters=slow needs --gpu-trace=slow:1.5, which "
-						      "finds the slow moments");
+			return sb_fail(STROBE_EINVAL, "gpu counters 'slow' need a GPU trace of slow:1.5 "
+						      "(--gpu-trace=slow:1.5), which finds the "
+						      "slow moments");
 		*out = (struct sb_trace_spec){ .bound = SB_TRACE_SLOW };
 		return 0;
 	}
-	err = sb_trace_spec_parse(text, out);
-	if (!err && out->bound == SB_TRACE_SLOW)
-		err = sb_fail(STROBE_EINVAL,
-			"gpu counters '%s': use all, steps:3, steps:3@10, seconds:5, or slow beside a GPU "
-			"trace "
-			"of slow:1.5",
-			text);
-	return err;
+	return sb_counters_spec_parse(text, out);
 }
 
 int strobe_gpu_counters_start(const char *text)

@@ -71,7 +71,9 @@ const struct sb_setting sb_setting_table[] = {
 	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,
 		"price of one GPU hour, for cost per video" },
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
-		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
+		"kernel trace: all, steps:3, steps:3@10 (after ten steps), seconds:5, slow:1.5 or slow:1.5,3 "
+		"(the worst "
+		"three); empty: off" },
 	{ "gpu_counters", SB_SETTING_TEXT, FIELD(gpu_counters), "", 0, 0, NULL, NULL,
 		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5, signal or slow; empty: "
 		"off" },
@@ -201,13 +203,7 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	case SB_SETTING_NUMBER:
 		snprintf(out, size, "a number from %.7g to %.7g, or none", t->lowest, t->highest);
 		break;
-	case SB_SETTING_TEXT:
-		if (!strcmp(t->key, "gpu_trace"))
-			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5";
-		if (!strcmp(t->key, "gpu_counters"))
-			return "all, steps:3, steps:3@10 (after ten steps), seconds:5, signal or slow";
-		snprintf(out, size, "at most %zu characters", t->size - 1);
-		break;
+	case SB_SETTING_TEXT: snprintf(out, size, "at most %zu characters", t->size - 1); break;
 	case SB_SETTING_TAGS: return "key: value pairs";
 	case SB_SETTING_STAGES: return "a list of 'pkg.mod:Class.method = code name'";
 	case SB_SETTING_THRESHOLDS: return "rule: number pairs";
@@ -215,35 +211,31 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	return out;
 }
 
-static bool is_gpu_trace(const char *text, bool slow_too)
-{
-	struct sb_trace_spec spec;
-
-	return !sb_trace_spec_parse(text, &spec) && (slow_too || spec.bound != SB_TRACE_SLOW);
-}
-
 static bool is_gpu_spec(const struct sb_setting *t)
 {
 	return !strcmp(t->key, "gpu_trace") || !strcmp(t->key, "gpu_counters");
 }
 
-/* Is this text none that the setting takes? */
-static bool unfit(const struct sb_setting *t, const char *text)
+/* What the setting takes in place of this text; NULL: it takes the text. */
+static const char *wanted_instead(const struct sb_setting *t, const char *text, char *out, size_t size)
 {
 	if (strlen(text) >= t->size)
-		return true;
-	if (!strcmp(t->key, "gpu_counters") &&
-		(!strcmp(text, SB_TRACE_BY_SIGNAL) || !strcmp(text, SB_COUNTERS_OF_SLOW)))
-		return false;
-	return is_gpu_spec(t) && !is_gpu_trace(text, !strcmp(t->key, "gpu_trace"));
+		return wanted(t, out, size);
+	if (!strcmp(t->key, "gpu_trace"))
+		return sb_trace_setting_wants(text);
+	return strcmp(t->key, "gpu_counters") ? NULL : sb_counters_setting_wants(text);
+}
+
+static int refuse_for(const struct sb_setting *t, const char *text, const char *takes)
+{
+	return sb_fail(STROBE_EINVAL, "'%s' takes %s, not '%.60s'", t->key, takes, text);
 }
 
 static int refuse(const struct sb_setting *t, const char *text)
 {
 	char buffer[96];
 
-	return sb_fail(
-		STROBE_EINVAL, "'%s' takes %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
+	return refuse_for(t, text, wanted(t, buffer, sizeof buffer));
 }
 
 static int set_number(struct sb_settings *s, const struct sb_setting *t, const char *text)
@@ -322,6 +314,9 @@ static int add_threshold_text(struct sb_settings *s, const char *text)
 
 int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const char *text)
 {
+	const char *takes;
+	char buffer[96];
+
 	switch (t->type) {
 	case SB_SETTING_BOOL:
 		if (!sb_setting_is_true(text) && !sb_setting_is_false(text))
@@ -334,8 +329,9 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 			text = "";
 		if (!*text && !strcmp(t->key, "output_dir"))
 			return sb_fail(STROBE_EINVAL, "'output_dir' takes a folder, such as ./strobe-runs");
-		if (unfit(t, text))
-			return refuse(t, text);
+		takes = wanted_instead(t, text, buffer, sizeof buffer);
+		if (takes)
+			return refuse_for(t, text, takes);
 		strcpy(field(s, t), text);
 		return 0;
 	case SB_SETTING_TAGS: s->tag_count = 0; return each_part(s, text, sb_settings_add_tag);
@@ -343,6 +339,17 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 	case SB_SETTING_THRESHOLDS: s->threshold_count = 0; return each_part(s, text, add_threshold_text);
 	default: return set_number(s, t, text);
 	}
+}
+
+int sb_settings_agree(const struct sb_settings *s)
+{
+	if (strcmp(s->gpu_counters, SB_COUNTERS_OF_SLOW) != 0 || !strncmp(s->gpu_trace, "slow:", 5))
+		return 0;
+	return sb_fail(STROBE_EINVAL,
+		"'gpu_counters' of slow needs a 'gpu_trace' of slow:1.5 (--gpu-trace=slow:1.5), which finds "
+		"the "
+		"slow moments; it is '%s'",
+		*s->gpu_trace ? s->gpu_trace : "off");
 }
 
 /* ---- printing --------------------------------------------------------------- */

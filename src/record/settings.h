@@ -163,5 +163,8 @@ int sb_settings_load(struct sb_settings *s, const struct strobe_options *opts);
  * environment's and the file's when they are not NULL. */
 int sb_settings_load_from(
 	struct sb_settings *s, const char *config, const char *preset, struct sb_settings_origin *out_origin);
+/* Fails where one setting needs another that says something else: for `strobe run`. A program that starts a session itself is
+ * recorded without what does not fit, and told. */
+int sb_settings_agree(const struct sb_settings *s);
 
 #endif

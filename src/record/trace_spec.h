@@ -26,5 +26,11 @@ struct sb_trace_spec {
  * "seconds:5"; "slow:1.5" (keeps three moments 1.5 times slower than their peers),
  * "slow:1.5,10" (ten). */
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec);
+/* The same for the sampling of counters, which has no "slow:1.5". */
+int sb_counters_spec_parse(const char *text, struct sb_trace_spec *out_spec);
+
+/* Of the settings gpu_trace and gpu_counters: what they would take in place of the text; NULL: they take it. */
+const char *sb_trace_setting_wants(const char *text);
+const char *sb_counters_setting_wants(const char *text);
 
 #endif

@@ -91,10 +91,26 @@ def test_an_unknown_threshold_is_refused(strobe):
 def test_a_gpu_trace_that_does_not_exist_is_refused(strobe):
     done = strobe.run("--gpu-trace=foo", "--", "true")
     assert done.returncode == 2
-    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'foo'\n"
+    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5, slow:1.5 or slow:1.5,3 (the worst three), not 'foo'\n"
     done = strobe.run("-c", write(strobe, "profiling:\n  gpu_trace: bananas\n"), "--", "true")
     assert done.returncode == 2
-    assert "profiling.yaml:2:14: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'bananas'" in done.stderr
+    assert "profiling.yaml:2:14: 'gpu_trace' takes all, steps:3, steps:3@10 (after ten steps), seconds:5, slow:1.5 or slow:1.5,3 (the worst three), not 'bananas'" in done.stderr
+
+
+def test_counters_of_slow_moments_without_their_trace_are_refused_before_the_start(strobe):
+    words = "'gpu_counters' of slow needs a 'gpu_trace' of slow:1.5 (--gpu-trace=slow:1.5), which finds the slow moments; it is '%s'"
+    for given in (("--gpu-counters=slow", "--gpu-trace=steps:3"), ("--gpu-counters=slow",)):
+        done = strobe.run(*given, "--", "sh", "-c", "echo ran")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "strobe run: " + words % ("steps:3" if len(given) > 1 else "off") + "\n"
+    config = write(strobe, "profiling:\n  gpu_counters: slow\n  gpu_trace: all\n")
+    done = strobe.run("-c", config, "--", "true")
+    assert done.returncode == 2 and words % "all" in done.stderr
+    assert strobe.run("-c", config, "--gpu-trace=slow:2", "--", "true").returncode == 0
+    strobe.environment["STROBE_GPU_COUNTERS"] = "slow"
+    assert strobe.run("--", "true").returncode == 2
+    strobe.environment["STROBE_GPU_TRACE"] = "slow:1.5"
+    assert strobe.run("--", "true").returncode == 0
 
 
 def test_a_misspelt_option_names_the_nearest(strobe):
