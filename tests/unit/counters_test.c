@@ -32,6 +32,37 @@ static void a_stage_has_the_readings_wholly_inside_it(void **state)
 	done(&m);
 }
 
+static bool text_has(const struct made *m, const char *what)
+{
+	const struct sb_text_options options = { .columns = 100 };
+	struct sb_buf text = { 0 };
+	bool has;
+
+	for (const struct sb_panel *const *panel = sb_panels; *panel; panel++)
+		(*panel)->text(m->model, &options, &text);
+	has = strstr(sb_buf_text(&text), what) != NULL;
+	sb_buf_done(&text);
+	return has;
+}
+
+/* A column each, where it was read and something used it. */
+static void the_other_parts_have_a_table_where_they_did_something(void **state)
+{
+	struct made m = begin_made();
+
+	(void)state;
+	readings(&m, 10);
+	zone(&m, "denoise", 0, SECOND / 2, 4 * SECOND + SECOND / 2);
+	end_made(&m, 9 * SECOND);
+	assert_false(text_has(&m, "occupied"));
+	m.model->gpu_counters.percent[SB_COUNTER_OCCUPANCY] = 41;
+	m.model->gpu_counters.percent[SB_COUNTER_FP64] = 0;
+	assert_true(text_has(&m, "occupied\n    the whole run                      41.0 %\n"));
+	assert_true(text_has(&m, "denoise                               n/a\n"));
+	assert_false(text_has(&m, "FP64"));
+	done(&m);
+}
+
 static void calls_add_up(void **state)
 {
 	struct made m = begin_made();
@@ -278,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stage_has_the_readings_wholly_inside_it),
+		cmocka_unit_test(the_other_parts_have_a_table_where_they_did_something),
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),

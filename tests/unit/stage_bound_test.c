@@ -101,6 +101,9 @@ static void a_stage_with_counters_has_a_reason(void **state)
 	sb_stage_bound_fill(o.s.model, o.stage);
 	assert_null(o.stage->work.bound);
 	assert_non_null(strstr(o.stage->work.bound_why, "cover 10 % of the time of its warm calls alone"));
+	o.stage->warm_counters.source = NULL;
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_null(strstr(o.stage->work.bound_why, "is of this stage alone"));
 	synthetic_done(&o.s);
 }
 

@@ -167,6 +167,17 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
   await close();
 });
 
+test('occupancy, FP64 and NVDEC have a column where something used them; why no stage has an MFU is said', async (browser) => {
+  const r = report();
+  r.gpu_counters = { ...r.gpu_counters, occupancy_percent: 41, fp64_active_percent: 0 };
+  r.roofline = { mfu_why: 'no GPU was seen' };
+  const { page, close } = await open(browser, writePage('other-parts', { report: r, timeline: timeline() }));
+  const heads = await page.locator('#hardware table').filter({ hasText: 'bound by' }).locator('th').allInnerTexts();
+  assert.ok(heads.some((h) => h.startsWith('occupancy')) && !heads.some((h) => /^(FP64|NVDEC)/.test(h)), heads.join());
+  assert.match(await page.locator('#hardware').innerText(), /MFU n\/a: no GPU was seen/);
+  await close();
+});
+
 test('each video has its counters between the run and the stages', async (browser) => {
   const items = [0, 1].map((i) => ({ name: 'generation', start_s: i / 2, wall_s: 0.5, frames: 16, ...(i ? {} : { gpu_counters: counters(60, 30, 2, 15) }) }));
   const { page, close } = await open(browser, writePage('rates-of-videos', { report: { ...report(), generations: { items } }, timeline: timeline() }));

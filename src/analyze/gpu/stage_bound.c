@@ -165,8 +165,8 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 			s->judged.warm ? "the time of its warm calls" : "its time");
 	if (readings_s > 0)
 		return sb_model_printf(model,
-			"no reading of the counters (one every %.3g s) is of this stage alone; " SAMPLES_TELL,
-			readings_s);
+			"no reading of the counters (one every %.3g s) is of %s alone; " SAMPLES_TELL,
+			readings_s, s->counters.covered_ratio > 0 ? "its warm calls" : "this stage");
 	if (model->gpu.slow_only)
 		return "kernels were kept around slow moments only, which do not stand for the "
 		       "stage; " SAMPLES_TELL;

@@ -276,7 +276,13 @@ static void stage_families_text(
 	sb_buf_puts(out, part);
 	column += strlen(part);
 	for (size_t i = 0; i < n && i < STAGE_FAMILIES_SHOWN; i++) {
-		snprintf(part, sizeof part, "%s %.0f %%", rows[i].name, rows[i].total_s / s->kernel_s * 100);
+		double percent = rows[i].total_s / s->kernel_s * 100;
+
+		snprintf(part, sizeof part,
+			percent < 0.1   ? "%s < 0.1 %%"
+			: percent < 0.5 ? "%s %.1f %%"
+					: "%s %.0f %%",
+			rows[i].name, percent);
 		sb_buf_puts(out, i ? "," : "");
 		column += strlen(part) + 2;
 		if (column >= (size_t)sb_text_columns(options)) {

@@ -41,7 +41,7 @@ static size_t name_columns(const struct sb_text_options *options)
 static void counters_row(struct sb_buf *out, const struct sb_text_options *options, const char *name,
 	const struct sb_gpu_counters *c, const struct sb_stage_work *work)
 {
-	const char *bound = work ? work->bound : NULL;
+	const char *bound = !work ? NULL : work->bound ? work->bound : work->bound_why ? "n/a" : NULL;
 	size_t width = name_columns(options), used;
 
 	sb_buf_puts(out, "    ");
@@ -104,6 +104,90 @@ static void generation_rows(
 	put_more(out, seen, GENERATIONS_SHOWN, " generations");
 }
 
+/* Parts that few programs use: a table of those that were read and did something. */
+static const struct {
+	enum sb_gpu_counter counter;
+	const char *head;
+} other_parts[] = { { SB_COUNTER_OCCUPANCY, "occupied" }, { SB_COUNTER_FP64, "FP64" },
+	{ SB_COUNTER_NVDEC, "NVDEC" } };
+#define OTHER_PARTS (sizeof other_parts / sizeof *other_parts)
+
+struct parts_row {
+	const char *name; /* NULL: the stage's */
+	const struct sb_stage *stage;
+	const struct sb_gpu_counters *counters;
+};
+
+static void other_parts_row(struct sb_buf *out, const struct sb_text_options *options,
+	const struct sb_model *model, const struct parts_row *row, const bool *used)
+{
+	struct sb_buf name = { 0 };
+	size_t width = name_columns(options), length;
+
+	if (row->stage)
+		sb_stage_path(model, row->stage, width, &name);
+	else
+		sb_buf_puts(&name, row->name);
+	sb_buf_puts(out, "    ");
+	length = sb_text_name(out, sb_buf_text(&name), width);
+	sb_buf_printf(out, "%*s", (int)(width - length), "");
+	for (size_t k = 0; k < OTHER_PARTS; k++)
+		if (used[k])
+			percent(out, row->counters->percent[other_parts[k].counter]);
+	sb_buf_putc(out, '\n');
+	sb_buf_done(&name);
+}
+
+/* The rows of the table above it: the run, generations, stages. */
+static size_t list_parts_rows(const struct sb_model *model, struct parts_row *rows, char (*names)[32])
+{
+	const struct sb_generations_panel *g = &model->generations;
+	const struct sb_stages_panel *s = &model->stages;
+	size_t count = 1, shown = 0;
+
+	rows[0] = (struct parts_row){ "the whole run", NULL, &model->gpu_counters };
+	for (size_t i = 0; !g->whole_run && i < g->count && shown < GENERATIONS_SHOWN; i++) {
+		if (!g->all[i].counters.source)
+			continue;
+		snprintf(names[shown], sizeof names[shown], "generation %zu", i + 1);
+		rows[count++] = (struct parts_row){ names[shown++], NULL, &g->all[i].counters };
+	}
+	shown = 0;
+	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
+		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
+
+		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
+			continue;
+		shown++;
+		rows[count++] = (struct parts_row){ NULL, stage, &stage->counters };
+	}
+	return count;
+}
+
+static void other_parts_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	struct parts_row rows[1 + GENERATIONS_SHOWN + STAGES_SHOWN];
+	char names[GENERATIONS_SHOWN][32];
+	size_t count = list_parts_rows(model, rows, names);
+	bool used[OTHER_PARTS] = { false }, any = false;
+
+	for (size_t k = 0; k < OTHER_PARTS; k++) {
+		for (size_t i = 0; i < count; i++)
+			used[k] |= rows[i].counters->percent[other_parts[k].counter] > 0;
+		any |= used[k];
+	}
+	if (!any)
+		return;
+	sb_buf_printf(out, "    %-*s", (int)name_columns(options), "");
+	for (size_t k = 0; k < OTHER_PARTS; k++)
+		if (used[k])
+			sb_buf_printf(out, " %8s", other_parts[k].head);
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < count; i++)
+		other_parts_row(out, options, model, &rows[i], used);
+}
+
 static void counters_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -123,6 +207,7 @@ static void counters_text(
 			stage_counters_row(out, options, model, stage);
 	}
 	put_more(out, shown, STAGES_SHOWN, "");
+	other_parts_text(model, options, out);
 }
 
 /* ---- sampled counters ---- */

@@ -244,7 +244,7 @@ export function kernelsBody(r: Report): ComponentChildren {
           onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
             { key: 'name', head: 'kernel', cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'short_name') ?? text(k, 'name') ?? '', 84)}</span> },
-            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
+            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', value: (k: GpuRow) => [k.family ?? 'not recognised', k.kind, k.precision].filter(Boolean).join(', ') }] : []),
             { key: 'count' },
             { key: 'total_s' },
             { key: 'mean_s' },

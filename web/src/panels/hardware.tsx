@@ -235,19 +235,22 @@ function rowsOf(r: Report): Row[] {
   return [{ ...r, name: 'whole run' }, ...inner].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work);
 }
 
-type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent';
-const PARTS: [Counter, string, string][] = [
-  ['sm_active_percent', 'SMs', 'share of time in which an SM had work, mean of all'],
-  ['tensor_active_percent', 'tensor', 'use of the tensor cores, of their peak'],
-  ['fp32_active_percent', 'FP32', 'use of the FP32 pipes, of their peak'],
-  ['dram_active_percent', 'DRAM', "use of the memory's bandwidth, of its peak"],
+type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent' | 'occupancy_percent' | 'fp64_active_percent' | 'nvdec_active_percent';
+const PARTS: [Counter, string, string?][] = [
+  ['sm_active_percent', 'SMs', 'an SM had work, mean of all'],
+  ['tensor_active_percent', 'tensor', 'of their peak'],
+  ['fp32_active_percent', 'FP32', 'of their peak'],
+  ['dram_active_percent', 'DRAM', 'of its peak bandwidth'],
+  ['occupancy_percent', 'occupancy'],
+  ['fp64_active_percent', 'FP64'],
+  ['nvdec_active_percent', 'NVDEC'],
 ];
 
 const rateText = (v: number) => (v < 100 ? v.toPrecision(3) : v.toFixed(0));
 const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
 
-function counterColumns(): Column<Row>[] {
-  const used = PARTS.map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => percent(v / 100)) }));
+function counterColumns(rows: Row[]): Column<Row>[] {
+  const used = PARTS.filter(([key, , help]) => help || rows.some((w) => w.counters?.[key])).map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => percent(v / 100)) }));
   return [...used, { key: 'covered_ratio', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
 }
 
@@ -256,7 +259,7 @@ const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefine
 
 function workColumns(): Column<Row>[] {
   return [
-    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
+    { key: 'rate', head: 'TFLOP/s', help: 'GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
     { key: 'precision', value: (w) => rated(w)?.precision },
     { key: 'floor_s', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
@@ -286,8 +289,8 @@ function Rates({ report }: { report: Report }) {
   const stage = named<Row>('stage');
   const bounds: Column<Row>[] = [
     stage,
-    ...(rows.some((w) => w.counters) ? counterColumns() : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time of its warm calls; cold: no call is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
+    ...(rows.some((w) => w.counters) ? counterColumns(rows) : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of its warm calls; cold: none is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
   ];
   const rates: Column<Row>[] = [
     stage,
@@ -301,7 +304,7 @@ function Rates({ report }: { report: Report }) {
       {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
       {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ` and ${unbound.length - 1} other stage${unbound.length > 2 ? 's' : ''}` : ''} is n/a: ${why.work!.bound_why}`}</p>}
       {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
-      {r?.source ? <p class="quiet">Peak rates: {r.source}</p> : r?.gpu && <p class="quiet">Peak rates n/a: {r.gpu} is not in the table.</p>}
+      {r && <p class="quiet">{r.mfu_why ? `MFU n/a: ${r.mfu_why}` : r.source && `Peak rates: ${r.source}`}</p>}
     </div>
   );
 }
@@ -329,7 +332,7 @@ function Sampled({ report }: { report: Report }) {
         {s.lost_count > 0 && `, ${count(s.lost_count)} lost`}. {clockText(s)}
         {s.pcie_read_bytes_per_s !== undefined && ` PCIe: ${keyed('x_bytes_per_s', s.pcie_read_bytes_per_s)} read, ${keyed('x_bytes_per_s', s.pcie_write_bytes_per_s)} written.`}
       </p>
-      <Table caption="Sampled counters by kernel family" rows={rows} columns={[named('kernels'), ...counterColumns()]} />
+      <Table caption="Sampled counters by kernel family" rows={rows} columns={[named('kernels'), ...counterColumns(rows)]} />
     </div>
   );
 }
