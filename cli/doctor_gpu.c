@@ -29,8 +29,18 @@ static struct nvml_visit {
 	char driver[96];
 	uint32_t lost;
 	double values[SB_GPUS_COLUMNS];
+	int counting; /* devices that count what their parts do */
 	bool answered;
 } nvml;
+
+/* The first reading comes with the second call: that it is to come is enough. */
+static bool counts(struct sb_gpus_device *device)
+{
+	double values[SB_GPUS_COUNTERS];
+	uint32_t wanted = SB_GPUS_COUNTERS_USUAL;
+
+	return sb_gpus_nvml.count(device, &wanted, values) != SB_GPUS_UNCOUNTED && wanted;
+}
 
 static void visit(struct sb_thread *thread)
 {
@@ -44,6 +54,8 @@ static void visit(struct sb_thread *thread)
 		sb_gpus_nvml.read(&nvml.devices[0], &wanted, nvml.values);
 	}
 	nvml.lost = all & ~wanted;
+	for (int i = 0; i < nvml.count; i++)
+		nvml.counting += counts(&nvml.devices[i]);
 	sb_gpus_nvml.close();
 }
 
@@ -105,6 +117,24 @@ static void look_sensors(struct doctor_finding *f)
 			nvml.values[SB_GPUS_MEMORY_USED], nvml.values[SB_GPUS_MEMORY_TOTAL],
 			nvml.values[SB_GPUS_UTILIZATION], nvml.values[SB_GPUS_TEMPERATURE],
 			nvml.values[SB_GPUS_POWER]);
+}
+
+static void look_gpm(struct doctor_finding *f)
+{
+	if (!visit_nvml() || nvml.count <= 0)
+		doctor_say(f, DOCTOR_MISSING, "see NVML above", "no NVIDIA GPU to ask");
+	else if (nvml.counting == nvml.count)
+		doctor_say(f, DOCTOR_OK, "", "SM, tensor core and DRAM activity, always on");
+	else if (nvml.counting)
+		doctor_say(f, DOCTOR_LIMITED, "--gpu-trace shows what kernels do on the others",
+			"%d of %d GPUs count SM, tensor core and DRAM activity", nvml.counting, nvml.count);
+	else
+		doctor_say(f, DOCTOR_LIMITED, "--gpu-trace shows what kernels do",
+			*nvml.devices[0].uncounted
+				? "SM, tensor core and DRAM activity: %s"
+				: "this GPU or driver does not count SM, tensor core and DRAM "
+				  "activity (NVIDIA Hopper and newer do)%s",
+			nvml.devices[0].uncounted);
 }
 
 static void look_amd(struct doctor_finding *f)
@@ -213,19 +243,91 @@ static void look_cupti(struct doctor_finding *f)
 			"no libcupti: --gpu-trace cannot work");
 }
 
-static void look_counters(struct doctor_finding *f)
+static bool for_root_alone(void)
 {
 	char text[8192];
 	uint64_t admin_only = 0;
 
+	return sb_procfile_proc_text(text, sizeof text, "driver/nvidia/params") > 0 &&
+	       sb_procfile_field(text, "RmProfilingAdminOnly:", &admin_only) && admin_only && geteuid();
+}
+
+static void look_permission(struct doctor_finding *f)
+{
+	char text[8192];
+
 	if (sb_procfile_proc_text(text, sizeof text, "driver/nvidia/params") <= 0)
 		doctor_say(f, DOCTOR_MISSING, "load the NVIDIA kernel module, if there is an NVIDIA GPU",
 			"no NVIDIA kernel module here");
-	else if (sb_procfile_field(text, "RmProfilingAdminOnly:", &admin_only) && admin_only && geteuid())
+	else if (for_root_alone())
 		doctor_say(f, DOCTOR_LIMITED, "modprobe option NVreg_RestrictProfilingToAdminUsers=0",
 			"hardware counters are for root; kernel traces may be too");
 	else
 		doctor_say(f, DOCTOR_OK, "", "kernel traces are allowed");
+}
+
+/* CUPTI's version, in a thread: without a driver its calls crash, with a sick one they may hang. */
+static struct cupti_visit {
+	struct sb_thread thread;
+	void *library;
+	uint32_t version;
+} cupti;
+
+static void ask_version(struct sb_thread *thread)
+{
+	int (*version)(uint32_t *) = NULL;
+
+	(void)thread;
+	*(void **)&version = dlsym(cupti.library, "cuptiGetVersion");
+	if (version && dlsym(cupti.library, "cuptiPmSamplingEnable"))
+		version(&cupti.version);
+}
+
+static bool open_cupti(void)
+{
+	const char *theirs = named("STROBE_CUPTI_PATH");
+	char path[PATH_MAX];
+
+	if (theirs || find_cupti(path, sizeof path))
+		cupti.library = dlopen(theirs ? theirs : path, RTLD_LAZY | RTLD_LOCAL);
+	return cupti.library;
+}
+
+static bool has_driver(void)
+{
+	const char *theirs = named("STROBE_CUDA_PATH");
+
+	return dlopen(theirs ? theirs : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
+/* 24 to 28 are CUDA 12.6 to 12.9; from 13.0 on the version is CUDA's own. */
+static bool can_sample(uint32_t version)
+{
+	return (version >= 24 && version < 100) || (version >= 130000 && version < 140000);
+}
+
+/* Whether the GPU itself can is known when its hardware is asked for, which no other tool may have then. */
+static void look_sampling(struct doctor_finding *f)
+{
+	if (!has_driver())
+		doctor_say(f, DOCTOR_MISSING, "see CUDA driver above",
+			"no libcuda.so.1: --gpu-counters cannot sample");
+	else if (!open_cupti())
+		doctor_say(f, DOCTOR_MISSING, "see CUPTI above", "no libcupti: --gpu-counters cannot sample");
+	else if (!sb_thread_start(&cupti.thread, "strobe-doctor", ask_version, NULL) ||
+		 !sb_thread_stop(&cupti.thread, PATIENCE_NS))
+		doctor_say(f, DOCTOR_MISSING, "see 'dmesg'; the machine may need a reset",
+			"CUPTI does not answer");
+	else if (!can_sample(cupti.version))
+		doctor_say(f, DOCTOR_LIMITED,
+			"a torch wheel or toolkit of CUDA 12.6 to 13; STROBE_CUPTI_PATH may name its "
+			"libcupti",
+			"--gpu-counters needs CUPTI of CUDA 12.6 to 13, this is another one");
+	else if (for_root_alone())
+		doctor_say(f, DOCTOR_LIMITED, "modprobe option NVreg_RestrictProfilingToAdminUsers=0",
+			"--gpu-counters is for root");
+	else
+		doctor_say(f, DOCTOR_OK, "", "--gpu-counters may sample, by CUPTI version %u", cupti.version);
 }
 
 static void look_injection(struct doctor_finding *f)
@@ -254,10 +356,12 @@ static void look_injection(struct doctor_finding *f)
 const struct doctor_check doctor_gpu_checks[] = {
 	{ "GPU", "NVML", look_nvml },
 	{ "GPU", "sensors", look_sensors },
+	{ "GPU", "counters", look_gpm },
 	{ "GPU", "AMD sysfs", look_amd },
 	{ "GPU", "CUDA driver", look_cuda },
 	{ "GPU", "CUPTI", look_cupti },
-	{ "GPU", "trace permission", look_counters },
+	{ "GPU", "trace permission", look_permission },
+	{ "GPU", "sampled counters", look_sampling },
 	{ "GPU", "NVTX injection", look_injection },
 	{ 0 },
 };

@@ -299,10 +299,13 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* What an option would bring needs no reason: it was not asked for. */
+/* What was not asked for needs no reason: the option that asks for it is named. */
 static bool needs_reason(const struct sb_missing *m)
 {
-	return strncmp(text_or_none(m->how), "--", 2) != 0 && *text_or_none(m->why);
+	const char *why = text_or_none(m->why);
+	bool option = !strncmp(text_or_none(m->how), "--", 2);
+
+	return *why && !(option && strstr(why, "was asked for"));
 }
 
 static bool same_line(const struct sb_missing *a, const struct sb_missing *b)

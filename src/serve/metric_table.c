@@ -68,6 +68,8 @@ static const struct sb_exposed_metric table[] = {
 	LAST("strobe_gpu_tensor_integer_ratio", GAUGE, "Use of the tensor cores by integers.", "gpu_counters", "tensor_integer_percent", 0.01),
 	LAST("strobe_gpu_fp32_active_ratio", GAUGE, "Use of the FP32 pipes.", "gpu_counters", "fp32_active_percent", 0.01),
 	LAST("strobe_gpu_fp64_active_ratio", GAUGE, "Use of the FP64 pipes.", "gpu_counters", "fp64_active_percent", 0.01),
+	LAST("strobe_gpu_fp16_active_ratio", GAUGE, "Use of the FP16 pipes, tensor cores left out.", "gpu_counters", "fp16_active_percent", 0.01),
+	LAST("strobe_gpu_integer_active_ratio", GAUGE, "Use of the integer pipes.", "gpu_counters", "integer_active_percent", 0.01),
 	LAST("strobe_gpu_nvdec_active_ratio", GAUGE, "Use of the first video decoder.", "gpu_counters", "nvdec_active_percent", 0.01),
 	LAST("strobe_gpu_dram_active_ratio", GAUGE, "Use of the memory's bandwidth.", "gpu_counters", "dram_active_percent", 0.01),
 	LAST("strobe_cpu_usage_ratio", GAUGE, "Use of the machine's CPU; 1 is all cores.", "cpu", "usage_percent", 0.01),

@@ -18,7 +18,7 @@ static struct {
 	const char *name;
 	uint64_t count;
 } calls[CALLS];
-static uint32_t version;
+static uint32_t version = 130000;
 static const char *refused;
 static int refused_result;
 static cupti_buffer_requested request;

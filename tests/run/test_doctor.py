@@ -36,6 +36,33 @@ def test_a_gpu_is_seen(strobe):
     assert found["AMD sysfs"]["state"] == "ok" and "not needed" in found["AMD sysfs"]["detail"]
 
 
+FAKE = {"STROBE_CUDA_PATH": "libfake_cuda.so", "STROBE_CUPTI_PATH": "libfake_cupti.so"}
+
+
+def test_counters_that_are_always_on_are_told(strobe):
+    strobe.fake_nvml("gpus 2\ngpm 40\n")
+    _, found, _ = checks(strobe)
+    assert (found["counters"]["state"], found["counters"]["detail"]) == ("ok", "SM, tensor core and DRAM activity, always on")
+    strobe.fake_nvml("gpus 2\ngpm 40\ngpm_gpus 1\n")
+    _, found, _ = checks(strobe)
+    assert found["counters"]["state"] == "limited" and found["counters"]["detail"].startswith("1 of 2 GPUs count")
+    strobe.fake_nvml("gpus 2\n")
+    _, found, _ = checks(strobe)
+    assert found["counters"]["state"] == "limited" and "NVIDIA Hopper and newer do" in found["counters"]["detail"]
+    assert found["counters"]["fix"] == "--gpu-trace shows what kernels do"
+
+
+def test_whether_counters_can_be_sampled_is_told(strobe):
+    _, found, _ = checks(strobe)
+    assert found["sampled counters"]["state"] == "missing"
+    strobe.environment.update({name: str(BUILD / "tests/fake" / file) for name, file in FAKE.items()})
+    _, found, _ = checks(strobe)
+    assert found["sampled counters"]["state"] == "ok" and "--gpu-counters may sample" in found["sampled counters"]["detail"]
+    strobe.environment["STROBE_CUPTI_PATH"] = str(BUILD / "tests/fake/libfake_cuda.so")
+    _, found, _ = checks(strobe)
+    assert found["sampled counters"]["state"] == "limited" and "CUDA 12.6 to 13" in found["sampled counters"]["fix"]
+
+
 def test_missing_sensors_are_named(strobe):
     strobe.fake_nvml("unsupported power processes\n")
     _, found, _ = checks(strobe)

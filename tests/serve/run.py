@@ -137,6 +137,12 @@ class Serve(unittest.TestCase):
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
         self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""), "promtool has something to say")
 
+    def test_every_column_of_a_gpu_has_its_metric(self):
+        recorded = set(re.findall(r'\] = \{ "(\w+)", SB_MERGE_', (SOURCE / "src/monitor/gpus_watched.c").read_text()))
+        exposed = set(re.findall(r'"gpu(?:_counters)?", "(\w+)"', (SOURCE / "src/serve/metric_table.c").read_text()))
+        self.assertGreater(len(recorded), 25)
+        self.assertEqual(recorded - exposed, set(), "columns without a row in src/serve/metric_table.c")
+
     def test_open_metrics_only_for_those_who_ask(self):
         plain = self.server.get("/metrics")
         self.assertTrue(plain.headers["Content-Type"].startswith("text/plain; version=0.0.4"))

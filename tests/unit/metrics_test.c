@@ -85,6 +85,29 @@ static void memory_is_in_bytes_and_totals_are_counters(void **state)
 	synthetic_done(&s);
 }
 
+static void all_counters_have_their_own_names_and_sampled_ones_are_left_out(void **state)
+{
+	static const char *const all[] = { "fp16_active_percent", "integer_active_percent" };
+	static const char *const sampled[] = { "sm_active_percent", "dram_read_bytes_per_s" };
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu_counters", 1, all, 2);
+	sb_builder_sample(s.b, schema, MS, (double[]){ 10, 20 }, 2);
+	schema = sb_builder_schema(s.b, "gpu_pm", 1, sampled, 2);
+	sb_builder_sample(s.b, schema, MS, (double[]){ 30, 1e9 }, 2);
+	synthetic_model(&s, SECOND);
+	scrape(s.path, 200, &out);
+	has(&out, "\nstrobe_gpu_fp16_active_ratio{" RANK ",device=\"1\"} 0.1\n");
+	has(&out, "\nstrobe_gpu_integer_active_ratio{" RANK ",device=\"1\"} 0.2\n");
+	assert_null(strstr(out.data, "strobe_gpu_pm"));
+	assert_null(strstr(out.data, "strobe_gpu_counters"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 /* Older recordings call it sm_occupancy_percent. */
 static void the_former_name_of_occupancy_is_read(void **state)
 {
@@ -311,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_in_bytes_and_totals_are_counters),
 		cmocka_unit_test(the_former_name_of_occupancy_is_read),
+		cmocka_unit_test(all_counters_have_their_own_names_and_sampled_ones_are_left_out),
 		cmocka_unit_test(a_step_is_found_by_its_role),
 		cmocka_unit_test(open_metrics_has_the_latest_call_of_each_bucket),
 		cmocka_unit_test(an_address_that_is_too_long_is_left_out),

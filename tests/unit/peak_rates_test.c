@@ -56,13 +56,49 @@ static void peak_rates_are_found_by_whole_words(void **state)
 	close_to(sb_peak_rates_find("NVIDIA A100-SXM4-80GB")->gb_per_s, 2039);
 	close_to(sb_peak_rates_find("NVIDIA B200")->gb_per_s, 7700);
 	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A800-SXM4-80GB"), "fp64"), 19.5);
+	assert_null(sb_peak_rates_find("Tesla V100S-PCIE-32GB"));
+	assert_null(sb_peak_rates_find("Tesla V100-FHHL-16GB"));
+	assert_null(sb_peak_rates_find("Tesla V100-SXM2-32GB-LS"));
 	assert_null(sb_peak_rates_find("Fake GPU 9000"));
 	assert_null(sb_peak_rates_find(NULL));
 }
 
+static void gpus_before_bf16_have_rates_of_fp16_alone(void **state)
+{
+	static const struct {
+		const char *name;
+		double fp16, fp32, fp64, gb_per_s, memory_gb;
+	} gpus[] = {
+		{ "Tesla V100-SXM2-16GB", 125, 15.7, 7.8, 900, 16 },
+		{ "Tesla V100-SXM2-32GB", 125, 15.7, 7.8, 900, 32 },
+		{ "Tesla V100-SXM3-32GB", 125, 15.7, 7.8, 900, 32 },
+		{ "Tesla V100-PCIE-16GB", 112, 14, 7, 900, 16 },
+		{ "Tesla V100-PCIE-32GB", 112, 14, 7, 900, 32 },
+		{ "Tesla T4", 65, 8.1, 0.25, 320, 16 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+		const struct sb_peak_rates *p = sb_peak_rates_find(gpus[i].name);
+
+		assert_non_null(p);
+		close_to(sb_peak_rate(p, "fp16"), gpus[i].fp16);
+		close_to(sb_peak_rate(p, "16-bit"), gpus[i].fp16);
+		close_to(sb_peak_rate(p, "fp32"), gpus[i].fp32);
+		close_to(sb_peak_rate(p, "fp64"), gpus[i].fp64);
+		close_to(p->gb_per_s, gpus[i].gb_per_s);
+		close_to(p->memory_gb, gpus[i].memory_gb);
+		assert_true(isnan(sb_peak_rate(p, "bf16")) && isnan(sb_peak_rate(p, "tf32")));
+	}
+	close_to(sb_peak_rate(sb_peak_rates_find("Tesla T4"), "int8"), 130);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(peak_rates_are_found_by_whole_words) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peak_rates_are_found_by_whole_words),
+		cmocka_unit_test(gpus_before_bf16_have_rates_of_fp16_alone),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

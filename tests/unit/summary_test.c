@@ -35,8 +35,10 @@ static void wan(struct synthetic *s)
 		at += 500 * MS) /* every sample declares its columns again */
 		synthetic_gpu_sample(s, synthetic_gpu(s, 0), at, 14000, at >= 31 * SECOND ? 97 : 0, 600);
 	sb_builder_snapshot(s->b, 110 * SECOND, "after", 0, 5000 * MIB, 18000 * MIB, 14900 * MIB);
-	sb_builder_meta_string(s->b, SB_META_MISSING, "kernels", "not asked for|--gpu-trace=steps:3");
-	sb_builder_meta_string(s->b, SB_META_MISSING, "attention kind", "not asked for|--gpu-trace=steps:3");
+	sb_builder_meta_string(
+		s->b, SB_META_MISSING, "kernels", "no GPU trace was asked for|--gpu-trace=steps:3");
+	sb_builder_meta_string(
+		s->b, SB_META_MISSING, "attention kind", "no GPU trace was asked for|--gpu-trace=steps:3");
 }
 
 static void stages_of_worker_threads_are_listed_when_there_are_no_others(void **state)
@@ -240,6 +242,26 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 	synthetic_done(&s);
 }
 
+/* What was asked for, or is always on, and failed says why, also where an option is the way out. */
+static void an_option_as_the_way_out_leaves_the_reason_in_place(void **state)
+{
+	struct sb_summary_options options = { .columns = 200 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_MISSING, "kernels",
+		"too few steps were seen to trace any|--gpu-trace=seconds:5");
+	sb_builder_meta_string(s.b, SB_META_MISSING, "GPU 0: SM activity",
+		"this GPU does not count it|--gpu-trace shows what kernels do");
+	text = summary_of(&s, synthetic_model(&s, SECOND), &options);
+	assert_has(
+		text, "Not recorded: kernels: too few steps were seen to trace any (--gpu-trace=seconds:5)");
+	assert_has(text, "Not recorded: GPU 0: SM activity: this GPU does not count it (--gpu-trace shows");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void without_generations_the_run_is_the_table(void **state)
 {
 	struct sb_summary_options options = { .columns = 80 };
@@ -426,6 +448,7 @@ int main(void)
 		cmocka_unit_test(stages_of_generations_at_once_close_with_their_overlap),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
+		cmocka_unit_test(an_option_as_the_way_out_leaves_the_reason_in_place),
 		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
 		cmocka_unit_test(what_the_program_used_goes_on_in_a_second_line),

@@ -2,14 +2,15 @@
 #include "analyze/gpu/peak_rates.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct sb_peak_rates table[] = {
 #define PEAK(words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source) \
-	{ words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source },
+	{ words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source, false },
+#define PEAK_FP16(words, fp64, fp32, fp16, int8, gb_per_s, memory_gb, source) \
+	{ words, fp64, fp32, 0, fp16, 0, int8, 0, gb_per_s, memory_gb, source, true },
 #include "analyze/gpu/peak_rates.inc"
 };
 
@@ -41,7 +42,7 @@ static bool has_words(const char *name, const char *words)
 static bool is_lesser(const char *name, const char *words)
 {
 	static const char *const lesser[] = { "Laptop", "Max-Q", "Mobile", "D", "MIG", "NVL", "SFF", "Server",
-		"Active", "144G", "64GB", "3e" };
+		"Active", "144G", "64GB", "3e", "LS", "H" };
 
 	for (size_t i = 0; i < sizeof lesser / sizeof *lesser; i++)
 		if (has_word(name, lesser[i], strlen(lesser[i])) &&
@@ -78,6 +79,8 @@ double sb_peak_rate(const struct sb_peak_rates *p, const char *precision)
 
 		if (strcmp(rates[i].name, precision) != 0)
 			continue;
+		if (p->no_bf16 && !strcmp(precision, "bf16"))
+			return NAN;
 		memcpy(&rate, (const char *)p + rates[i].at, sizeof rate);
 		return rate > 0 ? rate : NAN;
 	}

@@ -25,14 +25,15 @@ static const struct sb_device *device_of(const struct sb_model *model)
 
 static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
 {
-	static const char *const precisions[] = { "fp64", "fp32", "tf32", "bf16", "fp8", "int8", "fp4" };
+	static const char *const precisions[] = { "fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8",
+		"fp4" };
 	struct sb_roofline_panel *r = &model->roofline;
 
 	r->ceilings = sb_model_alloc(model, sizeof precisions / sizeof *precisions * sizeof *r->ceilings);
 	for (size_t i = 0; r->ceilings && i < sizeof precisions / sizeof *precisions; i++) {
 		double rate = sb_peak_rate(p, precisions[i]);
 
-		if (!isnan(rate))
+		if (!isnan(rate) && (p->no_bf16 || strcmp(precisions[i], "fp16") != 0))
 			r->ceilings[r->ceiling_count++] = (struct sb_ceiling){ precisions[i], rate };
 	}
 	r->source = p->source;
@@ -74,6 +75,8 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->rate_flops / w->time_s / 1e12 : NAN;
 	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32"))
 		w->precision = "tf32"; /* no other way is as fast */
+	else if (w->precision && !strcmp(w->precision, "tf32") && p && !(p->tf32 > 0))
+		w->precision = "fp32"; /* allowed, and the GPU has none */
 	w->peak_tflops = sb_peak_rate(p, w->precision);
 	w->mfu_ratio = w->tflops / w->peak_tflops;
 	w->work_mfu_ratio = w->moves_s > 0 && work_s > 0 ? w->mfu_ratio * w->time_s / work_s : NAN;
