@@ -30,6 +30,7 @@ static void assert_has(const char *text, const char *part)
 static void fill(struct sb_model *m)
 {
 	m->stages.stage_count = MANY;
+	m->stages.by_total = NULL;
 	m->stages.stages = sb_model_alloc(m, MANY * sizeof *m->stages.stages);
 	m->advice.count = m->missing.count = m->session.tag_count = MANY;
 	m->advice.all = sb_model_alloc(m, MANY * sizeof *m->advice.all);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "format/run_keys.h"
+#include "report/markdown/markdown.h"
 #include "report/text.h"
 #include "synthetic.h"
 
@@ -68,11 +69,81 @@ static void a_gap_between_kernels_is_idle(void **state)
 	synthetic_done(&s);
 }
 
+static void markdown_has_each_in_two_lines(void **state)
+{
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	slow_step(&s, 4, 300);
+	assert_int_equal(sb_report_markdown(synthetic_model(&s, 20 * SECOND), &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out),
+		"\n## Slow moments\n\n- slow step, step_index 2: at 10.00 s, 2.00 s; a normal one 100 ms: "
+		"the "
+		"GPU worked 1.60 s longer: gemm 1.60 s more\n  - 1.60 s more in kernel gemm"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+static void markdown_has_the_worst_part_of_many(void **state)
+{
+	struct sb_slow_moment many[40];
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	synthetic_open(&s);
+	slow_step(&s, 4, 300);
+	m = synthetic_model(&s, 20 * SECOND);
+	for (size_t i = 0; i < 40; i++)
+		many[i] = m->slow_moments.all[0];
+	m->slow_moments.all = many;
+	m->slow_moments.count = 40;
+	assert_int_equal(sb_report_markdown(m, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "\n- 35 more in the JSON report\n"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+static void markdown_has_rate_and_bound_of_a_stage(void **state)
+{
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_stage_work *w;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "denoise", 0);
+	w = &synthetic_model(&s, SECOND)->stages.stages[0].work;
+	w->mfu_ratio = 0.41;
+	w->precision = "bf16";
+	w->calls = w->bound_calls = SB_CALLS_WARM;
+	w->bound = "tensor";
+	w->bound_basis = "counters";
+	assert_int_equal(sb_report_markdown(s.model, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out),
+		"\n## Rates and bounds\n\n- denoise: 41.0 % of the bf16 rate, bound by tensor\n"));
+	sb_buf_clear(&out);
+	w->mfu_ratio = NAN;
+	w->bound_basis = "trace";
+	w->bound_calls = SB_CALLS_COLD;
+	assert_int_equal(sb_report_markdown(s.model, &out), 0);
+	assert_non_null(
+		strstr(sb_buf_text(&out), "\n- denoise: bound by tensor (by its kernel trace) (cold)\n"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(less_than_a_microsecond_between_kernels_is_not_idle),
 		cmocka_unit_test(a_gap_between_kernels_is_idle),
+		cmocka_unit_test(markdown_has_each_in_two_lines),
+		cmocka_unit_test(markdown_has_the_worst_part_of_many),
+		cmocka_unit_test(markdown_has_rate_and_bound_of_a_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

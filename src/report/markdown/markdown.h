@@ -20,6 +20,9 @@ int sb_markdown_time(const struct sb_model *model, struct sb_buf *out);
 int sb_markdown_stages(const struct sb_model *model, size_t lines, struct sb_buf *out);
 void sb_markdown_iterations(const struct sb_model *model, struct sb_buf *out);
 void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out);
+/* bounds.c, slow_moments.c */
+void sb_markdown_bounds(const struct sb_model *model, struct sb_buf *out);
+void sb_markdown_slow_moments(const struct sb_model *model, struct sb_buf *out);
 /* findings.c: with cause, evidence and place; not recorded, lost */
 void sb_markdown_findings(const struct sb_model *model, struct sb_buf *out);
 void sb_markdown_missing(const struct sb_model *model, struct sb_buf *out);

@@ -186,7 +186,9 @@ int sb_report_markdown(const struct sb_model *model, struct sb_buf *out)
 	points(model, sb_screen_outside, "", &rest);
 	points(model, sb_screen_beside, "", &rest);
 	sb_markdown_iterations(model, &rest);
+	sb_markdown_bounds(model, &rest);
 	sb_markdown_gpu(model, &rest);
+	sb_markdown_slow_moments(model, &rest);
 	sb_markdown_findings(model, &rest);
 	sb_markdown_missing(model, &rest);
 	taken = lines_of(out) + lines_of(&rest);

@@ -1,4 +1,6 @@
 /* Slow moments that were caught, each beside a normal one. */
+#include "report/panels/slow_moments.h"
+
 #include "report/panels/panel.h"
 
 #include "analyze/gpu/short_names.h"
@@ -13,20 +15,20 @@ static void put_seconds(struct sb_buf *out, double s)
 	sb_buf_puts(out, text);
 }
 
-static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
+void sb_slow_moment_title(struct sb_buf *out, const struct sb_slow_moment *s)
 {
 	if (!strcmp(s->what, "out_of_memory")) {
-		sb_buf_puts(out, "  when memory ran out");
+		sb_buf_puts(out, "when memory ran out");
 	} else if (!strcmp(s->what, "asked")) {
-		sb_buf_puts(out, "  asked for (");
+		sb_buf_puts(out, "asked for (");
 		sb_text_name(out, s->why ? s->why : "no reason given", 60);
 		sb_buf_putc(out, ')');
 	} else if (s->row.count > 1) {
-		sb_buf_puts(out, "  slow: ");
+		sb_buf_puts(out, "slow: ");
 		sb_text_name(out, s->row.words, 80);
 		sb_buf_puts(out, ", the slowest");
 	} else {
-		sb_buf_puts(out, "  slow ");
+		sb_buf_puts(out, "slow ");
 		sb_text_name(out, s->what, 20);
 	}
 	if (s->step >= 0)
@@ -42,7 +44,6 @@ static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
 		sb_buf_puts(out, "; a normal one ");
 		put_seconds(out, s->normal_s);
 	}
-	sb_buf_putc(out, '\n');
 }
 
 static void put_work(struct sb_buf *out, const struct sb_slow_moment *s)
@@ -122,7 +123,9 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	for (size_t i = 0; i < model->slow_moments.count; i++) {
 		const struct sb_slow_moment *s = &model->slow_moments.all[i];
 
-		put_title(out, s);
+		sb_buf_puts(out, "  ");
+		sb_slow_moment_title(out, s);
+		sb_buf_putc(out, '\n');
 		if (s->words)
 			sb_text_wrap(out, s->words, 4, sb_text_columns(options));
 		put_work(out, s);
