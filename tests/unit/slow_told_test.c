@@ -126,6 +126,11 @@ static void markdown_has_rate_and_bound_of_a_stage(void **state)
 	assert_non_null(strstr(sb_buf_text(&out),
 		"\n## Rates and bounds\n\n- denoise: 41.0 % of the bf16 rate, bound by tensor\n"));
 	sb_buf_clear(&out);
+	w->mfu_ratio = 0.00001;
+	assert_int_equal(sb_report_markdown(s.model, &out), 0);
+	assert_non_null(
+		strstr(sb_buf_text(&out), "\n- denoise: < 0.1 % of the bf16 rate, bound by tensor\n"));
+	sb_buf_clear(&out);
 	w->mfu_ratio = NAN;
 	w->bound_basis = "trace";
 	w->bound_calls = SB_CALLS_COLD;

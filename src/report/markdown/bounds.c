@@ -18,7 +18,7 @@ static bool is_cold(const char *calls)
 static void line(const struct sb_model *model, const struct sb_stage *s, struct sb_buf *out)
 {
 	const struct sb_stage_work *w = &s->work;
-	bool rate = w->mfu_ratio > 0;
+	bool rate = w->mfu_ratio > 0, little = w->mfu_ratio < 0.0005;
 	struct sb_buf name = { 0 };
 
 	sb_buf_puts(out, "- ");
@@ -27,8 +27,8 @@ static void line(const struct sb_model *model, const struct sb_stage *s, struct 
 	sb_buf_done(&name);
 	sb_buf_puts(out, ": ");
 	if (rate)
-		sb_buf_printf(out, "%.*f %% of the %s rate%s", w->mfu_ratio < 0.01 ? 2 : 1,
-			w->mfu_ratio * 100, w->precision, is_cold(w->calls) ? " (cold)" : "");
+		sb_buf_printf(out, "%s%.1f %% of the %s rate%s", little ? "< " : "",
+			little ? 0.1 : w->mfu_ratio * 100, w->precision, is_cold(w->calls) ? " (cold)" : "");
 	if (w->bound) {
 		sb_buf_printf(out, "%sbound by %s", rate ? ", " : "", w->bound);
 		if (!strcmp(w->bound_basis, "trace"))
