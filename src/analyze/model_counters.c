@@ -8,6 +8,9 @@ const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "
 	"fp64_active_percent", "fp16_active_percent", "integer_active_percent", "dram_active_percent",
 	"dram_read_percent", "dram_write_percent", "nvdec_active_percent" };
 
+const char *const sb_gpu_beside_columns[SB_BESIDES] = { "utilization_percent", "pcie_rx_gb_per_s",
+	"pcie_tx_gb_per_s", "nvlink_rx_gb_per_s", "nvlink_tx_gb_per_s" };
+
 const char *const sb_counter_source_names[SB_COUNTER_SOURCES] = { "gpm", "pm sampling" };
 
 void sb_counter_sums_add(struct sb_counter_sums *to, const struct sb_counter_sums *more)
@@ -19,6 +22,10 @@ void sb_counter_sums_add(struct sb_counter_sums *to, const struct sb_counter_sum
 	}
 	for (int k = 0; k < SB_BOUNDS; k++)
 		to->bound_s[k] += more->bound_s[k];
+	for (int k = 0; k < SB_BESIDES; k++) {
+		to->beside[k] += more->beside[k];
+		to->beside_s[k] += more->beside_s[k];
+	}
 }
 
 enum sb_counter_source sb_counter_source_better(const struct sb_counter_sums sums[SB_COUNTER_SOURCES])
@@ -34,6 +41,8 @@ void sb_gpu_counters_from_sums(
 {
 	for (int c = 0; c < SB_COUNTERS; c++)
 		out->percent[c] = sums->known_s[c] > 0 ? sums->weighted[c] / sums->known_s[c] : NAN;
+	for (int i = 0; i < SB_BESIDES; i++)
+		out->beside[i] = sums->beside_s[i] > 0 ? sums->beside[i] / sums->beside_s[i] : NAN;
 	for (int i = 0; i < SB_BOUNDS; i++)
 		out->bound_s[i] = sums->bound_s[i];
 	out->covered_s = sums->covered_s;
@@ -72,6 +81,15 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 		"use of the memory's bandwidth by writes"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_NVDEC], "nvdec_active_percent", SB_KNOWN,
 		"use of the first video decoder"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_UTILIZATION], "utilization_percent", SB_KNOWN,
+		"share of time in which a kernel ran, whatever it used"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_PCIE_RX], "pcie_rx_gb_per_s", SB_KNOWN,
+		"received over PCIe"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_PCIE_TX], "pcie_tx_gb_per_s", SB_KNOWN, "sent over PCIe"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_NVLINK_RX], "nvlink_rx_gb_per_s", SB_KNOWN,
+		"received over NVLink"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_NVLINK_TX], "nvlink_tx_gb_per_s", SB_KNOWN,
+		"sent over NVLink"),
 	SB_FIELD(sb_gpu_counters, covered_ratio, "covered_ratio", SB_KNOWN,
 		"share of the time in readings in which the GPU was at nothing else", .range = SB_SHARE),
 	SB_FIELD_NAMED(sb_gpu_counters, source, "source", SB_KNOWN, sources,

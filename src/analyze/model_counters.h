@@ -27,8 +27,20 @@ enum sb_gpu_counter {
 };
 extern const char *const sb_gpu_counter_columns[SB_COUNTERS]; /* of the series */
 
+/* What is read beside them. */
+enum sb_gpu_beside {
+	SB_BESIDE_UTILIZATION, /* percent */
+	SB_BESIDE_PCIE_RX, /* GB/s, as the others */
+	SB_BESIDE_PCIE_TX,
+	SB_BESIDE_NVLINK_RX,
+	SB_BESIDE_NVLINK_TX,
+	SB_BESIDES
+};
+extern const char *const sb_gpu_beside_columns[SB_BESIDES];
+
 struct sb_gpu_counters {
 	double percent[SB_COUNTERS];
+	double beside[SB_BESIDES];
 	double covered_s; /* time of the readings they come from; 0: none */
 	double covered_ratio; /* of the time of the stage, the generation, the run; NAN: none */
 	const char *source; /* "gpm" or "pm sampling"; NULL: none */
@@ -48,6 +60,7 @@ enum sb_counter_lot { SB_COUNTER_ALL, SB_COUNTER_WARM, SB_COUNTER_FIRST, SB_COUN
 struct sb_path_counters {
 	struct sb_counter_sums {
 		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
+		double beside[SB_BESIDES], beside_s[SB_BESIDES]; /* weighted, known, too */
 	} * of[SB_COUNTER_SOURCES][SB_COUNTER_LOTS]; /* by path; NULL: none */
 	uint32_t path_count;
 };

@@ -60,6 +60,11 @@ static void the_other_parts_have_a_table_where_they_did_something(void **state)
 	assert_true(text_has(&m, "occupied\n    the whole run                      41.0 %\n"));
 	assert_true(text_has(&m, "denoise                               n/a\n"));
 	assert_false(text_has(&m, "FP64"));
+	assert_false(text_has(&m, "PCIe GB/s"));
+	m.model->gpu_counters.beside[SB_BESIDE_UTILIZATION] = 90;
+	m.model->gpu_counters.beside[SB_BESIDE_PCIE_TX] = 12.5;
+	assert_true(text_has(&m, "    busy occupied PCIe GB/s\n"));
+	assert_true(text_has(&m, "  90.0 %   41.0 %     12.50\n"));
 	done(&m);
 }
 
@@ -162,6 +167,11 @@ static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 	done(&m);
 }
 
+static double beside(struct made *m, const char *stage, enum sb_gpu_beside which)
+{
+	return sb_model_stage(m->model, stage)->counters.beside[which];
+}
+
 /* Offloading: processors idle while weights come; ranks that exchange what they have; and both beside real work. */
 static void copies_and_communication_bound_a_stage(void **state)
 {
@@ -189,6 +199,12 @@ static void copies_and_communication_bound_a_stage(void **state)
 	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
 	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "tensor");
 	assert_string_equal(sb_model_stage(m.model, "tiny")->work.bound, "launch");
+	assert_float_equal(beside(&m, "offload", SB_BESIDE_PCIE_RX), 24, 1e-9);
+	assert_float_equal(beside(&m, "offload", SB_BESIDE_PCIE_TX), 0.1, 1e-9);
+	assert_float_equal(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 180, 1e-9);
+	assert_true(isnan(beside(&m, "denoise", SB_BESIDE_NVLINK_RX))); /* was not read */
+	assert_float_equal(beside(&m, "offload", SB_BESIDE_UTILIZATION), 0, 1e-9);
+	assert_float_equal(beside(&m, "tiny", SB_BESIDE_UTILIZATION), 90, 1e-9);
 	done(&m);
 }
 

@@ -263,6 +263,11 @@ export type GpuCounters = {
   dram_read_percent?: number; // use of the memory's bandwidth by reads
   dram_write_percent?: number; // use of the memory's bandwidth by writes
   nvdec_active_percent?: number; // use of the first video decoder
+  utilization_percent?: number; // share of time in which a kernel ran, whatever it used
+  pcie_rx_gb_per_s?: number; // received over PCIe
+  pcie_tx_gb_per_s?: number; // sent over PCIe
+  nvlink_rx_gb_per_s?: number; // received over NVLink
+  nvlink_tx_gb_per_s?: number; // sent over NVLink
   covered_ratio?: number; // share of the time in readings in which the GPU was at nothing else
   source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };

@@ -62,6 +62,10 @@ void sb_counter_readings_add(
 	}
 	for (int k = 0; k < SB_BOUNDS; k++)
 		s->bound_s[k] += to->bound_s[k] - from->bound_s[k];
+	for (int k = 0; k < SB_BESIDES; k++) {
+		s->beside[k] += to->beside[k] - from->beside[k];
+		s->beside_s[k] += to->beside_s[k] - from->beside_s[k];
+	}
 }
 
 /* ---- weights that move ---- */

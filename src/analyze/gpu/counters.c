@@ -20,6 +20,8 @@ struct counted_device {
 	int device;
 	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
 	double utilization, pcie, nvlink; /* the driver's, as sampled last; GB/s, the busier way */
+	double beside[SB_BESIDES]; /* the same, summed up since the last reading */
+	uint32_t beside_count[SB_BESIDES];
 	struct sb_vec readings; /* struct sb_counter_reading */
 };
 
@@ -94,9 +96,38 @@ static void take_device(struct counters *c, const struct sb_event *e)
 
 		if (d->device != e->sample.schema->device)
 			continue;
+		for (int i = 0; i < SB_BESIDES; i++) {
+			double value = column_of(e, sb_gpu_beside_columns[i]);
+
+			if (!isnan(value)) {
+				d->beside[i] += value;
+				d->beside_count[i]++;
+			}
+		}
 		d->utilization = column_of(e, "utilization_percent");
 		d->pcie = fmax(column_of(e, "pcie_rx_gb_per_s"), column_of(e, "pcie_tx_gb_per_s"));
 		d->nvlink = fmax(column_of(e, "nvlink_rx_gb_per_s"), column_of(e, "nvlink_tx_gb_per_s"));
+	}
+}
+
+static void add_beside(struct counted_device *d, const struct sb_event *e, double utilization, double dt_s,
+	struct sb_counter_sums *sums)
+{
+	double mean[SB_BESIDES];
+
+	for (int i = 0; i < SB_BESIDES; i++)
+		mean[i] = d->beside_count[i] ? d->beside[i] / d->beside_count[i] : NAN;
+	if (d->source == SB_COUNTED_PM) {
+		mean[SB_BESIDE_UTILIZATION] = utilization;
+		mean[SB_BESIDE_PCIE_RX] = column_of(e, "pcie_read_bytes_per_s") / 1e9;
+		mean[SB_BESIDE_PCIE_TX] = column_of(e, "pcie_write_bytes_per_s") / 1e9;
+	}
+	for (int i = 0; i < SB_BESIDES; i++) {
+		if (mean[i] >= 0) {
+			sums->beside[i] += dt_s * mean[i];
+			sums->beside_s[i] += dt_s;
+		}
+		d->beside[i] = d->beside_count[i] = 0;
 	}
 }
 
@@ -107,7 +138,7 @@ static void add_row(
 	const struct sb_run_schema *schema = e->sample.schema;
 	struct sb_counter_sums *sums = &r->sums;
 	double percent[SB_COUNTERS];
-	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : 0, pcie = d->pcie;
+	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : NAN, pcie = d->pcie;
 	bool known = false;
 
 	for (int k = 0; k < SB_COUNTERS; k++)
@@ -127,8 +158,10 @@ static void add_row(
 	if (d->source == SB_COUNTED_PM)
 		pcie = fmax(column_of(e, "pcie_read_bytes_per_s"), column_of(e, "pcie_write_bytes_per_s")) /
 		       1e9;
-	if (known)
+	if (known) {
 		sums->covered_s += dt_s;
+		add_beside(d, e, utilization, dt_s, sums);
+	}
 	r->utilization = (float)utilization;
 	r->nvlink = (float)d->nvlink;
 	if (!isnan(percent[SB_COUNTER_SM]))

@@ -104,13 +104,38 @@ static void generation_rows(
 	put_more(out, seen, GENERATIONS_SHOWN, " generations");
 }
 
-/* Parts that few programs use: a table of those that were read and did something. */
-static const struct {
-	enum sb_gpu_counter counter;
-	const char *head;
-} other_parts[] = { { SB_COUNTER_OCCUPANCY, "occupied" }, { SB_COUNTER_FP64, "FP64" },
-	{ SB_COUNTER_NVDEC, "NVDEC" } };
-#define OTHER_PARTS (sizeof other_parts / sizeof *other_parts)
+/* What else was read and was not zero, in a table of its own: busy is utilisation; of links the busier way. */
+enum { BUSY, OCCUPIED, FP64, NVDEC, PCIE, NVLINK, OTHER_PARTS };
+static const char *const other_heads[OTHER_PARTS] = { "busy", "occupied", "FP64", "NVDEC", "PCIe GB/s",
+	"NVLink GB/s" };
+#define GB_PER_S_LEAST 0.005 /* what is shown as 0.01 */
+
+static bool is_link(size_t part)
+{
+	return part == PCIE || part == NVLINK;
+}
+
+static double part_of(const struct sb_gpu_counters *c, size_t part)
+{
+	switch (part) {
+	case BUSY: return c->beside[SB_BESIDE_UTILIZATION];
+	case OCCUPIED: return c->percent[SB_COUNTER_OCCUPANCY];
+	case FP64: return c->percent[SB_COUNTER_FP64];
+	case NVDEC: return c->percent[SB_COUNTER_NVDEC];
+	case PCIE: return fmax(c->beside[SB_BESIDE_PCIE_RX], c->beside[SB_BESIDE_PCIE_TX]);
+	default: return fmax(c->beside[SB_BESIDE_NVLINK_RX], c->beside[SB_BESIDE_NVLINK_TX]);
+	}
+}
+
+static void put_part(struct sb_buf *out, const struct sb_gpu_counters *c, size_t part)
+{
+	if (!is_link(part))
+		percent(out, part_of(c, part));
+	else if (isnan(part_of(c, part)))
+		sb_buf_printf(out, " %*s", (int)strlen(other_heads[part]), "n/a");
+	else
+		sb_buf_printf(out, " %*.2f", (int)strlen(other_heads[part]), part_of(c, part));
+}
 
 struct parts_row {
 	const char *name; /* NULL: the stage's */
@@ -133,7 +158,7 @@ static void other_parts_row(struct sb_buf *out, const struct sb_text_options *op
 	sb_buf_printf(out, "%*s", (int)(width - length), "");
 	for (size_t k = 0; k < OTHER_PARTS; k++)
 		if (used[k])
-			percent(out, row->counters->percent[other_parts[k].counter]);
+			put_part(out, row->counters, k);
 	sb_buf_putc(out, '\n');
 	sb_buf_done(&name);
 }
@@ -174,7 +199,7 @@ static void other_parts_text(
 
 	for (size_t k = 0; k < OTHER_PARTS; k++) {
 		for (size_t i = 0; i < count; i++)
-			used[k] |= rows[i].counters->percent[other_parts[k].counter] > 0;
+			used[k] |= part_of(rows[i].counters, k) > (is_link(k) ? GB_PER_S_LEAST : 0);
 		any |= used[k];
 	}
 	if (!any)
@@ -182,7 +207,7 @@ static void other_parts_text(
 	sb_buf_printf(out, "    %-*s", (int)name_columns(options), "");
 	for (size_t k = 0; k < OTHER_PARTS; k++)
 		if (used[k])
-			sb_buf_printf(out, " %8s", other_parts[k].head);
+			sb_buf_printf(out, " %8s", other_heads[k]);
 	sb_buf_putc(out, '\n');
 	for (size_t i = 0; i < count; i++)
 		other_parts_row(out, options, model, &rows[i], used);

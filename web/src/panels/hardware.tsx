@@ -235,7 +235,7 @@ function rowsOf(r: Report): Row[] {
   return [{ ...r, name: 'whole run' }, ...inner].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work);
 }
 
-type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent' | 'occupancy_percent' | 'fp64_active_percent' | 'nvdec_active_percent';
+type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent' | 'occupancy_percent' | 'fp64_active_percent' | 'nvdec_active_percent' | 'utilization_percent' | 'pcie_rx_gb_per_s' | 'pcie_tx_gb_per_s' | 'nvlink_rx_gb_per_s' | 'nvlink_tx_gb_per_s';
 const PARTS: [Counter, string, string?][] = [
   ['sm_active_percent', 'SMs', 'an SM had work, mean of all'],
   ['tensor_active_percent', 'tensor', 'of their peak'],
@@ -244,13 +244,18 @@ const PARTS: [Counter, string, string?][] = [
   ['occupancy_percent', 'occupancy'],
   ['fp64_active_percent', 'FP64'],
   ['nvdec_active_percent', 'NVDEC'],
+  ['utilization_percent', 'busy'],
+  ['pcie_rx_gb_per_s', 'PCIe in'],
+  ['pcie_tx_gb_per_s', 'PCIe out'],
+  ['nvlink_rx_gb_per_s', 'NVLink in'],
+  ['nvlink_tx_gb_per_s', 'NVLink out'],
 ];
 
 const rateText = (v: number) => (v < 100 ? v.toPrecision(3) : v.toFixed(0));
 const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
 
 function counterColumns(rows: Row[]): Column<Row>[] {
-  const used = PARTS.filter(([key, , help]) => help || rows.some((w) => w.counters?.[key])).map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => percent(v / 100)) }));
+  const used = PARTS.filter(([key, , help]) => help || rows.some((w) => w.counters?.[key])).map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => keyed(key, v)) }));
   return [...used, { key: 'covered_ratio', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
 }
 
