@@ -231,7 +231,7 @@ export function kernelsBody(r: Report): ComponentChildren {
     <>
       {g.busy_ratio !== undefined && (
         <p>
-          The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy while traced.
+          The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy {g.slow_moments_only ? 'around slow moments, kept alone' : 'while traced'}.
         </p>
       )}
       <FieldList fields={g} skip={g.busy_ratio === undefined ? [] : ['busy_s', 'idle_s', 'busy_ratio']} />

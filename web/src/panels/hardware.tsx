@@ -66,7 +66,7 @@ function Families({ report }: { report: Report }) {
         ))}
       </ul>
       <Table
-        caption="Kernel families by stage"
+        caption={`Kernel families by stage${report.gpu_trace?.slow_moments_only ? ', around slow moments only' : ''}`}
         rows={stages}
         columns={[
           named('stage'),
@@ -206,7 +206,7 @@ function Roofline({ report }: { report: Report }) {
       </svg>
       </Picture>
       </div>
-      <p class="quiet">A stage below the slope has memory as its limit, one below a level line arithmetic in that precision: the gap between is what it leaves unused.</p>
+      <p class="quiet">Below the slope memory is the limit, below a level line arithmetic in that precision; the gap is left unused.</p>
     </div>
   );
 }
@@ -236,19 +236,19 @@ function rowsOf(r: Report): Row[] {
 }
 
 type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent' | 'occupancy_percent' | 'fp64_active_percent' | 'nvdec_active_percent' | 'utilization_percent' | 'pcie_rx_gb_per_s' | 'pcie_tx_gb_per_s' | 'nvlink_rx_gb_per_s' | 'nvlink_tx_gb_per_s';
-const PARTS: [Counter, string, string?][] = [
+const PARTS: [Counter, string?, string?][] = [
   ['sm_active_percent', 'SMs', 'an SM had work, mean of all'],
   ['tensor_active_percent', 'tensor', 'of their peak'],
   ['fp32_active_percent', 'FP32', 'of their peak'],
   ['dram_active_percent', 'DRAM', 'of its peak bandwidth'],
-  ['occupancy_percent', 'occupancy'],
+  ['occupancy_percent'],
   ['fp64_active_percent', 'FP64'],
   ['nvdec_active_percent', 'NVDEC'],
-  ['utilization_percent', 'busy'],
-  ['pcie_rx_gb_per_s', 'PCIe in'],
-  ['pcie_tx_gb_per_s', 'PCIe out'],
-  ['nvlink_rx_gb_per_s', 'NVLink in'],
-  ['nvlink_tx_gb_per_s', 'NVLink out'],
+  ['utilization_percent'],
+  ['pcie_rx_gb_per_s'],
+  ['pcie_tx_gb_per_s'],
+  ['nvlink_rx_gb_per_s'],
+  ['nvlink_tx_gb_per_s'],
 ];
 
 const rateText = (v: number) => (v < 100 ? v.toPrecision(3) : v.toFixed(0));
@@ -256,7 +256,7 @@ const known = (v: number | undefined, words: (v: number) => string) => (v === un
 
 function counterColumns(rows: Row[]): Column<Row>[] {
   const used = PARTS.filter(([key, , help]) => help || rows.some((w) => w.counters?.[key])).map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => keyed(key, v)) }));
-  return [...used, { key: 'covered_ratio', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
+  return [...used, { key: 'covered_ratio', help: 'in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
 }
 
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
@@ -264,11 +264,11 @@ const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefine
 
 function workColumns(): Column<Row>[] {
   return [
-    { key: 'rate', head: 'TFLOP/s', help: 'GEMM, attention and convolution over the time of warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
+    { key: 'rate', head: 'TFLOP/s', help: 'GEMM, attention, convolution in warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
     { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
     { key: 'precision', value: (w) => rated(w)?.precision },
-    { key: 'floor_s', help: 'the same operations at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
-    { key: 'rate_over_s', head: 'of', help: 'the time that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
+    { key: 'floor_s', help: 'at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
+    { key: 'rate_over_s', head: 'of', help: 'that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
     { key: 'flop_per_byte_ratio', head: 'FLOP per byte', help: 'of DRAM', value: (w) => rated(w)?.flop_per_byte_ratio, cell: (w) => known(rated(w)?.flop_per_byte_ratio, rateText) },
     { key: 'calls', help: 'warm: without the first; cold: there is no other', value: (w) => callsText(w.work) },
   ];
@@ -295,7 +295,7 @@ function Rates({ report }: { report: Report }) {
   const bounds: Column<Row>[] = [
     stage,
     ...(rows.some((w) => w.counters) ? counterColumns(rows) : []),
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of its warm calls; cold: none is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up; cold: no call of it is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
   ];
   const rates: Column<Row>[] = [
     stage,

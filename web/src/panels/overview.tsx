@@ -92,7 +92,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
           </select>
         </label>
       ) : (
-        <button onClick={onCompare} title="Choose another profiling_report.json or .html; it stays on this machine">
+        <button onClick={onCompare} title="Another profiling_report.json or .html; it stays here">
           {comparison ? `vs ${clip(comparison.label, 24)} ×` : 'Compare…'}
         </button>
       )}

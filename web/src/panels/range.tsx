@@ -38,7 +38,7 @@ export function zoneColumns(s: RangeStatistics, range: Range, most: number, shar
     ...timeColumns(range, 'time', share),
   ];
   columns[2].help = 'with at least one such zone open; threads add up';
-  if (s.names.some((n) => n.span !== undefined)) columns.push({ key: 'span_ns', head: 'GPU span', help: 'from event to event on the stream; may hold idle time; no part of the time beside it', value: (n) => n.span });
+  if (s.names.some((n) => n.span !== undefined)) columns.push({ key: 'span_ns', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (n) => n.span });
   return columns;
 }
 

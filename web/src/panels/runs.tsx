@@ -60,7 +60,7 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'live', head: 'state', value: (r) => String(r.state), cell: (r) => <State r={r} lost={lost} /> },
     { key: 'start_time', head: 'started', cell: (r) => keyed('start_time', r.start_time ?? '').replace('+00:00', 'UTC') },
     { key: 'duration_s' },
-    { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'last runs', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
+    { key: 'spark', where: (r) => data.runs.filter((o) => o.name === r.name && o.duration_s !== undefined).length > 1, head: 'last runs', help: 'durations of runs of this name up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
     { key: 'fps', where: (r) => fps(r) !== undefined, head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
     { key: 'steps', where: (r) => r.steps !== undefined, head: 'steps', cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
     { key: 'command', where: (r) => r.command !== undefined, head: 'command', text: true, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
@@ -71,7 +71,7 @@ export function Runs({ first }: { first: RunList }) {
     { key: 'id', head: 'folder', cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
   ];
   return (
-    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="the list is as it was when the server last answered">server lost</span>}>
+    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} home state={lost && <span class="run-state lost" title="as when the server last answered">server lost</span>}>
       <section class="part">
         <p class="tools">
           <input type="search" class="search wide" placeholder="Filter by name, host, state, date, command, commit" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />

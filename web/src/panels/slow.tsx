@@ -24,12 +24,13 @@ function Moment({ m }: { m: SlowMoment }) {
           {titleOf(m)}
         </button>
         {m.row ? `, the slowest${m.step_index === undefined ? '' : `, step ${m.step_index}`}` : ''}{generationOf(m)}{m.row ? ', ' : ' '}at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
-        {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
+        {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}`}
+        {!!(m.gpu_idle_s || m.normal_gpu_idle_s) && `, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
         {m.words && <>; {m.words}</>}.
       </p>
       {!!m.counters?.length && (
         <Table
-          caption="What parts of the GPU did meanwhile: mean of the samples"
+          caption="What parts of the GPU did meanwhile, mean"
           rows={m.counters}
           columns={[
             { key: 'counter', head: 'part of the GPU', value: (c) => title(c.counter) },

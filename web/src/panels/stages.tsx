@@ -159,7 +159,7 @@ function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null):
 const gpuSpan: Column<StageRow> = {
   key: 'gpu_span_s',
   head: 'GPU span',
-  help: 'from event to event on the stream; may hold idle time; > of some calls only: the others were not timed on the GPU',
+  help: 'from event to event on the stream; may hold idle time; >: of some calls only',
   value: (s) => s.gpu_span_s,
   cell: (s, show) => (s.gpu_span_s === undefined ? '' : ((s.gpu_span_count ?? s.count ?? 0) < (s.count ?? 0) ? '>' : '') + show(s.gpu_span_s)),
 };

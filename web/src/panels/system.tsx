@@ -36,7 +36,7 @@ export function recordingBody(r: Report): ComponentChildren {
     <>
       <p class={dropped ? 'bad' : ''}>
         {dropped ? `${count(dropped)} events were lost; the totals below say why.` : 'Nothing was lost.'}
-        {rec.complete === false && ' The recording has no orderly end: zones still open were closed at the last known time.'}
+        {rec.complete === false && ' No orderly end: zones still open were closed at the last known time.'}
       </p>
       <FieldList fields={rec} />
       <SubTables of={rec} />
