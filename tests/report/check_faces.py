@@ -328,7 +328,7 @@ def screen_next(m, exact):
 
 
 def screen_missing(m, exact):
-    return any(missing["what"] == m[1] for missing in exact.get("not_recorded", []))
+    return any(missing["what"] == m[1] and m[2] in (None, missing.get("why")) for missing in exact.get("not_recorded", []))
 
 
 def screen_how(m, exact):
@@ -359,7 +359,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
     (r"(?:(\d+) more in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"Next: (.*) \((no cause found; .*)\)$", screen_next),
-    (r"Not recorded: (\w+)(?: \(.*\))?$", screen_missing),
+    (r"Not recorded: (\w+)(?:: (.*?))?(?: \(.*\))?$", screen_missing),
     (r"  -> (.+)$", screen_how),
     (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
 

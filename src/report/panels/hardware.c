@@ -2,56 +2,33 @@
 #include "report/panels/panel.h"
 
 #include "report/label.h"
+#include "report/panels/beside.h"
 #include "report/panels/stages.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define STAGES_SHOWN 10u
-#define GENERATIONS_SHOWN 10u
-#define NAME_COLUMNS 20u
-#define NAME_COLUMNS_MOST 32u /* "attention memory-efficient fp32" */
-#define AFTER_NAME 68 /* columns of the other numbers and what bounds a stage */
-#define COVERED_LEAST 0.05 /* of a stage's time: less says little of it */
 #define ELEMENT_WISE_LEAST 0.1
-#define READ_LEAST 0.25 /* the same of readings a second long, which see the longest calls alone */
-
-static void percent(struct sb_buf *out, double value)
-{
-	if (isnan(value))
-		sb_buf_printf(out, " %8s", "n/a");
-	else
-		sb_buf_printf(out, " %6.1f %%", value);
-}
 
 static bool is_cold(const char *calls)
 {
 	return calls && !strcmp(calls, SB_CALLS_COLD);
 }
 
-static size_t name_columns(const struct sb_text_options *options)
-{
-	int room = sb_text_columns(options) - AFTER_NAME;
-
-	return room < (int)NAME_COLUMNS        ? NAME_COLUMNS
-	       : room > (int)NAME_COLUMNS_MOST ? NAME_COLUMNS_MOST
-					       : (size_t)room;
-}
-
 static void counters_row(struct sb_buf *out, const struct sb_text_options *options, const char *name,
 	const struct sb_gpu_counters *c, const struct sb_stage_work *work)
 {
 	const char *bound = !work ? NULL : work->bound ? work->bound : work->bound_why ? "n/a" : NULL;
-	size_t width = name_columns(options), used;
+	size_t width = sb_beside_name_columns(options), used;
 
 	sb_buf_puts(out, "    ");
 	used = sb_text_name(out, name, width);
 	sb_buf_printf(out, "%*s", (int)(width - used), "");
-	percent(out, c->percent[SB_COUNTER_SM]);
-	percent(out, c->percent[SB_COUNTER_TENSOR]);
-	percent(out, c->percent[SB_COUNTER_FP32]);
-	percent(out, c->percent[SB_COUNTER_DRAM]);
-	percent(out, c->covered_ratio * 100);
+	sb_beside_percent(out, c->percent[SB_COUNTER_SM]);
+	sb_beside_percent(out, c->percent[SB_COUNTER_TENSOR]);
+	sb_beside_percent(out, c->percent[SB_COUNTER_FP32]);
+	sb_beside_percent(out, c->percent[SB_COUNTER_DRAM]);
+	sb_beside_percent(out, c->covered_ratio * 100);
 	sb_buf_printf(out, "%s%s%s\n", bound ? "  " : "", bound ? bound : "",
 		bound && is_cold(work->bound_calls) ? " (cold)" : "");
 }
@@ -61,7 +38,7 @@ static void stage_counters_row(struct sb_buf *out, const struct sb_text_options 
 {
 	struct sb_buf name = { 0 };
 
-	sb_stage_path(model, s, name_columns(options), &name);
+	sb_stage_path(model, s, sb_beside_name_columns(options), &name);
 	counters_row(out, options, sb_buf_text(&name), &s->counters, &s->work);
 	sb_buf_done(&name);
 }
@@ -71,8 +48,8 @@ static void put_name(struct sb_buf *out, const struct sb_model *model, const str
 {
 	struct sb_buf name = { 0 };
 
-	sb_stage_path(model, s, NAME_COLUMNS_MOST, &name);
-	sb_text_name(out, sb_buf_text(&name), NAME_COLUMNS_MOST);
+	sb_stage_path(model, s, SB_BESIDE_NAME_MOST, &name);
+	sb_text_name(out, sb_buf_text(&name), SB_BESIDE_NAME_MOST);
 	sb_buf_done(&name);
 }
 
@@ -80,11 +57,6 @@ static void put_more(struct sb_buf *out, size_t count, size_t shown, const char 
 {
 	if (count > shown)
 		sb_buf_printf(out, "    … and %zu more%s\n", count - shown, of);
-}
-
-static double least_covered(const struct sb_gpu_counters *c)
-{
-	return c->source == sb_counter_source_names[SB_COUNTED_GPM] ? READ_LEAST : COVERED_LEAST;
 }
 
 static void generation_rows(
@@ -96,121 +68,12 @@ static void generation_rows(
 	for (size_t i = 0; !g->whole_run && i < g->count; i++) {
 		char name[32];
 
-		if (!g->all[i].counters.source || seen++ >= GENERATIONS_SHOWN)
+		if (!g->all[i].counters.source || seen++ >= SB_BESIDE_GENERATIONS)
 			continue;
 		snprintf(name, sizeof name, "generation %zu", i + 1);
 		counters_row(out, options, name, &g->all[i].counters, NULL);
 	}
-	put_more(out, seen, GENERATIONS_SHOWN, " generations");
-}
-
-/* What else was read and was not zero, in a table of its own: busy is utilisation; of links the busier way. */
-enum { BUSY, OCCUPIED, FP64, NVDEC, PCIE, NVLINK, OTHER_PARTS };
-static const char *const other_heads[OTHER_PARTS] = { "busy", "occupied", "FP64", "NVDEC", "PCIe GB/s",
-	"NVLink GB/s" };
-#define GB_PER_S_LEAST 0.005 /* what is shown as 0.01 */
-
-static bool is_link(size_t part)
-{
-	return part == PCIE || part == NVLINK;
-}
-
-static double part_of(const struct sb_gpu_counters *c, size_t part)
-{
-	switch (part) {
-	case BUSY: return c->beside[SB_BESIDE_UTILIZATION];
-	case OCCUPIED: return c->percent[SB_COUNTER_OCCUPANCY];
-	case FP64: return c->percent[SB_COUNTER_FP64];
-	case NVDEC: return c->percent[SB_COUNTER_NVDEC];
-	case PCIE: return fmax(c->beside[SB_BESIDE_PCIE_RX], c->beside[SB_BESIDE_PCIE_TX]);
-	default: return fmax(c->beside[SB_BESIDE_NVLINK_RX], c->beside[SB_BESIDE_NVLINK_TX]);
-	}
-}
-
-static void put_part(struct sb_buf *out, const struct sb_gpu_counters *c, size_t part)
-{
-	if (!is_link(part))
-		percent(out, part_of(c, part));
-	else if (isnan(part_of(c, part)))
-		sb_buf_printf(out, " %*s", (int)strlen(other_heads[part]), "n/a");
-	else
-		sb_buf_printf(out, " %*.2f", (int)strlen(other_heads[part]), part_of(c, part));
-}
-
-struct parts_row {
-	const char *name; /* NULL: the stage's */
-	const struct sb_stage *stage;
-	const struct sb_gpu_counters *counters;
-};
-
-static void other_parts_row(struct sb_buf *out, const struct sb_text_options *options,
-	const struct sb_model *model, const struct parts_row *row, const bool *used)
-{
-	struct sb_buf name = { 0 };
-	size_t width = name_columns(options), length;
-
-	if (row->stage)
-		sb_stage_path(model, row->stage, width, &name);
-	else
-		sb_buf_puts(&name, row->name);
-	sb_buf_puts(out, "    ");
-	length = sb_text_name(out, sb_buf_text(&name), width);
-	sb_buf_printf(out, "%*s", (int)(width - length), "");
-	for (size_t k = 0; k < OTHER_PARTS; k++)
-		if (used[k])
-			put_part(out, row->counters, k);
-	sb_buf_putc(out, '\n');
-	sb_buf_done(&name);
-}
-
-/* The rows of the table above it: the run, generations, stages. */
-static size_t list_parts_rows(const struct sb_model *model, struct parts_row *rows, char (*names)[32])
-{
-	const struct sb_generations_panel *g = &model->generations;
-	const struct sb_stages_panel *s = &model->stages;
-	size_t count = 1, shown = 0;
-
-	rows[0] = (struct parts_row){ "the whole run", NULL, &model->gpu_counters };
-	for (size_t i = 0; !g->whole_run && i < g->count && shown < GENERATIONS_SHOWN; i++) {
-		if (!g->all[i].counters.source)
-			continue;
-		snprintf(names[shown], sizeof names[shown], "generation %zu", i + 1);
-		rows[count++] = (struct parts_row){ names[shown++], NULL, &g->all[i].counters };
-	}
-	shown = 0;
-	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
-		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
-
-		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
-			continue;
-		shown++;
-		rows[count++] = (struct parts_row){ NULL, stage, &stage->counters };
-	}
-	return count;
-}
-
-static void other_parts_text(
-	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
-{
-	struct parts_row rows[1 + GENERATIONS_SHOWN + STAGES_SHOWN];
-	char names[GENERATIONS_SHOWN][32];
-	size_t count = list_parts_rows(model, rows, names);
-	bool used[OTHER_PARTS] = { false }, any = false;
-
-	for (size_t k = 0; k < OTHER_PARTS; k++) {
-		for (size_t i = 0; i < count; i++)
-			used[k] |= part_of(rows[i].counters, k) > (is_link(k) ? GB_PER_S_LEAST : 0);
-		any |= used[k];
-	}
-	if (!any)
-		return;
-	sb_buf_printf(out, "    %-*s", (int)name_columns(options), "");
-	for (size_t k = 0; k < OTHER_PARTS; k++)
-		if (used[k])
-			sb_buf_printf(out, " %8s", other_heads[k]);
-	sb_buf_putc(out, '\n');
-	for (size_t i = 0; i < count; i++)
-		other_parts_row(out, options, model, &rows[i], used);
+	put_more(out, seen, SB_BESIDE_GENERATIONS, " generations");
 }
 
 static void counters_text(
@@ -219,20 +82,20 @@ static void counters_text(
 	const struct sb_stages_panel *s = &model->stages;
 	size_t shown = 0;
 
-	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)name_columns(options), "", "SMs",
-		"tensor", "FP32", "DRAM", "covered");
+	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)sb_beside_name_columns(options),
+		"", "SMs", "tensor", "FP32", "DRAM", "covered");
 	counters_row(out, options, "the whole run", &model->gpu_counters, NULL);
 	generation_rows(model, options, out);
 	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 
-		if (!(stage->counters.covered_ratio >= least_covered(&stage->counters)))
+		if (!(stage->counters.covered_ratio >= sb_beside_least_covered(&stage->counters)))
 			continue;
-		if (shown++ < STAGES_SHOWN)
+		if (shown++ < SB_BESIDE_STAGES)
 			stage_counters_row(out, options, model, stage);
 	}
-	put_more(out, shown, STAGES_SHOWN, "");
-	other_parts_text(model, options, out);
+	put_more(out, shown, SB_BESIDE_STAGES, "");
+	sb_beside_text(model, options, out);
 }
 
 /* ---- sampled counters ---- */
@@ -403,14 +266,14 @@ static void work_text(const struct sb_model *model, const struct sb_text_options
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 		const struct sb_stage_work *w = &stage->work;
 
-		if ((isnan(w->flops) && !w->why) || shown++ >= STAGES_SHOWN)
+		if ((isnan(w->flops) && !w->why) || shown++ >= SB_BESIDE_STAGES)
 			continue;
 		if (shown == 1)
 			sb_buf_puts(out, "  Operations of model calls\n");
 		work_line(model, stage, why && w->why && !strcmp(why, w->why), options, out);
 		why = w->why ? w->why : why;
 	}
-	put_more(out, shown, STAGES_SHOWN, "");
+	put_more(out, shown, SB_BESIDE_STAGES, "");
 	if (r->mfu_why)
 		sb_label_printf(out, "    %s n/a: %s\n", shown ? "MFU" : "FLOPs and MFU", r->mfu_why);
 	else if (shown && r->source)
@@ -429,7 +292,7 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 {
 	size_t shown = 0;
 
-	for (size_t i = 0; i < model->stages.stage_count && shown < STAGES_SHOWN; i++) {
+	for (size_t i = 0; i < model->stages.stage_count && shown < SB_BESIDE_STAGES; i++) {
 		const struct sb_stage *s = nth_by_total(model, i);
 
 		if (!s->work.bound || s->work.bound_count || !isnan(s->work.flops) || s->work.why)
