@@ -124,6 +124,13 @@ static PyObject *gpu_trace_steps_state(PyObject *module, PyObject *unused)
 	return PyLong_FromLong(strobe_gpu_trace_steps_state());
 }
 
+static PyObject *steps_marked(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyLong_FromUnsignedLong(strobe_steps_marked());
+}
+
 static PyObject *step_passes(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -226,6 +233,7 @@ PyMethodDef session_methods[] = {
 	{ "gpu_counters_stop", gpu_counters_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
 	{ "step_passes", step_passes, METH_NOARGS, NULL },
+	{ "steps_marked", steps_marked, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
 	{ "gpu_trace_resume", gpu_trace_resume, METH_NOARGS, NULL },
 	{ "gpu_trace_keep", gpu_trace_keep, METH_O, NULL },

@@ -101,6 +101,9 @@ def gpu_trace_steps_state():
     return 0
 
 
+steps_marked = gpu_trace_steps_state
+
+
 def tracked(kinds, most):
     return []
 

@@ -211,8 +211,16 @@ static void call_step_hooks(void)
 		hook();
 }
 
+static _Atomic uint32_t steps_marked;
+
+uint32_t strobe_steps_marked(void)
+{
+	return atomic_load_explicit(&steps_marked, memory_order_relaxed);
+}
+
 void sb_step_passes(void)
 {
+	atomic_fetch_add_explicit(&steps_marked, 1, memory_order_relaxed);
 	sb_made(SB_MADE_STEPS, 1);
 	call_step_hooks();
 }

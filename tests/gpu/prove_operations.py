@@ -68,7 +68,7 @@ def layers(torch):
             return self.how(self, x)
 
     def layer(how, **weights):
-        return type("Layer", (Layer,), {})(how, **weights)  # of a class of its own: models of one kind are counted once
+        return type("Layer", (Layer,), {})(how, **weights).eval()  # of a class of its own: models of one kind are counted once
 
     x = torch.randn(SIDE, SIDE, device="cuda", dtype=bf16)
     weight, one = torch.randn(SIDE, SIDE, device="cuda"), torch.ones((), device="cuda")

@@ -119,7 +119,7 @@ def test_every_call_has_a_stand_in_that_does_nothing(compiled):
         "role_recorded", "run_dir",
         "sampler_ask", "sampler_ask_or_look", "sampler_claim", "sampler_clock", "sampler_drain", "sampler_exact", "sampler_forget", "sampler_join",
         "sampler_look", "sampler_opens", "sampler_run", "sampler_seen", "sampler_starting", "sampler_stop",
-        "start", "stop", "stream_install", "track_forget", "track_new", "tracked"]))
+        "start", "steps_marked", "stop", "stream_install", "track_forget", "track_new", "tracked"]))
 
 
 def test_gpu_zones_switched_off_leave_compiled_code_alone_too(compiled):

@@ -124,6 +124,27 @@ def test_calls_before_the_steps_of_a_generation_are_no_steps(tmp_path, torch):
     assert traced(tmp_path, MARKED) == ["kernel_of_call_%d" % i for i in range(1, 4)]
 
 
+WARMED_UP = PLAIN_LOOP[:PLAIN_LOOP.index("for _ in range(2):")] + """
+import strobe
+x = torch.zeros(1)
+for _ in range(WARM):
+    x = model(x)
+for _ in strobe.steps(range(6)):
+    x = model(x)
+"""
+
+
+@pytest.mark.parametrize("warm", [1, 2])
+def test_calls_in_marked_steps_are_not_counted_beside_them(tmp_path, torch, warm):
+    kernels = traced(tmp_path, WARMED_UP.replace("WARM", str(warm)))
+    assert kernels == ["kernel_of_call_%d" % i for i in range(warm + 1, warm + 4)]
+
+
+def test_calls_that_were_counted_are_no_longer_once_steps_are_marked(tmp_path, torch):
+    # the fourth call of the warm-up begins the trace of three steps
+    assert traced(tmp_path, WARMED_UP.replace("WARM", "4")) == ["kernel_of_call_%d" % i for i in range(3, 6)]
+
+
 def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, torch):
     kernels = traced(tmp_path, PROGRAM.replace("TinyVideoPipeline()(\"a cat\", num_inference_steps=8)\nassert len(forwards) == 16\n", "") + DECODING)
     decoded = [name for name in kernels if "decode" in name]

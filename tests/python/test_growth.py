@@ -4,6 +4,7 @@ PYTEST_DONT_REWRITE: rewritten tests call locals(), and functions that do are le
 """
 import collections
 import gc
+import os
 import queue
 import sys
 import tempfile
@@ -156,6 +157,29 @@ def test_a_warm_up_that_stays_is_not_searched_through(record, monkeypatch):
         with strobe.generation():
             rise(4, 16)
     assert searched == []
+    growth.forget()
+
+
+def test_what_rises_until_the_first_model_is_called_is_not_searched_through(record, monkeypatch):
+    """A search of a tenth of a second stopped a step of a program whose libraries and weights had come just before."""
+    searched, rise = rising(monkeypatch)
+    rise(700, 14)
+    growth.first_call()
+    rise(200, 14)
+    assert searched == []
+    rise(800, 80)  # and on
+    assert {kind for kind, _ in searched} == {"host"}
+    growth.forget()
+
+
+def test_weights_that_are_made_are_not_searched_through(record, monkeypatch):
+    searched, rise = rising(monkeypatch)
+    made = {"rise": rise}
+    exec(compile("def __init__(by, readings):\n    rise(by, readings)", os.path.join("site", "torch", "nn", "modules", "linear.py"), "exec"), made)
+    made["__init__"](2000, 200)
+    assert searched == []
+    rise(800, 80)
+    assert {kind for kind, _ in searched} == {"host"}
     growth.forget()
 
 

@@ -56,7 +56,7 @@ static void the_other_parts_have_a_table_where_they_did_something(void **state)
 	end_made(&m, 9 * SECOND);
 	assert_false(text_has(&m, "occupied"));
 	m.model->gpu_counters.percent[SB_COUNTER_OCCUPANCY] = 41;
-	m.model->gpu_counters.percent[SB_COUNTER_FP64] = 0;
+	m.model->gpu_counters.percent[SB_COUNTER_FP64] = 0.04;
 	assert_true(text_has(&m, "occupied\n    the whole run                      41.0 %\n"));
 	assert_true(text_has(&m, "denoise                               n/a\n"));
 	assert_false(text_has(&m, "FP64"));
@@ -84,15 +84,22 @@ static void calls_add_up(void **state)
 
 static void a_generation_has_its_share_of_each_reading(void **state)
 {
+	static const char *const driver[] = { "utilization_percent", "pcie_rx_gb_per_s" };
 	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, driver, 2);
 
 	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ 80, 3 }, 2);
 	readings(&m, 10);
 	zone(&m, "generation", STROBE_ROLE_GENERATION, SECOND + SECOND / 2, 3 * SECOND); /* half of 2, 3 */
 	end_made(&m, 9 * SECOND);
 	assert_int_equal(m.model->generations.count, 1);
 	close_to(m.model->generations.all[0].counters.percent[SB_COUNTER_SM], (20 * 0.5 + 30) / 1.5);
 	close_to(m.model->generations.all[0].counters.covered_ratio, 1);
+	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_UTILIZATION], 80);
+	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_PCIE_RX], 3);
+	assert_true(isnan(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_RX]));
 	text_holds(&m, "generation 1                       26.7 %   25.7 %      n/a      n/a  100.0 %");
 	done(&m);
 }

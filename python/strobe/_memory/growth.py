@@ -22,6 +22,8 @@ TIMES = 2                # that the marks have climbed so far, evenly: it is no 
 TIMES_WITHIN = 6         # one generation: twelve seconds and more, whose end is not waited for
 EVENLY = 0.2             # of a rise, in each third of its time
 LEFT_LEAST = 0.5         # of a rise, left by generations after the first one; fallen by so much, it is over
+LOADS = "from_pretrained", "load_state_dict"
+LAYERS = os.path.join("torch", "nn", "modules")
 FORGET_S = 60            # a rise that did not go on for so long is over, too
 
 _searching = {}  # kind -> its Share: a search goes through all of Python's objects, and one for files must not stop one for memory
@@ -32,6 +34,7 @@ _values = {}   # kind -> the last reading
 
 _left = []
 _searched = False
+_first_called = False  # a model, for the first time, since the last reading
 
 
 class Trend:
@@ -110,6 +113,8 @@ class Rise:
 def read(host, files):
     """A reading at this moment. Never raises."""
     try:
+        if _first_called:
+            _forget_loading()
         caches.read()
         moved.read()
         history = sys.modules.get(__package__ + ".host_history")
@@ -121,8 +126,8 @@ def read(host, files):
             trend = _trends.setdefault(kind, Trend(least))
             _values[kind] = value
             risen = trend.rises(value) if value > 0 else 0
-            if risen and _imports():
-                trend.start()  # modules come, and stay: no leak
+            if risen and _loads():
+                trend.start()  # modules and weights come, and stay: no leak
             elif risen and _share(kind).allows():
                 if kind in _waiting:
                     _waiting[kind].climbed(trend)
@@ -135,14 +140,31 @@ def read(host, files):
         _faults.count("reading memory")
 
 
-def _imports():
-    """Whether the main thread imports something."""
+def _loads():
+    """Whether the main thread imports something, or makes or loads a model."""
     frame = sys._current_frames().get(threading.main_thread().ident)
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or code.co_name in LOADS or \
+                (code.co_name == "__init__" and LAYERS in code.co_filename):
             return True
         frame = frame.f_back
     return False
+
+
+def first_call():
+    """A model is called for the first time: what rose until then made and loaded it."""
+    global _first_called
+    _first_called = True
+
+
+def _forget_loading():
+    """On the thread that reads."""
+    global _first_called
+    _first_called = False
+    for kind in ("device", "pinned", "host"):
+        _waiting.pop(kind, None)
+        _trends.pop(kind, None)
 
 
 def _read_devices():
@@ -281,10 +303,10 @@ def after_generation():
 
 def forget():
     """A new session, or a forked child."""
-    global _searched
+    global _searched, _first_called
     _left.clear()
     _trends.clear()
-    _searched = False
+    _searched = _first_called = False
     _searching.clear()
     _waiting.clear()
     _values.clear()

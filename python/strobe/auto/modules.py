@@ -3,7 +3,7 @@ called while no other one is being called. Such classes are found when the progr
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
 from .._models import components, flops
-from .._memory import caches, residency
+from .._memory import caches, growth, residency
 from .._native import native
 from . import asked, training, wrapping
 from .vocabulary import here, hiding_modules, stage
@@ -23,6 +23,7 @@ UNSTEPPED_MOST = 64  # calls of all models after which no more are counted
 
 _unstepped = {}      # model's name -> its calls while no step had been seen
 _stepping = None     # the model whose calls a trace of steps counts
+_marked = None       # steps that were marked when calls were first counted
 
 
 def watch(nn_module):
@@ -152,8 +153,13 @@ def _record_call(call, module, args, kwargs):
 def _pass_step(name):
     """--gpu-trace=steps:N in a loop that marks no steps: calls of the first model that is called again and again are counted for
     it. Where generations are marked steps may come, however many calls are before them; a trace that they have begun is left
-    alone."""
-    global _stepping
+    alone, and once a step is marked no call counts as one."""
+    global _stepping, _marked
+    marked = native.steps_marked()
+    if _marked is None:
+        _marked = marked
+    if marked != _marked:
+        return
     if name == _stepping:
         native.step_passes()
     elif _stepping is None and not residency.has_generations() and sum(_unstepped.values()) < UNSTEPPED_MOST and not native.gpu_trace_steps_state():
@@ -167,6 +173,8 @@ def _tell_first(name, module):
     """Records what was asked of a module at its first call. For the modules of a framework its pipeline does this."""
     if len(_called) >= CALLED_MOST:
         return
+    if not _called:
+        growth.first_call()
     _called.add(id(module))
     training.first_call(module)
     if not components.has_name(module) and not _is_a_part(type(module)):

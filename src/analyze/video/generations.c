@@ -254,6 +254,28 @@ static double utilization(const struct sb_model *model, double from_s, double to
 	return busiest;
 }
 
+/* What the driver says of that GPU; samples say it themselves. */
+static void read_beside(const struct sb_model *model, const struct sb_generation *row,
+	const struct sb_series *counters, enum sb_counter_source source, struct sb_gpu_counters *out)
+{
+	static const char *const sampled[] = { "engine_active_percent", "pcie_read_bytes_per_s",
+		"pcie_write_bytes_per_s" };
+	double known_s;
+
+	for (int k = 0; source == SB_COUNTED_PM && k < 3; k++)
+		out->beside[k] = sb_series_held_mean(counters, sb_series_column_find(counters, sampled[k]),
+					 row->begin_s, row->end_s, &known_s) /
+				 (k == SB_BESIDE_UTILIZATION ? 1 : 1e9);
+	for (size_t i = 0; source == SB_COUNTED_GPM && i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+
+		for (int k = 0; k < SB_BESIDES && !strcmp(s->source, "gpu") && s->device == counters->device;
+			k++)
+			out->beside[k] = sb_series_mean(s, sb_series_column_find(s, sb_gpu_beside_columns[k]),
+				row->begin_s, row->end_s);
+	}
+}
+
 /* Of the GPU whose SMs had most to do. */
 static void read_counters(const struct sb_model *model, const struct sb_generation *row, const char *series,
 	enum sb_counter_source source, struct sb_gpu_counters *out)
@@ -280,6 +302,7 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 			out->percent[k] = sb_series_held_mean(s,
 				sb_series_column_find(s, sb_gpu_counter_columns[k]), row->begin_s, row->end_s,
 				&known_s);
+		read_beside(model, row, s, source, out);
 	}
 }
 

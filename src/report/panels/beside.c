@@ -41,6 +41,7 @@ enum { BUSY, OCCUPIED, FP64, NVDEC, PCIE, NVLINK, OTHER_PARTS };
 static const char *const other_heads[OTHER_PARTS] = { "busy", "occupied", "FP64", "NVDEC", "PCIe GB/s",
 	"NVLink GB/s" };
 #define GB_PER_S_LEAST 0.005 /* what is shown as 0.01 */
+#define PERCENT_LEAST 0.05 /* the same */
 
 static bool is_link(size_t part)
 {
@@ -130,7 +131,8 @@ void sb_beside_text(const struct sb_model *model, const struct sb_text_options *
 
 	for (size_t k = 0; k < OTHER_PARTS; k++) {
 		for (size_t i = 0; i < count; i++)
-			used[k] |= part_of(rows[i].counters, k) > (is_link(k) ? GB_PER_S_LEAST : 0);
+			used[k] |= part_of(rows[i].counters, k) >
+				   (is_link(k) ? GB_PER_S_LEAST : PERCENT_LEAST);
 		any |= used[k];
 	}
 	if (!any)
