@@ -168,4 +168,4 @@ def test_the_list_of_runs_says_how_long_a_report_says_they_took(strobe):
     for run in listed:
         report = json.loads(strobe("report", run["id"], "--format", "json").stdout)
         wall_s = report["metrics"]["wall_s"]["max_value"] if "rank_count" in run else report["summary"]["wall_s"]
-        assert abs(run["duration_s"] - wall_s) < 1e-6, (run, wall_s)
+        assert abs(run["duration_s"] - wall_s) < 1e-6 + 1e-4 * wall_s, (run, wall_s)  # each recording measured its clock

@@ -76,6 +76,7 @@ static void a_model_on_the_cpu_has_no_peak_of_a_gpu(void **state)
 	assert_float_equal(w->flops, 3e12, 1e9);
 	assert_true(w->tflops > 0 && isnan(w->mfu_ratio) && isnan(w->floor_s));
 	assert_string_equal(w->mfu_why, "its models ran on the CPU");
+	assert_string_equal(w->precision, "fp32");
 	w = &sb_model_stage(m, "transformer")->work;
 	assert_true(w->mfu_ratio > 0 && w->floor_s > 0);
 	w = &sb_model_stage(m, "pipeline")->work;

@@ -232,7 +232,7 @@ static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
 	to->cpu_flops += from->cpu_flops;
 	to->uncounted_count += from->uncounted_count;
 	to->why = to->why ? to->why : from->why;
-	if (from->precision && from->precision_flops > to->precision_flops) {
+	if (from->precision && (!to->precision || from->precision_flops > to->precision_flops)) {
 		to->precision = from->precision;
 		to->precision_flops = from->precision_flops;
 	}

@@ -53,7 +53,7 @@ static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
 		row->work.cpu_flops += s->cpu_flops;
 		row->work.uncounted_count += s->uncounted_count;
 		row->work.why = row->work.why ? row->work.why : s->why;
-		if (s->precision && s->precision_flops > most) {
+		if (s->precision && (!row->work.precision || s->precision_flops > most)) {
 			most = s->precision_flops;
 			row->work.precision = s->precision;
 		}
