@@ -454,16 +454,17 @@ bool sb_gpu_trace_watches(void)
 
 void sb_gpu_trace_session_stops(void)
 {
-	bool armed = atomic_load(&phase) == ARMED;
+	bool armed;
 
 	sb_trace_signal_leave();
+	armed = atomic_load(&phase) == ARMED;
 	say_untraced();
 	if (!asked && sb_gpu_context_at(0))
 		sb_keep_missing(
 			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
 	sb_collector_stop(&collector);
-	if (!armed && (atomic_load(&phase) == ARMED || sb_trace_signal_waits()) && !sb_cuda_initialised())
-		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW); /* the signal came with the end */
+	if (!armed && !sb_trace_signal_silence() && !sb_cuda_initialised())
+		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW); /* a signal that came with the end, too */
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
 }
