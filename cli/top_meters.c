@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { METERS_MAX = 80, LABEL = 7, CELLS_LEAST = 8, CELLS_MOST = 60, GAP = 2 };
+enum { METERS_MAX = 80, LABEL = 7, CELLS_LEAST = 8, CELLS_MOST = 60, GAP = 2, COUNTERS_FIRST = 6 };
 #define SPARK_WINDOW_S 60.0
 
 struct meter {
@@ -18,6 +18,7 @@ struct meter {
 	double *own; /* values that were computed */
 	double top_value;
 	struct top_facts facts;
+	bool many_facts; /* only the first COUNTERS_FIRST shorten sparklines */
 };
 
 struct meters {
@@ -123,23 +124,63 @@ static struct meter *add(
 	return m;
 }
 
-/* Utilisation says that a kernel ran; these, how much of the chip it used. */
-static void counters_of(const struct top_view *v, int device, struct top_facts *facts)
-{
-	const struct sb_series *s = sb_model_series(v->whole, "gpu_counters", device);
-	double sm = last_of(s, "sm_active_percent"), tensor = last_of(s, "tensor_active_percent"),
-	       dram = last_of(s, "dram_active_percent");
+static const struct counter {
+	const char *column, *name;
+	bool always; /* in the GPU's own line, too, where counters have none of their own */
+} counters[] = {
+	{ "tensor_active_percent", "tensor", true },
+	{ "dram_active_percent", "DRAM", true },
+	{ "fp32_active_percent", "FP32", false },
+	{ "occupancy_percent", "occupied", false },
+	{ "fp64_active_percent", "FP64", false },
+	{ "nvdec_active_percent", "NVDEC", false },
+	{ "tensor_float_percent", "tensor floats", false },
+	{ "tensor_integer_percent", "tensor integers", false },
+};
+static const char *const links[][3] = { { "PCIe", "pcie_rx_gb_per_s", "pcie_tx_gb_per_s" },
+	{ "NVLink", "nvlink_rx_gb_per_s", "nvlink_tx_gb_per_s" } };
 
-	if (!isnan(sm))
-		top_fact(facts, "SM %.0f %%", sm);
-	if (!isnan(tensor))
-		top_fact(facts, "tensor %.0f %%", tensor);
-	if (!isnan(dram))
-		top_fact(facts, "DRAM %.0f %%", dram);
+static void counter_facts(const struct sb_series *s, bool whole, struct top_facts *facts)
+{
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+		double value = last_of(s, counters[i].column);
+
+		if (!isnan(value) && (whole || counters[i].always))
+			top_fact(facts, "%s %.0f %%", counters[i].name, value);
+	}
 }
 
-static void add_gpu(struct meters *all, const struct top_view *v, const struct sb_series *s)
+/* Of a link the busier way. */
+static void link_facts(const struct sb_series *gpu, struct top_facts *facts)
 {
+	for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+		double value = fmax(last_of(gpu, links[i][1]), last_of(gpu, links[i][2]));
+
+		if (!isnan(value))
+			top_fact(facts, "%s %.1f GB/s", links[i][0], value);
+	}
+}
+
+/* Utilisation says that a kernel ran; this line, how much of the chip it used. */
+static void add_counters(struct meters *all, const struct sb_series *s, const struct sb_series *gpu)
+{
+	const struct sb_series_column *active = column(s, "sm_active_percent");
+	struct meter *m = add(all, s, active ? active->values : NULL, 100);
+	double value = last_known(s, active);
+
+	snprintf(m->label, sizeof m->label, "  SM");
+	m->many_facts = true;
+	if (isnan(value))
+		top_fact(&m->facts, "n/a");
+	else
+		top_fact(&m->facts, "%3.0f %%", value);
+	counter_facts(s, true, &m->facts);
+	link_facts(gpu, &m->facts);
+}
+
+static void add_gpu(struct meters *all, const struct top_view *v, const struct sb_series *s, bool two_lines)
+{
+	const struct sb_series *read = sb_model_series(v->whole, "gpu_counters", s->device);
 	const struct sb_series_column *busy = column(s, "utilization_percent"),
 				      *used = column(s, "memory_used_mb");
 	double total = last_of(s, "memory_total_mb"), value;
@@ -148,7 +189,10 @@ static void add_gpu(struct meters *all, const struct top_view *v, const struct s
 	snprintf(m->label, sizeof m->label, "GPU %d", s->device);
 	if (!isnan(value = last_known(s, busy)))
 		top_fact(&m->facts, "%3.0f %%", value);
-	counters_of(v, s->device, &m->facts);
+	if (!two_lines && !isnan(last_of(read, "sm_active_percent"))) {
+		top_fact(&m->facts, "SM %.0f %%", last_of(read, "sm_active_percent"));
+		counter_facts(read, false, &m->facts);
+	}
 	if (used)
 		top_fact(&m->facts, "memory %.0f / %.0f MB, peak %.0f", last_known(s, used), total,
 			used->stats.max);
@@ -156,16 +200,28 @@ static void add_gpu(struct meters *all, const struct top_view *v, const struct s
 		top_fact(&m->facts, "%.0f %sC", value, v->utf8 ? "\xc2\xb0" : "");
 	if (!isnan(value = last_of(s, "power_w")))
 		top_fact(&m->facts, "%.0f W", value);
+	if (two_lines && read)
+		add_counters(all, read, s);
 }
 
-/* So many GPUs that the stages would find no room are counted, not listed. */
+static size_t series_of(const struct sb_model *model, const char *source)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->series_count; i++)
+		count += !strcmp(model->series[i].source, source);
+	return count;
+}
+
+/* So many GPUs that the stages would find no room have one line each, then are counted, not listed. */
 static void add_gpus(struct meters *all, const struct top_view *v)
 {
 	size_t room = v->rows > 18 ? (size_t)v->rows / 3 : 4, gpus = 0;
+	bool two_lines = series_of(v->whole, "gpu") + series_of(v->whole, "gpu_counters") <= room;
 
 	for (size_t i = 0; i < v->whole->series_count; i++)
 		if (!strcmp(v->whole->series[i].source, "gpu") && gpus++ < room)
-			add_gpu(all, v, &v->whole->series[i]);
+			add_gpu(all, v, &v->whole->series[i], two_lines);
 	if (gpus > room)
 		top_fact(&add(all, NULL, NULL, 0)->facts, "and %zu GPUs more", gpus - room);
 	if (gpus)
@@ -256,7 +312,8 @@ static int cells_for(const struct meters *all, int columns)
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct top_facts *f = &all->all[i].facts;
-		int facts = (int)top_facts_columns(f, f->count, GAP);
+		size_t count = all->all[i].many_facts && f->count > COUNTERS_FIRST ? COUNTERS_FIRST : f->count;
+		int facts = (int)top_facts_columns(f, count, GAP);
 
 		if (all->all[i].values && facts > longest)
 			longest = facts;

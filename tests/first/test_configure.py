@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def environment(**more):
-    kept = {k: v for k, v in os.environ.items() if k not in ("CI", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    # CMake's own variables name tools (a compiler's launcher) that a fresh machine lacks.
+    kept = {k: v for k, v in os.environ.items() if k not in ("CI", "MAKEFLAGS", "MAKELEVEL", "MFLAGS") and not k.startswith("CMAKE_")}
     return dict(kept, STROBE_SETUP="off", **more)
 
 

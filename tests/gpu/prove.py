@@ -4,11 +4,13 @@
 usage: prove.py [--build DIR] [--out FILE.json] [CHECK...]
 
 Needs an NVIDIA GPU and PyTorch with CUDA; builds strobe first where there is no build. Each
-check runs in a process of its own; the last lines are a table of every measure, what was
-seen, its bar, and pass or FAIL. Overheads are medians of interleaved pairs in one process.
+check runs in a process of its own, those that measure no time side by side (--jobs); the last
+lines are a table of every measure, what was seen, its bar, and pass or FAIL. Overheads are
+medians of interleaved pairs in one process.
 What cannot be tried here is left out and said; exit status 77 where nothing could be.
 """
 import argparse
+import concurrent.futures
 import importlib
 import json
 import os
@@ -35,6 +37,10 @@ CHECKS = {
     "prove_build": ["zone_cost", "section_cost", "python_tests", "native_tests"],
 }
 NEEDS_GPU = ("prove_cost", "prove_memory", "prove_offloaded", "prove_truth", "prove_trace", "prove_real", "prove_hardware", "prove_operations")
+# What other work on the GPU does not change: counts, order, shares of one program's own kernels.
+SIDE_BY_SIDE = ("operations", "wan_shares", "families", "memory_by_stage", "unattributed_share", "unmodified_program", "steps_and_signal",
+                "after_profiler", "during_profiler", "counts_equal_profiler", "totals_equal_profiler", "between_zones", "streams",
+                "no_driver_calls", "fork_worker", "compile_and_graphs", "async_work", "sleep_and_tiny_kernel", "offload", "nvtx_injection")
 MODULE = {name: module for module, names in CHECKS.items() for name in names}
 
 
@@ -94,6 +100,17 @@ def attempt(name, args, no_gpu, end):
     return rows, "== %s (%.1f s)\n%s" % (name, took, text)
 
 
+def attempts(args, no_gpu, end):
+    """What each check had to say, in the order asked for: first those side by side, then the others, alone."""
+    beside = [name for name in args.checks if name in SIDE_BY_SIDE and args.jobs > 1]
+    with concurrent.futures.ThreadPoolExecutor(max(1, args.jobs)) as pool:
+        done = dict(zip(beside, pool.map(lambda name: attempt(name, args, no_gpu, end), beside)))
+    for name in args.checks:
+        if name not in done:
+            done[name] = attempt(name, args, no_gpu, end)
+    return [done[name] for name in args.checks]
+
+
 def show(table, no_gpu):
     def mark(r):
         return {True: "pass", False: "FAIL", None: "----" if r.get("left_out") else "    "}[r["ok"]]
@@ -116,6 +133,7 @@ def main():
     ap.add_argument("--out", help="the table as JSON here, and what the checks printed beside it")
     ap.add_argument("--timeout", type=float, default=200, help="seconds for one check")
     ap.add_argument("--limit", type=float, default=540, help="seconds for all of them")
+    ap.add_argument("--jobs", type=int, default=min(4, max(1, (os.cpu_count() or 1) // 4)), help="checks side by side that measure no time (here %(default)s)")
     ap.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     ap.add_argument("checks", nargs="*", default=list(MODULE), metavar="CHECK", help=", ".join(MODULE))
     args = ap.parse_args()
@@ -131,8 +149,7 @@ def main():
     build(args.build)
     no_gpu = why_no_gpu()
     table, log = [], []
-    for name in args.checks:
-        rows, text = attempt(name, args, no_gpu, end)
+    for name, (rows, text) in zip(args.checks, attempts(args, no_gpu, end)):
         table += [dict(r, check=name) for r in rows]
         log.append(text)
     if args.out:

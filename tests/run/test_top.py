@@ -156,6 +156,33 @@ def test_what_is_not_there_is_said(strobe):
     assert "--sort takes" in strobe("top", "--once", "--sort", "x").stderr
 
 
+def counted(strobe, script):
+    """A finished run whose counters were read."""
+    strobe.fake_nvml(script)
+    assert strobe.run("-q", "--gpu-monitor-interval", "0.05", "--gpu-counters-interval", "0.05", "--", "sleep", "0.5").returncode == 0
+    return str(strobe.last())
+
+
+def test_what_a_gpu_counts_stands_below_it(strobe, screen):
+    run = counted(strobe, "gpm 40\ngpm5 61\ngpm10 12\ngpus 2\nnvlink_kib 5000\n")
+    lines = strobe("top", "--once", run).stdout.splitlines()
+    own = [line for line in lines if line.startswith("GPU ")]
+    read = [line for line in lines if line.startswith("  SM ")]
+    assert len(own) == len(read) == 2 and not any("SM" in line for line in own)
+    assert all(re.search(r"40 %  tensor 61 %  DRAM 12 %  FP32 \d+ %  occupied \d+ %  FP64 \d+ %", line) for line in read), read
+    top = screen(TOOL, "top", run, columns=60, rows=24)
+    seen = [line for line in top.until("events dropped").splitlines() if line.startswith("  SM ")]
+    assert len(seen) == 2 and all(len(line) <= 60 and re.search(r"(%|GB/s)$", line.rstrip()) for line in seen), seen
+
+
+def test_counters_of_many_gpus_stand_in_their_lines(strobe, screen):
+    run = counted(strobe, "gpm 40\ngpm5 61\ngpus 8\n")
+    seen = screen(TOOL, "top", run, columns=140, rows=24).until("events dropped").splitlines()
+    own = [line for line in seen if line.startswith("GPU ")]
+    assert len(own) == 8 and all("SM 40 %  tensor 61 %" in line for line in own), own
+    assert not any(line.startswith("  SM ") for line in seen)
+
+
 @pytest.mark.parametrize("terminal", ["dumb", "no-such-terminal"])
 def test_a_terminal_that_cannot_move_its_cursor_is_refused(finished, screen, terminal):
     top = screen("sh", "-c", "TERM=%s %s top %s; cat" % (terminal, TOOL, finished))
