@@ -312,7 +312,8 @@ static int cells_for(const struct meters *all, int columns)
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct top_facts *f = &all->all[i].facts;
-		size_t count = all->all[i].many_facts && f->count > COUNTERS_FIRST ? COUNTERS_FIRST : f->count;
+		size_t count = all->all[i].many_facts && f->count > COUNTERS_FIRST ? COUNTERS_FIRST
+										   : f->count;
 		int facts = (int)top_facts_columns(f, count, GAP);
 
 		if (all->all[i].values && facts > longest)
