@@ -7,7 +7,7 @@ import types
 import pytest
 
 from strobe import _faults, _share, _tool
-from strobe._memory import residency
+from strobe._memory import out_of_memory, residency
 
 GB = 1 << 30
 
@@ -114,6 +114,41 @@ def test_a_program_without_generations_lists_after_calls_of_its_models(told, dev
     residency.after_call()
     assert [(f["component"], f["device"]) for f in told] == [("weights of Transformer", None if device == "cpu" else 0)]
     del model
+
+
+def test_a_loop_is_not_stopped_again_by_what_has_not_changed(told, monkeypatch):
+    """A search of a fifth of a second stopped a warm step every 40 seconds."""
+    listed = []
+    monkeypatch.setattr(out_of_memory, "module_weights", lambda torch: listed.append(1) or [])
+    for device in [8 * GB] * 10 + [8 * GB, 9 * GB, 12 * GB] * 30:  # activations come and go
+        residency.after_call()
+        residency.read("device", device)
+        residency.read("host", GB)
+    assert len(listed) == 1
+    for device in [12 * GB, 13 * GB, 16 * GB] * 30:  # another model, never called
+        residency.after_call()
+        residency.read("device", device)
+    assert len(listed) == 2
+    for device in [GB, 2 * GB] * 40:
+        residency.after_call()
+        residency.read("device", device)
+    assert len(listed) == 3
+
+
+def test_a_model_that_was_listed_is_called_without_a_new_list(told, monkeypatch):
+    listed, whole = [], out_of_memory.module_weights
+    monkeypatch.setattr(out_of_memory, "module_weights", lambda torch: listed.append(1) or whole(torch))
+    first, second = Transformer(Tensor(GB)), Encoder(Tensor(GB))
+    residency.first_call(first)
+    residency.after_call()
+    residency.first_call(second)
+    residency.after_call()
+    assert len(listed) == 1
+    third = Transformer(Tensor(2 * GB))
+    residency.first_call(third)
+    residency.after_call()
+    assert len(listed) == 2
+    del third
 
 
 def test_a_program_with_generations_lists_after_them_alone(told):

@@ -125,6 +125,8 @@ def read(host, files):
                                    ("files", files, RISEN_FILES)):
             trend = _trends.setdefault(kind, Trend(least))
             _values[kind] = value
+            if kind in ("device", "host"):
+                residency.read(kind, value)
             risen = trend.rises(value) if value > 0 else 0
             if risen and _loads():
                 trend.start()  # modules and weights come, and stay: no leak

@@ -16,6 +16,7 @@ _given = {}  # id(module) -> (weak reference, name)
 _part_of = {}  # id(module) -> (weak reference to the model it is part of, the model's name, without what tells it from others)
 _looking = Share(200)  # after so many looks that no pause follows
 _looks = 0
+_seen = set()  # ids of the models at the last look
 LOOKS_MOST = 8
 
 
@@ -30,7 +31,13 @@ def models(torch):
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
     whole = [one for one in modules if id(one) not in inner and _has_memory(one)]
     named = names(whole)
+    _seen.clear()
+    _seen.update(named)
     return [(one, named[id(one)]) for one in whole]
+
+
+def was_seen(module):
+    return id(module) in _seen
 
 
 def owner(torch, module):
@@ -59,6 +66,7 @@ def forget():
     """A new session, or a forked child."""
     global _looks
     _looks = 0
+    _seen.clear()
     _part_of.clear()
     _looking.forget()
 

@@ -1,16 +1,23 @@
 """Weights of the program's modules by device and dtype, listed after a generation, outside of its timed part: with them
-the report says what memory held. A program without generations has them after calls of its models. Listed again only where that costs less than half a percent of the time, and recorded only where something
-changed."""
+the report says what memory held. A program without generations has them after the first call of a model that it does not know,
+and after a call when memory has come to another level and stays there: a listing stops a step for a tenth of a second. Listed again only where that
+costs less than half a percent of the time, and recorded only where something changed."""
+import collections
 import os
 import sys
 
 from .. import _faults
 from .._native import native, own_section
 from .._share import Share
-from . import moved
+from . import module_names, moved
 
 ROWS_MOST = 64
+STAYS = 20                  # readings, four a second: what all of them exceed is no activation of a step
+LEVEL_BYTES = 64 << 20      # and a tenth of what there was, that a level must differ by
 
+_readings = {}              # "device", "host" -> the last STAYS readings since the last listing
+_levels = {}                # the lowest and the highest of the first STAYS of them
+_is_due = True
 _last = None
 _share = Share(200)
 _set = 0
@@ -26,9 +33,29 @@ def has_generations():
     return _by_generations
 
 
+def first_call(module):
+    """A model is called for the first time, which may have come after the last listing."""
+    global _is_due
+    _is_due = _is_due or not module_names.was_seen(module)
+
+
+def read(kind, value):
+    """What memory of a kind holds now. In the sampler's thread."""
+    global _is_due
+    readings = _readings.setdefault(kind, collections.deque(maxlen=STAYS))
+    readings.append(value)
+    if len(readings) < STAYS:
+        return
+    low, high = min(readings), max(readings)
+    was_low, was_high = _levels.setdefault(kind, (low, high))
+    least = LEVEL_BYTES + was_high // 10
+    if low - was_low >= least or was_high - high >= least:
+        _is_due = True
+
+
 def after_call():
     """A model's, that lies in no other's. Never raises."""
-    if not _by_generations:
+    if _is_due and not _by_generations:
         _list()
 
 
@@ -39,12 +66,15 @@ def after_generation():
 
 
 def _list():
-    global _last, _set
+    global _last, _set, _is_due
     torch = sys.modules.get("torch")
     if not _share.allows() or not hasattr(torch, "nn") or not native.recording():
         return
     try:
         from . import out_of_memory
+        _is_due = False
+        _readings.clear()
+        _levels.clear()
         with _share, own_section("what holds memory"):
             rows = out_of_memory.module_weights(torch)
         moved.listed(rows)
@@ -60,8 +90,10 @@ def _list():
 
 def forget():
     """A new session, or a forked child."""
-    global _last, _by_generations
-    _last, _by_generations = None, False
+    global _last, _by_generations, _is_due
+    _last, _by_generations, _is_due = None, False, True
+    _readings.clear()
+    _levels.clear()
     _share.forget()
 
 

@@ -175,6 +175,7 @@ def _tell_first(name, module):
         return
     if not _called:
         growth.first_call()
+    residency.first_call(module)
     _called.add(id(module))
     training.first_call(module)
     if not components.has_name(module) and not _is_a_part(type(module)):
