@@ -92,6 +92,15 @@ static double last_known(const struct sb_series *s, const struct sb_series_colum
 	return NAN;
 }
 
+/* Its last row says that nothing is known: nothing came after it. */
+static bool has_ended(const struct sb_series *s)
+{
+	for (size_t c = 0; c < s->column_count; c++)
+		if (s->count && !isnan(s->columns[c].values[s->count - 1]))
+			return false;
+	return s->count > 0;
+}
+
 static double last_of(const struct sb_series *s, const char *name)
 {
 	return last_known(s, column(s, name));
@@ -187,6 +196,12 @@ static void add_gpu(struct meters *all, const struct top_view *v, const struct s
 	struct meter *m = add(all, s, busy ? busy->values : used ? used->values : NULL, busy ? 100 : total);
 
 	snprintf(m->label, sizeof m->label, "GPU %d", s->device);
+	if (has_ended(s)) {
+		top_fact(&m->facts, "lost");
+		return;
+	}
+	if (read && has_ended(read))
+		read = NULL;
 	if (!isnan(value = last_known(s, busy)))
 		top_fact(&m->facts, "%3.0f %%", value);
 	if (!two_lines && !isnan(last_of(read, "sm_active_percent"))) {

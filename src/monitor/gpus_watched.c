@@ -151,8 +151,8 @@ static void lose(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 	sb_samples_missing(what, "the GPU was lost while recording",
 		"see 'dmesg' for Xid errors; the machine may need a reset");
 	w->gone = true;
-	sb_samples_forget_latest(&w->series);
-	sb_samples_forget_latest(&w->counters);
+	sb_samples_end(&w->series, sb_clock_ticks());
+	sb_samples_end(&w->counters, sb_clock_ticks());
 }
 
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
@@ -202,7 +202,7 @@ static void have_none(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 	if (w->counters.open) {
 		snprintf(when, sizeof when, " after %.1f s", (double)(sb_mono_ns() - plan->start_ns) * 1e-9);
 		say_counters(w, when, "the driver counts it no longer");
-		sb_samples_forget_latest(&w->counters);
+		sb_samples_end(&w->counters, sb_clock_ticks());
 	} else if (!plan->counters_said || *w->device.uncounted) {
 		plan->counters_said |= !*w->device.uncounted;
 		say_counters(w, "", "this GPU or driver does not count it (NVIDIA Hopper and newer do)");

@@ -205,12 +205,20 @@ void sb_samples_close(struct sb_samples *series, uint64_t ticks)
 	release(series);
 }
 
-void sb_samples_forget_latest(struct sb_samples *series)
+void sb_samples_end(struct sb_samples *series, uint64_t ticks)
 {
+	double unknown[SB_SAMPLES_COLUMNS_MAX];
+
+	if (!series->open)
+		return;
 	pthread_mutex_lock(&lock);
-	for (uint32_t c = 0; series->open && c < series->column_count; c++)
+	for (uint32_t c = 0; c < series->column_count; c++)
 		series->latest[c] = NAN;
 	pthread_mutex_unlock(&lock);
+	flush(series, ticks);
+	for (uint32_t c = 0; c < series->column_count; c++)
+		unknown[c] = NAN;
+	sink->put(series->schema, ticks, unknown, series->column_count);
 }
 
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value)

@@ -62,8 +62,9 @@ void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *va
 /* Records what is still being merged; takes a closed series. */
 void sb_samples_close(struct sb_samples *series, uint64_t ticks);
 
-/* Forgets the newest values: nothing newer will come, and they are no longer true. */
-void sb_samples_forget_latest(struct sb_samples *series);
+/* Nothing newer will come: what is still being merged is recorded, then a row in which nothing is known, so that readers do
+ * not take the newest values for true. Takes a closed series. */
+void sb_samples_end(struct sb_samples *series, uint64_t ticks);
 /* The newest value of any open series; false: no such column, or not known. */
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value);
 /* How many open series a source has: the number of GPUs. */

@@ -1,6 +1,7 @@
 """GPU samples of whole runs, against the fake libnvidia-ml."""
 import itertools
 import json
+import re
 import subprocess
 
 from conftest import PYTHON
@@ -95,6 +96,10 @@ def test_a_gpu_that_is_lost_while_it_runs_is_named_and_the_rest_goes_on(strobe):
     assert len(lost) == 1 and lost[0].startswith("GPU 1 after ")
     assert seen.last("gpu", "memory_used_mb", 0) == 8420
     assert seen.last("gpu", "memory_used_mb", 1) == 8421  # the last that was read
+    lines = strobe("top", "--once").stdout.splitlines()
+    assert any(re.fullmatch(r"GPU 1 .* lost", line) for line in lines) and not any(re.fullmatch(r"GPU 0 .* lost", line) for line in lines)
+    device = json.loads(strobe("report", "--format", "json").stdout)["gpu_metrics"]["devices"][1]
+    assert device["memory_used_max_mb"] == 8421
 
 
 def test_a_driver_that_hangs_at_its_start_delays_nobody(strobe):

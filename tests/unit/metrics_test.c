@@ -130,6 +130,27 @@ static void the_former_name_of_occupancy_is_read(void **state)
 	synthetic_done(&s);
 }
 
+static void a_gpu_that_was_lost_has_no_present_values(void **state)
+{
+	static const char *const all[] = { "sm_active_percent" };
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu_counters", 1, all, 1);
+	sb_builder_sample(s.b, schema, MS, (double[]){ 40 }, 1);
+	sb_builder_sample(s.b, schema, 2 * MS, (double[]){ NAN }, 1); /* what the monitor writes then */
+	schema = sb_builder_schema(s.b, "gpu_counters", 2, all, 1);
+	sb_builder_sample(s.b, schema, MS, (double[]){ 40 }, 1);
+	synthetic_model(&s, SECOND);
+	scrape(s.path, 200, &out);
+	has(&out, "\nstrobe_gpu_sm_active_ratio{" RANK ",device=\"2\"} 0.4\n");
+	assert_null(strstr(out.data, "strobe_gpu_sm_active_ratio{" RANK ",device=\"1\"}"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void a_step_is_found_by_its_role(void **state)
 {
 	struct synthetic s;
@@ -335,6 +356,7 @@ int main(void)
 		cmocka_unit_test(memory_is_in_bytes_and_totals_are_counters),
 		cmocka_unit_test(the_former_name_of_occupancy_is_read),
 		cmocka_unit_test(all_counters_have_their_own_names_and_sampled_ones_are_left_out),
+		cmocka_unit_test(a_gpu_that_was_lost_has_no_present_values),
 		cmocka_unit_test(a_step_is_found_by_its_role),
 		cmocka_unit_test(open_metrics_has_the_latest_call_of_each_bucket),
 		cmocka_unit_test(an_address_that_is_too_long_is_left_out),
