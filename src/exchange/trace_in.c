@@ -49,7 +49,7 @@ static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 	case SB_CATEGORY_KERNEL:
 		g.kind = SB_GPU_KERNEL;
 		g.shape = shape_of(e);
-		g.flags = e->shared_bytes >= SB_GPU_TILED_BYTES ? SB_GPU_TILED : 0;
+		g.flags = e->shared_bytes < 0 ? 0 : sb_gpu_shape_flags(&g.shape);
 		break;
 	case SB_CATEGORY_MEMSET: g.kind = SB_GPU_MEMSET; break;
 	case SB_CATEGORY_GPU_SYNC: g.kind = SB_GPU_SYNC; break;

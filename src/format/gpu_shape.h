@@ -4,6 +4,8 @@
 #ifndef SB_FORMAT_GPU_SHAPE_H
 #define SB_FORMAT_GPU_SHAPE_H
 
+#include "format/wire.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +20,14 @@ struct sb_gpu_shape {
 	uint32_t registers; /* of a thread */
 	uint32_t shared_bytes; /* of a block */
 };
+
+/* The flags of a kernel that was launched so, for kernels whose names say nothing. */
+static inline uint32_t sb_gpu_shape_flags(const struct sb_gpu_shape *s)
+{
+	if (s->shared_bytes >= SB_GPU_TILED_BYTES)
+		return SB_GPU_TILED;
+	return !s->shared_bytes && s->grid[0] && s->grid[1] == 1 && s->grid[2] == 1 ? SB_GPU_FLAT : 0;
+}
 
 static inline uint64_t sb_gpu_shape_bits(uint32_t value, unsigned bits, unsigned at)
 {

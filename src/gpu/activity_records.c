@@ -145,16 +145,6 @@ static void put(const struct activity *a)
 	write_or_hold(&launch, aux, payload, words);
 }
 
-/* For kernels whose names say nothing. */
-static uint32_t shape_flags(const struct cupti_kernel *k)
-{
-	int32_t shared = k->static_shared_bytes + k->dynamic_shared_bytes;
-
-	if (shared >= SB_GPU_TILED_BYTES)
-		return SB_GPU_TILED;
-	return !shared && k->grid[1] == 1 && k->grid[2] == 1 ? SB_GPU_FLAT : 0;
-}
-
 static uint32_t positive(int32_t value)
 {
 	return value > 0 ? (uint32_t)value : 0;
@@ -174,8 +164,8 @@ static void put_kernel(const struct cupti_kernel *k)
 	struct sb_gpu_shape shape = shape_of(k);
 
 	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name),
-		(k->graph_node ? SB_GPU_GRAPH : 0) | shape_flags(k), k->device, k->stream, k->correlation,
-		k->start, k->end, 0, &shape });
+		(k->graph_node ? SB_GPU_GRAPH : 0) | sb_gpu_shape_flags(&shape), k->device, k->stream,
+		k->correlation, k->start, k->end, 0, &shape });
 }
 
 static void put_copy(const struct cupti_memcpy *c)

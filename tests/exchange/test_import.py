@@ -114,6 +114,15 @@ def test_rank_device_and_time_are_kept(strobe, kineto):
     assert chrome["baseTimeNanoseconds"] == 1762000000000000000 + 1000 * 1000
 
 
+def test_kernels_whose_names_say_nothing_go_by_their_launch(strobe):
+    def kernel(at, **launch):
+        return {**x("myk_0", at, 50, tid=7, pid=0), "cat": "kernel", "args": {"device": 0, "stream": 7, "block": [256, 1, 1], **launch}}
+    run = strobe.imported([kernel(0, grid=[4096, 1, 1], **{"shared memory": 65536}), kernel(100, grid=[4096, 1, 1], **{"shared memory": 0}),
+                           kernel(200, grid=[64, 64, 1], **{"shared memory": 0}), kernel(300, grid=[4096, 1, 1])])
+    assert {f["family"]: f["kernel_count"] for f in strobe.report(run)["gpu_trace"]["families"]} == {
+        "GEMM": 1, "element-wise": 1, "not recognised": 2}
+
+
 def test_the_backend_is_what_the_trace_says_or_not_said(strobe, tmp_path):
     for said in ("gloo", "nccl", None):
         about = {"rank": 1, "world_size": 2, **({"backend": said} if said else {})}

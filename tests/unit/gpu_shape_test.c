@@ -40,9 +40,26 @@ static void what_no_gpu_has_is_cut_and_spoils_nothing_else(void **state)
 	assert_int_equal(back.shared_bytes, 0x3ffffff);
 }
 
+static void a_launch_is_flat_tiled_or_neither(void **state)
+{
+	struct sb_gpu_shape flat = { { 4096, 1, 1 }, { 256, 1, 1 }, 32, 0 }, tiled = flat, small = flat,
+			    deep = flat, unknown = { { 0 }, { 0 }, 0, 0 };
+
+	(void)state;
+	tiled.shared_bytes = SB_GPU_TILED_BYTES;
+	small.shared_bytes = 1024;
+	deep.grid[1] = 2;
+	assert_int_equal(sb_gpu_shape_flags(&flat), SB_GPU_FLAT);
+	assert_int_equal(sb_gpu_shape_flags(&tiled), SB_GPU_TILED);
+	assert_int_equal(sb_gpu_shape_flags(&small), 0);
+	assert_int_equal(sb_gpu_shape_flags(&deep), 0);
+	assert_int_equal(sb_gpu_shape_flags(&unknown), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_launch_is_flat_tiled_or_neither),
 		cmocka_unit_test(the_largest_launch_comes_back),
 		cmocka_unit_test(what_no_gpu_has_is_cut_and_spoils_nothing_else),
 	};
