@@ -80,7 +80,7 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM_WRITE], "dram_write_percent", SB_KNOWN,
 		"use of the memory's bandwidth by writes"),
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_NVDEC], "nvdec_active_percent", SB_KNOWN,
-		"use of the first video decoder"),
+		"use of the busiest video decoder"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_UTILIZATION], "utilization_percent", SB_KNOWN,
 		"share of time in which a kernel ran, whatever it used"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_PCIE_RX], "pcie_rx_gb_per_s", SB_KNOWN,

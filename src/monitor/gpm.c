@@ -22,6 +22,7 @@ static const unsigned ids[SB_GPUS_COUNTERS] = {
 
 /* A mean a little over the peak is the clocks' doing, more of it is no mean. */
 #define PERCENT_MOST 105
+enum { PCIE_WAYS = 2 };
 #define GB_PER_S_MOST 1000 /* over PCIe */
 
 static bool supports(const struct nvml_api *api, struct sb_gpus_device *d)
@@ -90,6 +91,8 @@ static void ask(struct sb_gpm *gpm, uint32_t wanted, int before)
 	for (unsigned c = 0; c < SB_GPUS_COUNTERS; c++)
 		if (wanted & 1u << c)
 			get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = ids[c] };
+	for (unsigned i = 1; wanted & SB_GPUS_BIT(SB_GPUS_NVDEC_ACTIVE) && i < NVML_GPM_NVDECS; i++)
+		get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = NVML_GPM_NVDEC + i };
 	get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = NVML_GPM_PCIE_TX };
 	get->metrics[get->count++] = (struct nvml_gpm_metric){ .id = NVML_GPM_PCIE_RX };
 }
@@ -97,8 +100,9 @@ static void ask(struct sb_gpm *gpm, uint32_t wanted, int before)
 /* The last two that were asked for. */
 static void take_pcie(struct sb_gpm *gpm)
 {
-	for (int i = 0; i < 2; i++) {
-		const struct nvml_gpm_metric *m = &gpm->get->metrics[gpm->get->count - 2 + (unsigned)i];
+	for (int i = 0; i < PCIE_WAYS; i++) {
+		const struct nvml_gpm_metric *m =
+			&gpm->get->metrics[gpm->get->count - PCIE_WAYS + (unsigned)i];
 		double gb_per_s = m->value * (1 << 20) * 1e-9;
 
 		gpm->pcie_gb_per_s[i] = m->code == NVML_OK && gb_per_s >= 0 && gb_per_s <= GB_PER_S_MOST
@@ -113,6 +117,12 @@ static bool is_lacking(int code)
 	return code == NVML_NOT_SUPPORTED || code == NVML_INVALID_ARGUMENT || code == NVML_NO_PERMISSION;
 }
 
+static bool is_percent(const struct nvml_gpm_metric *m)
+{
+	return m->code == NVML_OK && m->value >= 0 && m->value <= PERCENT_MOST;
+}
+
+/* Of several decoders the busiest: the driver spreads videos over them. */
 static void take(const struct sb_gpm *gpm, uint32_t *wanted, double *values)
 {
 	uint32_t asked = *wanted;
@@ -126,9 +136,13 @@ static void take(const struct sb_gpm *gpm, uint32_t *wanted, double *values)
 		n++;
 		if (is_lacking(m->code))
 			*wanted &= ~(1u << c);
-		else if (m->code == NVML_OK && m->value >= 0 && m->value <= PERCENT_MOST)
+		else if (is_percent(m))
 			values[c] = fmin(m->value, 100);
 	}
+	for (; n < gpm->get->count - PCIE_WAYS; n++)
+		if (is_percent(&gpm->get->metrics[n]))
+			values[SB_GPUS_NVDEC_ACTIVE] = fmax(
+				values[SB_GPUS_NVDEC_ACTIVE], fmin(gpm->get->metrics[n].value, 100));
 }
 
 enum sb_gpus_counting sb_gpm_read(struct sb_gpm *gpm, const struct nvml_api *api, struct sb_gpus_device *d,

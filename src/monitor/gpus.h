@@ -46,7 +46,7 @@ enum sb_gpus_counter {
 	SB_GPUS_IMMA_ACTIVE, /* tensor cores on integers */
 	SB_GPUS_FP16_ACTIVE, /* without tensor cores */
 	SB_GPUS_INTEGER_ACTIVE,
-	SB_GPUS_NVDEC_ACTIVE, /* the first video decoder */
+	SB_GPUS_NVDEC_ACTIVE, /* the busiest video decoder */
 	SB_GPUS_COUNTERS
 };
 #define SB_GPUS_COUNTERS_USUAL 63u

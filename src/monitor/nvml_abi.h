@@ -77,8 +77,9 @@ enum nvml_gpm_id {
 	NVML_GPM_FP16 = 13,
 	NVML_GPM_PCIE_TX = 20, /* MiB/s */
 	NVML_GPM_PCIE_RX = 21,
-	NVML_GPM_NVDEC = 30
+	NVML_GPM_NVDEC = 30 /* the first of eight */
 };
+enum { NVML_GPM_NVDECS = 8 };
 enum { NVML_GPM_VERSION = 1, NVML_GPM_METRICS_MAX = 333 };
 struct nvml_gpm_support {
 	unsigned version, supported;

@@ -70,7 +70,7 @@ static const struct sb_exposed_metric table[] = {
 	LAST("strobe_gpu_fp64_active_ratio", GAUGE, "Use of the FP64 pipes.", "gpu_counters", "fp64_active_percent", 0.01),
 	LAST("strobe_gpu_fp16_active_ratio", GAUGE, "Use of the FP16 pipes, tensor cores left out.", "gpu_counters", "fp16_active_percent", 0.01),
 	LAST("strobe_gpu_integer_active_ratio", GAUGE, "Use of the integer pipes.", "gpu_counters", "integer_active_percent", 0.01),
-	LAST("strobe_gpu_nvdec_active_ratio", GAUGE, "Use of the first video decoder.", "gpu_counters", "nvdec_active_percent", 0.01),
+	LAST("strobe_gpu_nvdec_active_ratio", GAUGE, "Use of the busiest video decoder.", "gpu_counters", "nvdec_active_percent", 0.01),
 	LAST("strobe_gpu_dram_active_ratio", GAUGE, "Use of the memory's bandwidth.", "gpu_counters", "dram_active_percent", 0.01),
 	LAST("strobe_cpu_usage_ratio", GAUGE, "Use of the machine's CPU; 1 is all cores.", "cpu", "usage_percent", 0.01),
 	LAST("strobe_cpu_process_ratio", GAUGE, "CPU of the run's processes; 1 is one core.", "cpu", "process_percent", 0.01),

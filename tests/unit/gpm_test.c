@@ -45,7 +45,7 @@ static void all_counters_are_read_where_asked_for(void **state)
 	assert_true(captured("gpu_counters", 0, "tensor_integer_percent", 0) == 47);
 	assert_true(captured("gpu_counters", 0, "fp32_active_percent", 0) == 50);
 	assert_true(captured("gpu_counters", 0, "fp64_active_percent", 0) == 49);
-	assert_true(captured("gpu_counters", 0, "nvdec_active_percent", 0) == 68);
+	assert_true(captured("gpu_counters", 0, "nvdec_active_percent", 0) == 75);
 }
 
 static uint64_t waits_ms(struct sb_gpus_watched *w, uint64_t took_ms, enum sb_gpus_counting counting)

@@ -262,7 +262,7 @@ export type GpuCounters = {
   dram_active_percent?: number; // use of the memory's bandwidth
   dram_read_percent?: number; // use of the memory's bandwidth by reads
   dram_write_percent?: number; // use of the memory's bandwidth by writes
-  nvdec_active_percent?: number; // use of the first video decoder
+  nvdec_active_percent?: number; // use of the busiest video decoder
   utilization_percent?: number; // share of time in which a kernel ran, whatever it used
   pcie_rx_gb_per_s?: number; // received over PCIe
   pcie_tx_gb_per_s?: number; // sent over PCIe
