@@ -106,6 +106,7 @@
 /* what a run says under "Not recorded" of processes that have no recording: "recordings of 3 processes" */
 #define SB_MISSING_RECORDINGS "recordings of "
 /* what a process says that had nothing to trace or to sample; another one of the run may have */
+#define SB_NOT_ASKED_TRACE "no GPU trace was asked for"
 #define SB_NEVER_CUDA "the program never initialised CUDA"
 #define SB_NEVER_GPU "the program never used a GPU"
 #define SB_FEW_TRACED "too few steps were seen to trace any"

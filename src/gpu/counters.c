@@ -9,6 +9,7 @@
 #include "gpu/driver.h"
 #include "gpu/setup.h"
 #include "gpu/trace.h"
+#include "gpu/trace_asked.h"
 #include "gpu/trace_signal.h"
 #include "record/clock.h"
 #include "record/put.h"
@@ -164,6 +165,7 @@ static void begin_if_there(void)
 
 static void arm(const struct sb_trace_spec *wanted)
 {
+	sb_step_counting_hook_set(NULL); /* it is of other counters: the next step must not count for these */
 	spec = *wanted;
 	atomic_store(&steps_seen, 0);
 	atomic_store(&phase, ARMED);
@@ -303,6 +305,8 @@ int strobe_gpu_counters_start(const char *text)
 		arm(&wanted);
 	}
 	sb_collector_release(&collector, cancel);
+	if (!err)
+		sb_gpu_trace_listen();
 	return err;
 }
 
@@ -324,12 +328,23 @@ void strobe_gpu_counters_stop(void)
 	say_unsampled();
 	if (atomic_load(&phase) == ON) {
 		cut();
-	} else {
+	} else if (atomic_load(&phase) != OFF) {
 		sb_step_counting_hook_set(NULL);
 		sb_counted_close();
 		atomic_store(&phase, OFF);
 	}
 	sb_collector_release(&collector, cancel);
+}
+
+/* Says which steps are not sampled for it. */
+static void start_instead(const char *text)
+{
+	enum phase before = atomic_load(&phase);
+	struct sb_trace_spec displaced = spec;
+	bool displaces = (before == ARMED || before == READY) && displaced.bound == SB_TRACE_STEPS;
+
+	if (!strobe_gpu_counters_start(text) && displaces)
+		sb_gpu_trace_say_displaced("sampled counters", &displaced, HOW);
 }
 
 void sb_gpu_counters_signalled(void)
@@ -339,7 +354,7 @@ void sb_gpu_counters_signalled(void)
 	if (atomic_load(&phase) == ON)
 		strobe_gpu_counters_stop();
 	else
-		strobe_gpu_counters_start(SIGNAL_SPEC);
+		start_instead(SIGNAL_SPEC);
 }
 
 void sb_gpu_counters_session_started(const char *text)
@@ -378,12 +393,12 @@ static void say_cut_short(void)
 /* The trace has put away its thread, which answers the signal. */
 static void say_unsignalled(void)
 {
-	const char *silence = sb_trace_signal_silence();
+	const char *why_none = sb_trace_signal_why_none();
 
 	if (strcmp(setting, SB_TRACE_BY_SIGNAL))
 		return;
-	if (silence)
-		sb_keep_missing("sampled counters", silence,
+	if (why_none)
+		sb_keep_missing("sampled counters", why_none,
 			"kill -USR2 PID while it runs, or --gpu-counters=seconds:5");
 	else if (sb_trace_signal_waits() && !sb_counted_in_use())
 		sb_keep_missing("sampled counters", SB_NEVER_GPU, HOW);

@@ -9,6 +9,7 @@
 #include "gpu/resolve.h"
 #include "gpu/setup.h"
 #include "gpu/trace.h"
+#include "gpu/trace_asked.h"
 #include "gpu/zone.h"
 #include "record/put.h"
 #include "record/step.h"
@@ -47,6 +48,7 @@ static void start(const struct sb_settings *settings)
 
 static void stop(void)
 {
+	sb_step_counting_hook_set(NULL); /* no step listens any more */
 	sb_gpu_trace_session_stops(); /* the last slow moments: their counters are kept below */
 	sb_gpu_counters_session_stops();
 	sb_gpu_resolve_stop();

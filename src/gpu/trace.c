@@ -11,6 +11,7 @@
 #include "gpu/setup.h"
 #include "gpu/slow.h"
 #include "gpu/slow_record.h"
+#include "gpu/trace_asked.h"
 #include "gpu/trace_counts.h"
 #include "gpu/trace_signal.h"
 #include "gpu/watch.h"
@@ -35,7 +36,7 @@ enum phase {
 
 static void collect_until_quit(void);
 
-static struct sb_collector collector = SB_COLLECTOR("strobe-trace", collect_until_quit);
+struct sb_collector sb_gpu_trace_collector = SB_COLLECTOR("strobe-trace", collect_until_quit);
 static _Atomic enum phase phase;
 static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
@@ -70,7 +71,7 @@ static bool for_slow(void)
 
 static void ring(void)
 {
-	sb_collector_ring(&collector);
+	sb_collector_ring(&sb_gpu_trace_collector);
 }
 
 /* What is launched from now on is none of the trace's; its thread puts it away. */
@@ -122,7 +123,7 @@ static int begin(void)
 				 : UINT64_MAX;
 	atomic_store(&stop_wanted, false);
 	atomic_store(&phase, ON);
-	sb_collector_ring(&collector);
+	sb_collector_ring(&sb_gpu_trace_collector);
 	return 0;
 }
 
@@ -135,18 +136,26 @@ static void step_begun(void)
 	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
 		if (!cuda_came())
 			return;
-		cancel = sb_collector_hold(&collector);
+		cancel = sb_collector_hold(&sb_gpu_trace_collector);
 		if (atomic_load(&phase) == ARMED)
 			begin();
 		atomic_store(&steps_seen, 1);
-		sb_collector_release(&collector, cancel);
+		sb_collector_release(&sb_gpu_trace_collector, cancel);
 	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {
 		cut();
 	}
 }
 
+static bool waits_for_steps(void)
+{
+	return atomic_load(&phase) == ARMED && spec.bound == SB_TRACE_STEPS;
+}
+
 static int arm(const struct sb_trace_spec *wanted)
 {
+	if (waits_for_steps())
+		atomic_store(&steps_asked, false); /* this one takes its place */
+	sb_step_hook_set(NULL); /* it is of another trace: the next step must not count for this one */
 	spec = *wanted;
 	untraceable = lent = said_lent = said_unattributed = false;
 	atomic_store(&lend_wanted, false);
@@ -164,7 +173,7 @@ static int arm(const struct sb_trace_spec *wanted)
 
 		return for_slow() ? 0 : err;
 	}
-	sb_collector_ring(&collector);
+	sb_collector_ring(&sb_gpu_trace_collector);
 	return 0;
 }
 
@@ -172,16 +181,17 @@ static int arm(const struct sb_trace_spec *wanted)
 
 static bool is_awaited(void)
 {
-	return atomic_load(&end_awaited) || atomic_load(&collector.quit) || sb_trace_signal_waits();
+	return atomic_load(&end_awaited) || atomic_load(&sb_gpu_trace_collector.quit) ||
+	       sb_trace_signal_waits();
 }
 
 static void put_away(enum phase next)
 {
-	int cancel = sb_collector_hold(&collector);
+	int cancel = sb_collector_hold(&sb_gpu_trace_collector);
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, next);
-	pthread_cond_broadcast(&collector.changed);
-	sb_collector_release(&collector, cancel);
+	pthread_cond_broadcast(&sb_gpu_trace_collector.changed);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }
 
 static void say_counts(void)
@@ -220,7 +230,7 @@ static void lend(void)
 /* No CUPTI yet, or none at all: steps and generations are judged, their zones are in the recording. */
 static void watch_untraced(void)
 {
-	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && sb_slow_look(false))
+	if (!atomic_load(&stop_wanted) && !atomic_load(&sb_gpu_trace_collector.quit) && sb_slow_look(false))
 		return;
 	sb_slow_stop(false);
 	sb_gpu_counters_watch_over();
@@ -244,31 +254,17 @@ static void drain(void)
 {
 	if (collect() > SB_TRACE_FULL_COUNT)
 		atomic_store(&stop_wanted, true);
-	if (atomic_load(&stop_wanted) || atomic_load(&collector.quit) || sb_clock_ticks() > deadline_ticks)
+	if (atomic_load(&stop_wanted) || atomic_load(&sb_gpu_trace_collector.quit) ||
+		sb_clock_ticks() > deadline_ticks)
 		finish();
 	else if (atomic_exchange(&lend_wanted, false))
 		lend();
 }
 
-static void answer_signal(void)
-{
-	if (!sb_trace_signal_came())
-		return;
-	sb_gpu_counters_signalled();
-	if (atomic_load(&phase) != OFF && for_slow())
-		sb_watch_ask("SIGUSR2");
-	else if (atomic_load(&phase) == ON)
-		strobe_gpu_trace_stop();
-	else
-		strobe_gpu_trace_start("seconds:10");
-}
-
 /* Nothing comes by itself: no trace, or one that begins with a step. */
 static bool is_idle(void)
 {
-	enum phase now = atomic_load(&phase);
-
-	return now == OFF || (now == ARMED && spec.bound == SB_TRACE_STEPS);
+	return atomic_load(&phase) == OFF || waits_for_steps();
 }
 
 /* Else what CUPTI does on this thread would break a capture on another. */
@@ -283,14 +279,14 @@ static void collect_until_quit(void)
 	bool relaxed = false;
 	int cancel;
 
-	while (!atomic_load(&collector.quit)) {
-		sb_collector_sleep(&collector, is_idle());
-		answer_signal();
-		cancel = sb_collector_hold(&collector);
+	while (!atomic_load(&sb_gpu_trace_collector.quit)) {
+		sb_collector_sleep(&sb_gpu_trace_collector, is_idle());
+		sb_gpu_trace_answer();
+		cancel = sb_collector_hold(&sb_gpu_trace_collector);
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
 			sb_cuda_initialised())
 			begin();
-		sb_collector_release(&collector, cancel);
+		sb_collector_release(&sb_gpu_trace_collector, cancel);
 		if (atomic_load(&phase) == ARMED && for_slow())
 			watch_untraced();
 		if (atomic_load(&phase) == ON) {
@@ -299,23 +295,11 @@ static void collect_until_quit(void)
 		}
 	}
 	if (for_slow())
-		answer_signal(); /* it came with the end */
+		sb_gpu_trace_answer(); /* it came with the end */
 	if (atomic_load(&phase) == ON)
 		finish();
 	if (atomic_load(&phase) == ARMED && for_slow())
 		watch_untraced();
-}
-
-void sb_gpu_trace_listen(void)
-{
-	int cancel;
-
-	if (!sb_trace_signal_free())
-		return;
-	cancel = sb_collector_hold(&collector);
-	if (sb_collector_start(&collector))
-		sb_trace_signal_take(ring);
-	sb_collector_release(&collector, cancel);
 }
 
 /* ---- from outside ------------------------------------------------------ */
@@ -329,20 +313,33 @@ int strobe_gpu_trace_start(const char *text)
 		return err;
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: call strobe_start() first");
-	cancel = sb_collector_hold(&collector);
+	cancel = sb_collector_hold(&sb_gpu_trace_collector);
 	asked = true;
-	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) && !sb_collector_is_self(&collector)) {
+	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) &&
+		!sb_collector_is_self(&sb_gpu_trace_collector)) {
 		atomic_store(&end_awaited, true);
-		pthread_cond_wait(&collector.changed, &collector.lock); /* the last one is being put away */
+		pthread_cond_wait(&sb_gpu_trace_collector.changed,
+			&sb_gpu_trace_collector.lock); /* the last one is being put away */
 	}
 	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
-	else if (!sb_collector_start(&collector))
+	else if (!sb_collector_start(&sb_gpu_trace_collector))
 		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU trace");
 	else
 		err = arm(&wanted);
-	sb_collector_release(&collector, cancel);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
+	if (!err)
+		sb_gpu_trace_listen();
 	return err;
+}
+
+void sb_gpu_trace_start_instead(const char *text)
+{
+	bool displaces = waits_for_steps();
+	struct sb_trace_spec displaced = spec;
+
+	if (!strobe_gpu_trace_start(text) && displaces)
+		sb_gpu_trace_say_displaced("kernels", &displaced, HOW);
 }
 
 void strobe_gpu_trace_keep(const char *why)
@@ -350,7 +347,7 @@ void strobe_gpu_trace_keep(const char *why)
 	if (atomic_load(&phase) == OFF || !for_slow())
 		return;
 	sb_watch_ask(why);
-	sb_collector_ring(&collector);
+	sb_collector_ring(&sb_gpu_trace_collector);
 }
 
 static void say_untraced(void)
@@ -363,19 +360,19 @@ static void say_untraced(void)
 
 void strobe_gpu_trace_stop(void)
 {
-	int cancel = sb_collector_hold(&collector);
+	int cancel = sb_collector_hold(&sb_gpu_trace_collector);
 
 	say_untraced();
 	if (atomic_load(&phase) == ARMED && for_slow()) {
 		atomic_store(&stop_wanted, true);
-		sb_collector_ring(&collector);
+		sb_collector_ring(&sb_gpu_trace_collector);
 	} else if (atomic_load(&phase) == ARMED) {
 		sb_step_hook_set(NULL);
 		atomic_store(&phase, OFF);
 	} else if (atomic_load(&phase) == ON) {
 		cut();
 	}
-	sb_collector_release(&collector, cancel);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }
 
 int strobe_gpu_trace_steps_state(void)
@@ -400,9 +397,9 @@ static void say_lent(const char *to)
 
 void strobe_gpu_trace_yield(const char *to)
 {
-	int cancel = sb_collector_hold(&collector);
+	int cancel = sb_collector_hold(&sb_gpu_trace_collector);
 	bool early = atomic_load(&phase) == ARMED && for_slow() && !untraceable;
-	bool on = atomic_load(&phase) == ON && !sb_collector_is_self(&collector);
+	bool on = atomic_load(&phase) == ON && !sb_collector_is_self(&sb_gpu_trace_collector);
 	struct timespec until;
 
 	if (early)
@@ -416,20 +413,21 @@ void strobe_gpu_trace_yield(const char *to)
 		until.tv_sec += 2;
 	}
 	while (on && atomic_load(&phase) == ON &&
-		!pthread_cond_clockwait(&collector.changed, &collector.lock, CLOCK_MONOTONIC, &until))
+		!pthread_cond_clockwait(&sb_gpu_trace_collector.changed, &sb_gpu_trace_collector.lock,
+			CLOCK_MONOTONIC, &until))
 		;
-	sb_collector_release(&collector, cancel);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }
 
 void strobe_gpu_trace_resume(void)
 {
-	int cancel = sb_collector_hold(&collector);
+	int cancel = sb_collector_hold(&sb_gpu_trace_collector);
 
 	if (atomic_load(&phase) == ARMED && for_slow() && lent) {
 		lent = untraceable = false;
-		sb_collector_ring(&collector);
+		sb_collector_ring(&sb_gpu_trace_collector);
 	}
-	sb_collector_release(&collector, cancel);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }
 
 void sb_gpu_trace_session_started(const char *text)
@@ -438,6 +436,7 @@ void sb_gpu_trace_session_started(const char *text)
 
 	asked = false;
 	atomic_store(&steps_asked, false);
+	sb_trace_signal_begin();
 	if (!text || !*text)
 		return;
 	if (sb_trace_spec_parse(text, &wanted))
@@ -452,18 +451,22 @@ bool sb_gpu_trace_watches(void)
 	return atomic_load(&phase) != OFF && for_slow();
 }
 
+bool sb_gpu_trace_runs(void)
+{
+	return atomic_load(&phase) == ON;
+}
+
 void sb_gpu_trace_session_stops(void)
 {
 	bool armed;
 
-	sb_trace_signal_leave();
+	sb_gpu_trace_listen_no_more();
 	armed = atomic_load(&phase) == ARMED;
 	say_untraced();
 	if (!asked && sb_gpu_context_at(0))
-		sb_keep_missing(
-			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
-	sb_collector_stop(&collector);
-	if (!armed && !sb_trace_signal_silence() && !sb_cuda_initialised())
+		sb_keep_missing("kernels, attention kind", SB_NOT_ASKED_TRACE, "--gpu-trace=steps:3");
+	sb_collector_stop(&sb_gpu_trace_collector);
+	if (!armed && !sb_trace_signal_why_none() && !sb_cuda_initialised())
 		sb_keep_missing("kernels", SB_NEVER_CUDA, HOW); /* a signal that came with the end, too */
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
@@ -471,7 +474,7 @@ void sb_gpu_trace_session_stops(void)
 
 void sb_gpu_trace_forget(void)
 {
-	sb_collector_forget(&collector);
+	sb_collector_forget(&sb_gpu_trace_collector);
 	sb_trace_signal_forget();
 	atomic_store(&phase, OFF);
 	sb_step_hook_set(NULL);
@@ -487,8 +490,8 @@ void sb_gpu_trace_cuda_started(void)
 	strobe_mark("cuInit"); /* opens an armed session */
 	if (sb_session_active())
 		sb_gpu_trace_listen();
-	cancel = sb_collector_hold(&collector);
+	cancel = sb_collector_hold(&sb_gpu_trace_collector);
 	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable)
 		begin();
-	sb_collector_release(&collector, cancel);
+	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }

@@ -5,9 +5,12 @@
 #ifndef SB_GPU_TRACE_H
 #define SB_GPU_TRACE_H
 
+#include "gpu/collector.h"
 #include "record/trace_spec.h"
 
 #include <stdbool.h>
+
+extern struct sb_collector sb_gpu_trace_collector; /* its thread answers SIGUSR2, too */
 
 /* text: the setting gpu_trace; "" when no trace is wanted. */
 void sb_gpu_trace_session_started(const char *text);
@@ -18,9 +21,9 @@ void sb_gpu_trace_forget(void); /* in a forked child */
 void sb_gpu_trace_cuda_started(void);
 
 bool sb_gpu_trace_watches(void); /* true: it watches for slow moments in this session */
+bool sb_gpu_trace_runs(void);
 
-/* Makes SIGUSR2 begin or end a trace, unless the program uses that signal: from the start of a session for which a trace or counters
- * were asked for, else when CUDA is seen. */
-void sb_gpu_trace_listen(void);
+/* By a signal: as strobe_gpu_trace_start(), and says which steps are not traced for it. */
+void sb_gpu_trace_start_instead(const char *text);
 
 #endif

@@ -10,8 +10,7 @@
 
 static _Atomic bool listening, signalled;
 static _Atomic bool heard; /* one came in this session */
-static const char *silence = SB_SIGNAL_THEIRS; /* of the last session */
-static _Atomic bool left_ignored; /* by an earlier session of ours */
+static const char *why_none = SB_SIGNAL_THEIRS; /* in the last session */
 static void (*_Atomic wake)(void);
 
 static void on_signal(int number)
@@ -28,15 +27,20 @@ static void on_signal(int number)
 	errno = saved;
 }
 
+void sb_trace_signal_begin(void)
+{
+	atomic_store(&heard, false);
+	atomic_store(&signalled, false);
+}
+
 bool sb_trace_signal_free(void)
 {
 	struct sigaction now;
 
 	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
 		return false;
-	if (now.sa_handler == on_signal) /* of the process that this one was forked from */
-		return true;
-	return now.sa_handler == SIG_DFL || (now.sa_handler == SIG_IGN && atomic_load(&left_ignored));
+	/* Ours is of an earlier session, or of the process that this one was forked from. */
+	return now.sa_handler == SIG_DFL || now.sa_handler == on_signal;
 }
 
 void sb_trace_signal_take(void (*ring)(void))
@@ -44,26 +48,23 @@ void sb_trace_signal_take(void (*ring)(void))
 	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	atomic_store(&wake, ring);
-	atomic_store(&heard, false);
 	atomic_store(&listening, true);
 	sigaction(SIGUSR2, &ours, NULL);
 }
 
+/* The handler stays: a late one must not kill the program, and one that is ignored would be ignored by every program that this one
+ * starts, too. */
 void sb_trace_signal_leave(void)
 {
 	struct sigaction now;
 
-	silence = SB_SIGNAL_THEIRS;
+	why_none = SB_SIGNAL_THEIRS;
 	if (!atomic_exchange(&listening, false))
 		return;
 	if (atomic_load(&heard))
-		silence = NULL;
-	if (sigaction(SIGUSR2, NULL, &now) || now.sa_handler != on_signal)
-		return;
-	if (silence)
-		silence = SB_NO_SIGNAL;
-	signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
-	atomic_store(&left_ignored, true);
+		why_none = NULL;
+	else if (!sigaction(SIGUSR2, NULL, &now) && now.sa_handler == on_signal)
+		why_none = SB_NO_SIGNAL;
 }
 
 void sb_trace_signal_forget(void)
@@ -72,9 +73,9 @@ void sb_trace_signal_forget(void)
 	atomic_store(&signalled, false);
 }
 
-const char *sb_trace_signal_silence(void)
+const char *sb_trace_signal_why_none(void)
 {
-	return silence;
+	return why_none;
 }
 
 bool sb_trace_signal_waits(void)

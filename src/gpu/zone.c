@@ -4,7 +4,7 @@
 
 #include "base/hot.h"
 #include "gpu/resolve.h"
-#include "gpu/trace.h"
+#include "gpu/trace_asked.h"
 #include "gpu/zone.h"
 #include "record/cancel.h"
 #include "record/clock.h"

@@ -78,7 +78,9 @@ static const char *read_text(const char *text, struct sb_trace_spec *spec)
 	} forms[] = { { "steps:", SB_TRACE_STEPS, read_steps },
 		{ "seconds:", SB_TRACE_SECONDS, read_seconds }, { "slow:", SB_TRACE_SLOW, read_slow } };
 
-	*spec = (struct sb_trace_spec){ SB_TRACE_ALL, 0, 0, 1, 0, SB_TRACE_MOMENTS_DEFAULT };
+	*spec = (struct sb_trace_spec){
+		.bound = SB_TRACE_ALL, .steps = UINT32_MAX, .skip = 1, .moments = SB_TRACE_MOMENTS_DEFAULT
+	};
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
 		size_t size = strlen(forms[i].word);
 

@@ -2,6 +2,7 @@
 #include "report/summary.h"
 
 #include "base/error.h"
+#include "format/run_keys.h"
 #include "report/panels/panel.h"
 #include "report/place.h"
 #include "report/summary_screen.h"
@@ -299,13 +300,13 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* What was not asked for needs no reason: the option that asks for it is named. */
+/* A trace that was not asked for needs no reason: the option that asks for it is named. */
 static bool needs_reason(const struct sb_missing *m)
 {
 	const char *why = text_or_none(m->why);
 	bool option = !strncmp(text_or_none(m->how), "--", 2);
 
-	return *why && !(option && strstr(why, "was asked for"));
+	return *why && !(option && !strcmp(why, SB_NOT_ASKED_TRACE));
 }
 
 static bool same_line(const struct sb_missing *a, const struct sb_missing *b)

@@ -162,7 +162,7 @@ def signal_samples_counters_where_they_were_asked_for():
     assert not p.pm.sampling(0)
     p.begun = p.cupti.now()
     os.kill(os.getpid(), signal.SIGUSR2)
-    p.sampling()
+    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > 0, "the first look: the sampling has begun")
     p.begun = p.cupti.now()
     p.samples(3, 70)
     p.until(lambda: p.cupti.calls(b"cuptiEnableCallback") > 0, "the trace beside it")
