@@ -140,7 +140,7 @@ static const struct counter {
 	{ "tensor_active_percent", "tensor", true },
 	{ "dram_active_percent", "DRAM", true },
 	{ "fp32_active_percent", "FP32", false },
-	{ "occupancy_percent", "occupied", false },
+	{ "occupancy_percent", "occupancy", false },
 	{ "fp64_active_percent", "FP64", false },
 	{ "nvdec_active_percent", "NVDEC", false },
 	{ "tensor_float_percent", "tensor floats", false },

@@ -169,7 +169,7 @@ def test_what_a_gpu_counts_stands_below_it(strobe, screen):
     own = [line for line in lines if line.startswith("GPU ")]
     read = [line for line in lines if line.startswith("  SM ")]
     assert len(own) == len(read) == 2 and not any("SM" in line for line in own)
-    assert all(re.search(r"40 %  tensor 61 %  DRAM 12 %  FP32 \d+ %  occupied \d+ %  FP64 \d+ %", line) for line in read), read
+    assert all(re.search(r"40 %  tensor 61 %  DRAM 12 %  FP32 \d+ %  occupancy \d+ %  FP64 \d+ %", line) for line in read), read
     top = screen(TOOL, "top", run, columns=60, rows=24)
     seen = [line for line in top.until("events dropped").splitlines() if line.startswith("  SM ")]
     assert len(seen) == 2 and all(len(line) <= 60 and re.search(r"(%|GB/s)$", line.rstrip()) for line in seen), seen

@@ -54,17 +54,22 @@ static void the_other_parts_have_a_table_where_they_did_something(void **state)
 	readings(&m, 10);
 	zone(&m, "denoise", 0, SECOND / 2, 4 * SECOND + SECOND / 2);
 	end_made(&m, 9 * SECOND);
-	assert_false(text_has(&m, "occupied"));
+	assert_false(text_has(&m, "occupancy"));
 	m.model->gpu_counters.percent[SB_COUNTER_OCCUPANCY] = 41;
 	m.model->gpu_counters.percent[SB_COUNTER_FP64] = 0.04;
-	assert_true(text_has(&m, "occupied\n    the whole run                      41.0 %\n"));
-	assert_true(text_has(&m, "denoise                               n/a\n"));
+	assert_true(text_has(&m, "occupancy\n    the whole run                       41.0 %\n"));
+	assert_true(text_has(&m, "denoise                                n/a\n"));
 	assert_false(text_has(&m, "FP64"));
 	assert_false(text_has(&m, "PCIe GB/s"));
 	m.model->gpu_counters.beside[SB_BESIDE_UTILIZATION] = 90;
 	m.model->gpu_counters.beside[SB_BESIDE_PCIE_TX] = 12.5;
-	assert_true(text_has(&m, "    busy occupied PCIe GB/s\n"));
-	assert_true(text_has(&m, "  90.0 %   41.0 %     12.50\n"));
+	assert_true(text_has(&m, "    util occupancy PCIe GB/s\n"));
+	assert_true(text_has(&m, "  90.0 %    41.0 %     12.50\n"));
+	for (int k = SB_COUNTER_TENSOR_FLOAT; k < SB_COUNTERS; k++)
+		m.model->gpu_counters.percent[k] = 20 + k;
+	assert_true(text_has(&m,
+		"    util occupancy     FP64    NVDEC     HMMA     IMMA     FP16\n")); /* in 100 columns */
+	assert_true(text_has(&m, " integer DRAM read DRAM written PCIe GB/s\n"));
 	done(&m);
 }
 

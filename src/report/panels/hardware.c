@@ -1,46 +1,20 @@
-/* What parts of the GPU did in each stage. */
+/* The GPU's hardware: what its counters say of each stage, operations and rates, what bounds a stage. */
 #include "report/panels/panel.h"
 
 #include "report/label.h"
-#include "report/panels/beside.h"
+#include "report/panels/counter_tables.h"
 #include "report/panels/stages.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define ELEMENT_WISE_LEAST 0.1
+#define STAGES_SHOWN 10u
+#define NAME_MOST 32u
 
 static bool is_cold(const char *calls)
 {
 	return calls && !strcmp(calls, SB_CALLS_COLD);
-}
-
-static void counters_row(struct sb_buf *out, const struct sb_text_options *options, const char *name,
-	const struct sb_gpu_counters *c, const struct sb_stage_work *work)
-{
-	const char *bound = !work ? NULL : work->bound ? work->bound : work->bound_why ? "n/a" : NULL;
-	size_t width = sb_beside_name_columns(options), used;
-
-	sb_buf_puts(out, "    ");
-	used = sb_text_name(out, name, width);
-	sb_buf_printf(out, "%*s", (int)(width - used), "");
-	sb_beside_percent(out, c->percent[SB_COUNTER_SM]);
-	sb_beside_percent(out, c->percent[SB_COUNTER_TENSOR]);
-	sb_beside_percent(out, c->percent[SB_COUNTER_FP32]);
-	sb_beside_percent(out, c->percent[SB_COUNTER_DRAM]);
-	sb_beside_percent(out, c->covered_ratio * 100);
-	sb_buf_printf(out, "%s%s%s\n", bound ? "  " : "", bound ? bound : "",
-		bound && is_cold(work->bound_calls) ? " (cold)" : "");
-}
-
-static void stage_counters_row(struct sb_buf *out, const struct sb_text_options *options,
-	const struct sb_model *model, const struct sb_stage *s)
-{
-	struct sb_buf name = { 0 };
-
-	sb_stage_path(model, s, sb_beside_name_columns(options), &name);
-	counters_row(out, options, sb_buf_text(&name), &s->counters, &s->work);
-	sb_buf_done(&name);
 }
 
 /* The name of a stage at the begin of a line of text. */
@@ -48,8 +22,8 @@ static void put_name(struct sb_buf *out, const struct sb_model *model, const str
 {
 	struct sb_buf name = { 0 };
 
-	sb_stage_path(model, s, SB_BESIDE_NAME_MOST, &name);
-	sb_text_name(out, sb_buf_text(&name), SB_BESIDE_NAME_MOST);
+	sb_stage_path(model, s, NAME_MOST, &name);
+	sb_text_name(out, sb_buf_text(&name), NAME_MOST);
 	sb_buf_done(&name);
 }
 
@@ -57,93 +31,6 @@ static void put_more(struct sb_buf *out, size_t count, size_t shown, const char 
 {
 	if (count > shown)
 		sb_buf_printf(out, "    … and %zu more%s\n", count - shown, of);
-}
-
-static void generation_rows(
-	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
-{
-	const struct sb_generations_panel *g = &model->generations;
-	size_t seen = 0;
-
-	for (size_t i = 0; !g->whole_run && i < g->count; i++) {
-		char name[32];
-
-		if (!g->all[i].counters.source || seen++ >= SB_BESIDE_GENERATIONS)
-			continue;
-		snprintf(name, sizeof name, "generation %zu", i + 1);
-		counters_row(out, options, name, &g->all[i].counters, NULL);
-	}
-	put_more(out, seen, SB_BESIDE_GENERATIONS, " generations");
-}
-
-static void counters_text(
-	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
-{
-	const struct sb_stages_panel *s = &model->stages;
-	size_t shown = 0;
-
-	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)sb_beside_name_columns(options),
-		"", "SMs", "tensor", "FP32", "DRAM", "covered");
-	counters_row(out, options, "the whole run", &model->gpu_counters, NULL);
-	generation_rows(model, options, out);
-	for (size_t i = 0; i < s->stage_count; i++) {
-		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
-
-		if (!(stage->counters.covered_ratio >= sb_beside_least_covered(&stage->counters)))
-			continue;
-		if (shown++ < SB_BESIDE_STAGES)
-			stage_counters_row(out, options, model, stage);
-	}
-	put_more(out, shown, SB_BESIDE_STAGES, "");
-	sb_beside_text(model, options, out);
-}
-
-/* ---- sampled counters ---- */
-
-static void family_row(
-	const struct sb_pm_family *f, const struct sb_text_options *options, struct sb_buf *out)
-{
-	char name[64];
-
-	snprintf(name, sizeof name, "%s%s%s%s%s", f->family, f->kind ? " " : "", f->kind ? f->kind : "",
-		f->precision ? " " : "", f->precision ? f->precision : "");
-	counters_row(out, options, name, &f->counters, NULL);
-}
-
-static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
-{
-	if (p->clocks && !strcmp(p->clocks, "held"))
-		sb_buf_printf(out,
-			"    the SMs ran at %.0f MHz while sampled, at %.0f MHz else: times measured "
-			"meanwhile\n"
-			"      are not the usual ones\n",
-			p->sm_clock_mhz, p->sm_clock_elsewhere_mhz);
-	else if (!isnan(p->sm_clock_mhz))
-		sb_buf_printf(out, "    the SMs ran at %.0f MHz%s\n", p->sm_clock_mhz,
-			p->clocks ? ", as they do when they are not sampled" : "");
-}
-
-static void sampled_text(
-	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
-{
-	const struct sb_pm_samples_panel *p = &model->pm_samples;
-	char at[24], sampled[24], interval[24];
-
-	sb_text_seconds(at, sizeof at, p->t_s);
-	sb_text_seconds(sampled, sizeof sampled, p->sampled_s);
-	sb_text_seconds(interval, sizeof interval, p->interval_s);
-	sb_buf_printf(out, "  Sampled for %s, from %s of the run on: %lld samples of %s", sampled, at,
-		(long long)p->sample_count, interval);
-	if (p->lost_count)
-		sb_buf_printf(out, ", %lld lost", (long long)p->lost_count);
-	sb_buf_putc(out, '\n');
-	clocks_text(p, out);
-	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s))
-		sb_buf_printf(out, "    PCIe: %.2f GB/s read, %.2f GB/s written\n",
-			p->pcie_read_bytes_per_s / 1e9, p->pcie_write_bytes_per_s / 1e9);
-	counters_row(out, options, "while sampled", &p->counters, NULL);
-	for (size_t i = 0; i < p->family_count; i++)
-		family_row(&p->families[i], options, out);
 }
 
 /* ---- operations ---- */
@@ -266,14 +153,14 @@ static void work_text(const struct sb_model *model, const struct sb_text_options
 		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
 		const struct sb_stage_work *w = &stage->work;
 
-		if ((isnan(w->flops) && !w->why) || shown++ >= SB_BESIDE_STAGES)
+		if ((isnan(w->flops) && !w->why) || shown++ >= STAGES_SHOWN)
 			continue;
 		if (shown == 1)
 			sb_buf_puts(out, "  Operations of model calls\n");
 		work_line(model, stage, why && w->why && !strcmp(why, w->why), options, out);
 		why = w->why ? w->why : why;
 	}
-	put_more(out, shown, SB_BESIDE_STAGES, "");
+	put_more(out, shown, STAGES_SHOWN, "");
 	if (r->mfu_why)
 		sb_label_printf(out, "    %s n/a: %s\n", shown ? "MFU" : "FLOPs and MFU", r->mfu_why);
 	else if (shown && r->source)
@@ -292,7 +179,7 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 {
 	size_t shown = 0;
 
-	for (size_t i = 0; i < model->stages.stage_count && shown < SB_BESIDE_STAGES; i++) {
+	for (size_t i = 0; i < model->stages.stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *s = nth_by_total(model, i);
 
 		if (!s->work.bound || s->work.bound_count || !isnan(s->work.flops) || s->work.why)
@@ -357,9 +244,9 @@ static void hardware_text(
 		return;
 	sb_text_heading(out, options, "Hardware");
 	if (model->gpu_counters.source)
-		counters_text(model, options, out);
+		sb_counter_tables(model, options, out);
 	if (model->pm_samples.present)
-		sampled_text(model, options, out);
+		sb_counter_samples(model, options, out);
 	if (model->gpu_counters.source || model->pm_samples.present)
 		sb_buf_puts(out,
 			"  (covered: the part of the time of the run, the generation, the stage or the "
