@@ -124,19 +124,31 @@ static void markdown_has_rate_and_bound_of_a_stage(void **state)
 	w->bound_basis = "counters";
 	assert_int_equal(sb_report_markdown(s.model, &out), 0);
 	assert_non_null(strstr(sb_buf_text(&out),
-		"\n## Rates and bounds\n\n- denoise: 41.0 % of the bf16 rate, bound by tensor\n"));
+		"\n## Rates and bounds\n\n- denoise: MFU 41.0 % of the bf16 rate, bound by tensor\n"));
 	sb_buf_clear(&out);
 	w->mfu_ratio = 0.00001;
 	assert_int_equal(sb_report_markdown(s.model, &out), 0);
 	assert_non_null(
-		strstr(sb_buf_text(&out), "\n- denoise: < 0.1 % of the bf16 rate, bound by tensor\n"));
+		strstr(sb_buf_text(&out), "\n- denoise: MFU < 0.1 % of the bf16 rate, bound by tensor\n"));
 	sb_buf_clear(&out);
 	w->mfu_ratio = NAN;
 	w->bound_basis = "trace";
 	w->bound_calls = SB_CALLS_COLD;
 	assert_int_equal(sb_report_markdown(s.model, &out), 0);
-	assert_non_null(
-		strstr(sb_buf_text(&out), "\n- denoise: bound by tensor (by its kernel trace) (cold)\n"));
+	assert_non_null(strstr(
+		sb_buf_text(&out), "\n- denoise: bound by tensor (by its kernel trace, of cold calls)\n"));
+	sb_buf_clear(&out);
+	s.model->stages.stages[0].counters =
+		(struct sb_gpu_counters){ .source = sb_counter_source_names[SB_COUNTED_GPM],
+			.percent = { [SB_COUNTER_SM] = 95.1,
+				[SB_COUNTER_TENSOR] = 60.2,
+				[SB_COUNTER_FP32] = NAN,
+				[SB_COUNTER_DRAM] = 20 } };
+	w->bound = NULL;
+	w->bound_why = "too few readings";
+	assert_int_equal(sb_report_markdown(s.model, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "\n- denoise: what bounds it is n/a: too few readings; SM "
+						  "95.1 %, tensor 60.2 %, DRAM 20.0 %\n"));
 	sb_buf_done(&out);
 	synthetic_done(&s);
 }

@@ -3,22 +3,43 @@
 
 #include "report/markdown/words.h"
 #include "report/panels/stages.h"
+#include "report/panels/work_words.h"
 
-#include <string.h>
+#include <math.h>
 
 #define STAGES_SHOWN 8u
 #define NAME_MOST 60u
 
-static bool is_cold(const char *calls)
+/* "SM 95.1 %, tensor 60.2 %, DRAM 20.0 %": those that were read. */
+static void put_counters(const struct sb_gpu_counters *c, struct sb_buf *out)
 {
-	return calls && !strcmp(calls, SB_CALLS_COLD);
+	static const struct {
+		enum sb_gpu_counter counter;
+		const char *name;
+	} shown[] = { { SB_COUNTER_SM, "SM" }, { SB_COUNTER_TENSOR, "tensor" }, { SB_COUNTER_FP32, "FP32" },
+		{ SB_COUNTER_DRAM, "DRAM" } };
+	const char *before = "; ";
+
+	for (size_t i = 0; c->source && i < sizeof shown / sizeof *shown; i++) {
+		double percent = c->percent[shown[i].counter];
+
+		if (isnan(percent))
+			continue;
+		sb_buf_printf(out, "%s%s %.1f %%", before, shown[i].name, percent);
+		before = ", ";
+	}
 }
 
-/* "- denoise: 41.0 % of the bf16 rate, bound by tensor" */
+static bool has_rate(const struct sb_stage_work *w)
+{
+	return w->mfu_ratio > 0 && w->precision;
+}
+
+/* "- denoise: MFU 41.0 % of the bf16 rate, bound by tensor; SM 95.1 %, tensor 60.2 %" */
 static void line(const struct sb_model *model, const struct sb_stage *s, struct sb_buf *out)
 {
 	const struct sb_stage_work *w = &s->work;
-	bool rate = w->mfu_ratio > 0, little = w->mfu_ratio < 0.0005;
+	bool cold = sb_work_is_cold(w->calls), rate = has_rate(w);
 	struct sb_buf name = { 0 };
 
 	sb_buf_puts(out, "- ");
@@ -27,15 +48,17 @@ static void line(const struct sb_model *model, const struct sb_stage *s, struct 
 	sb_buf_done(&name);
 	sb_buf_puts(out, ": ");
 	if (rate)
-		sb_buf_printf(out, "%s%.1f %% of the %s rate%s", little ? "< " : "",
-			little ? 0.1 : w->mfu_ratio * 100, w->precision, is_cold(w->calls) ? " (cold)" : "");
+		sb_work_mfu_words(out, w);
+	if (rate && cold)
+		sb_buf_puts(out, " (cold)");
 	if (w->bound) {
-		sb_buf_printf(out, "%sbound by %s", rate ? ", " : "", w->bound);
-		if (!strcmp(w->bound_basis, "trace"))
-			sb_buf_puts(out, " (by its kernel trace)");
-		if (is_cold(w->bound_calls) && !(rate && is_cold(w->calls)))
-			sb_buf_puts(out, " (cold)");
+		sb_buf_puts(out, rate ? ", " : "");
+		sb_work_bound_words(out, w, rate && cold);
+	} else if (w->bound_why) {
+		sb_buf_printf(out, "%swhat bounds it is n/a: ", rate ? ", " : "");
+		sb_markdown_put(out, w->bound_why);
 	}
+	put_counters(&s->counters, out);
 	sb_buf_putc(out, '\n');
 }
 
@@ -47,10 +70,15 @@ void sb_markdown_bounds(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < all->stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *s = &all->stages[all->by_total ? all->by_total[i] : i];
 
-		if (!s->work.bound && !(s->work.mfu_ratio > 0 && s->work.precision))
+		if (!s->work.bound && !has_rate(&s->work) && !(s->work.bound_why && s->counters.source))
 			continue;
 		if (!shown++)
 			sb_markdown_heading(out, "Rates and bounds");
 		line(model, s, out);
+	}
+	if (shown && model->roofline.mfu_why) {
+		sb_buf_puts(out, "- MFU n/a: ");
+		sb_markdown_put(out, model->roofline.mfu_why);
+		sb_buf_putc(out, '\n');
 	}
 }

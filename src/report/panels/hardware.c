@@ -4,6 +4,7 @@
 #include "report/label.h"
 #include "report/panels/counter_tables.h"
 #include "report/panels/stages.h"
+#include "report/panels/work_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +12,6 @@
 #define ELEMENT_WISE_LEAST 0.1
 #define STAGES_SHOWN 10u
 #define NAME_MOST 32u
-
-static bool is_cold(const char *calls)
-{
-	return calls && !strcmp(calls, SB_CALLS_COLD);
-}
 
 /* The name of a stage at the begin of a line of text. */
 static void put_name(struct sb_buf *out, const struct sb_model *model, const struct sb_stage *s)
@@ -47,26 +43,10 @@ static void put_flops(struct sb_buf *out, const char *before, double flops, cons
 	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
 }
 
-/* "bound by copies (by its kernel trace, of cold calls)"; that all of its calls are cold may have been said. */
-static void put_bound(struct sb_buf *out, const struct sb_stage_work *w, bool said_cold)
-{
-	const char *basis = !strcmp(w->bound_basis, "rate")    ? "by its rate"
-			    : !strcmp(w->bound_basis, "trace") ? "by its kernel trace"
-			    : !strcmp(w->bound_basis, "zones") ? "weights move for most of its time"
-							       : "";
-	bool cold = is_cold(w->bound_calls) && !said_cold;
-
-	sb_buf_printf(out, "bound by %s", w->bound);
-	if (*basis || cold)
-		sb_buf_printf(
-			out, " (%s%s%s)", basis, *basis && cold ? ", " : "", cold ? "of cold calls" : "");
-}
-
 /* "; 9 warm calls: 405 TFLOP/s, MFU 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without" */
 static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 {
-	bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;
-	bool warm = !is_cold(w->calls);
+	bool warm = !sb_work_is_cold(w->calls);
 	char text[24];
 
 	if (isnan(w->tflops))
@@ -78,8 +58,9 @@ static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
 		sb_buf_printf(line, ", MFU n/a: %s", w->mfu_why);
 	if (!isnan(w->mfu_ratio)) {
 		sb_text_seconds(text, sizeof text, w->floor_s);
-		sb_buf_printf(line, ", MFU %s%.1f %% of the %s rate, floor %s", little ? "< " : "",
-			little ? 0.1 : w->mfu_ratio * 100, w->precision, text);
+		sb_buf_puts(line, ", ");
+		sb_work_mfu_words(line, w);
+		sb_buf_printf(line, ", floor %s", text);
 		sb_text_seconds(text, sizeof text, w->time_s);
 		sb_buf_printf(line, " of %s", text);
 	}
@@ -130,7 +111,7 @@ static void work_line(const struct sb_model *model, const struct sb_stage *s, bo
 	}
 	if (w->bound) {
 		sb_buf_puts(&line, "; ");
-		put_bound(&line, w, is_cold(w->calls) && !isnan(w->tflops));
+		sb_work_bound_words(&line, w, sb_work_is_cold(w->calls) && !isnan(w->tflops));
 	}
 	sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
 	if (w->uncounted_count) {
@@ -188,7 +169,7 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_puts(out, "    ");
 		put_name(out, model, s);
 		sb_buf_puts(out, ": ");
-		put_bound(out, &s->work, false);
+		sb_work_bound_words(out, &s->work, false);
 		sb_buf_putc(out, '\n');
 	}
 }
