@@ -20,6 +20,7 @@
 #define SMALL_STAGE 0.02
 #define LARGE_STAGE 0.20
 #define LEFT_ALONE_MOST 5
+#define SMS_READ 0.25 /* of a stage's time, to speak of its SMs */
 
 /* ---- what bounds the run ------------------------------------------------ */
 
@@ -102,6 +103,31 @@ static double behind(const struct sb_model *model)
 	return fmax(sb_weigh_behind_s(model) / judged_s(model), sb_weigh_ahead_ratio(model));
 }
 
+/* Of its SMs, in the largest stage that has readings, those that work; NAN: not known. */
+static double active_sms(const struct sb_model *model)
+{
+	const struct sb_gpu_counters *most = NULL;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->parent < 0 && !s->setup && s->counters.source &&
+			(!most || s->counters.covered_s > most->covered_s))
+			most = &s->counters;
+	}
+	return most && most->covered_ratio >= SMS_READ ? most->percent[SB_COUNTER_SM] : NAN;
+}
+
+/* "97 % util", and where that says too much ", on 3 % of its SMs". */
+static const char *utilization_words(struct sb_model *model)
+{
+	double sms = active_sms(model);
+
+	if (sms < SB_SMS_WORK)
+		return sb_model_printf(model, "%.0f %% util, on %.0f %% of its SMs", utilization(model), sms);
+	return sb_model_printf(model, "%.0f %% util", utilization(model));
+}
+
 static bool by_gpu(struct sb_model *model)
 {
 	double busy = sb_idle_busy_ratio(model);
@@ -109,7 +135,7 @@ static bool by_gpu(struct sb_model *model)
 	if (busy >= GPU_BUSY)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
 	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util", utilization(model));
+		model->summary.bound_reason = utilization_words(model);
 	else if (behind(model) >= GPU_BEHIND) /* a trace has mostly cold steps, these have them all */
 		model->summary.bound_reason = sb_model_printf(
 			model, "the CPU runs ahead of it for %.0f %% of the warm time", behind(model) * 100);

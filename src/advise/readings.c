@@ -228,6 +228,16 @@ static void read_speed(struct sb_model *m)
 
 #define WELL_USED 80 /* percent */
 
+/* Of its SMs those that worked, on average; NAN: not counted. */
+static double sms_of(const struct sb_device *d)
+{
+	const struct sb_series_column *c = d->counters
+						   ? sb_series_column_find(d->counters, "sm_active_percent")
+						   : NULL;
+
+	return c && c->stats.count ? c->stats.mean : NAN;
+}
+
 /* Utilisation counts the time in which any kernel ran: where it is known what limits, that speaks. */
 static void read_gpus(struct sb_model *m)
 {
@@ -238,7 +248,15 @@ static void read_gpus(struct sb_model *m)
 	for (size_t i = 0; i < m->devices.count; i++) {
 		const struct sb_device *d = &m->devices.all[i];
 
-		if (d->utilization_percent.count && d->utilization_percent.mean >= WELL_USED)
+		if (!d->utilization_percent.count || d->utilization_percent.mean < WELL_USED)
+			continue;
+		if (sms_of(d) < SB_SMS_WORK)
+			add(m, "metrics", "gpu_partly_used", false,
+				"GPU %d runs kernels %.1f %% of the time, on %.1f %% of its SMs: they are "
+				"too small "
+				"to fill it (a larger batch, more frames at once or a compiler does)",
+				d->index, d->utilization_percent.mean, sms_of(d));
+		else
 			add(m, "metrics", "gpu_well_used", true,
 				"GPU %d is used %.1f %% of the time: it is the GPU that limits", d->index,
 				d->utilization_percent.mean);

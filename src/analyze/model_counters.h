@@ -38,6 +38,8 @@ enum sb_gpu_beside {
 };
 extern const char *const sb_gpu_beside_columns[SB_BESIDES];
 
+#define SB_SMS_WORK 40 /* percent: fewer do not hold up a GPU */
+
 struct sb_gpu_counters {
 	double percent[SB_COUNTERS];
 	double beside[SB_BESIDES];

@@ -201,6 +201,50 @@ static void calls_of_which_some_are_slow_are_not_fast_enough(void **state)
 	assert_false(is_praised(1400)); /* 85 ms a call on average */
 }
 
+/* A minute of steps at 97 % utilisation, with readings of the SMs. */
+static struct sb_model *with_sms(struct synthetic *s, double sms)
+{
+	static const char *const columns[] = { "sm_active_percent" };
+	uint32_t gpu, counters;
+
+	synthetic_open(s);
+	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 1; i < 60; i++)
+		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "step", STROBE_ROLE_STEP);
+	synthetic_end(s, 60 * SECOND);
+	gpu = synthetic_gpu(s, 0);
+	counters = sb_builder_schema(s->b, "gpu_counters", 0, columns, 1);
+	for (uint64_t t = 0; t < 61; t++) {
+		synthetic_gpu_sample(s, gpu, t * SECOND, 1000, 97, 300);
+		sb_builder_sample(s->b, counters, t * SECOND, &sms, 1);
+	}
+	return synthetic_model(s, 61 * SECOND);
+}
+
+static bool has_reading(const struct sb_model *m, const char *id)
+{
+	for (size_t i = 0; i < m->readings.count; i++)
+		if (!strcmp(m->readings.all[i].id, id))
+			return true;
+	return false;
+}
+
+static void utilisation_says_on_how_many_sms_where_they_are_few(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = with_sms(&s, 3);
+
+	(void)state;
+	assert_string_equal(m->summary.bound_by, "gpu");
+	assert_string_equal(m->summary.bound_reason, "97 % util, on 3 % of its SMs");
+	assert_true(has_reading(m, "gpu_partly_used") && !has_reading(m, "gpu_well_used"));
+	synthetic_done(&s);
+	m = with_sms(&s, 80);
+	assert_string_equal(m->summary.bound_reason, "97 % util");
+	assert_true(has_reading(m, "gpu_well_used") && !has_reading(m, "gpu_partly_used"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +255,7 @@ int main(void)
 		cmocka_unit_test(a_stage_that_only_waits_has_no_strategy),
 		cmocka_unit_test(steps_of_the_warm_up_are_not_slow),
 		cmocka_unit_test(calls_of_which_some_are_slow_are_not_fast_enough),
+		cmocka_unit_test(utilisation_says_on_how_many_sms_where_they_are_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

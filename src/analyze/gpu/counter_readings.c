@@ -4,7 +4,6 @@
 #include <math.h>
 
 #define NEAR_PEAK 40 /* percent */
-#define SMS_WORK 40
 #define KERNELS_RUN 2
 #define COPIES_RUN \
 	5.0 /* GB/s over PCIe, either way: more than a quarter of the time in copies, also of memory that is not pinned */
@@ -27,7 +26,7 @@ enum sb_gpu_bound sb_counter_bound(const double *percent, double utilization, do
 		return bounds[most];
 	if (nvlink >= RANKS_TALK)
 		return SB_BOUND_COMMUNICATION; /* its kernels keep processors busy, with waiting */
-	if (percent[SB_COUNTER_SM] >= SMS_WORK)
+	if (percent[SB_COUNTER_SM] >= SB_SMS_WORK)
 		return SB_BOUND_SM;
 	if (pcie >= COPIES_RUN)
 		return SB_BOUND_COPIES;
