@@ -196,13 +196,18 @@ int args_complain_stray(const struct args *args)
 {
 	const char *stray = args->values[0];
 
+	if (!args->after_dashes && args->detached)
+		return complain(
+			"put '--' before the command: strobe %s [OPTIONS] -- COMMAND … (a value of '--%s' "
+			"goes after '=')",
+			args->command->name, args->detached->name);
 	if (!args->after_dashes)
 		return complain("put '--' before the command: strobe %s [OPTIONS] -- %s …",
 			args->command->name, stray);
 	if (args->detached)
-		return complain("the value of '--%s' stands behind '=': --%s=%s", args->detached->name,
+		return complain("'--%s' takes its value after '=': --%s=%s", args->detached->name,
 			args->detached->name, stray);
-	return complain("'%s' is no option; the command stands behind '--'", stray);
+	return complain("'%s' is not an option; put the command after '--'", stray);
 }
 
 void args_done(struct args *args)

@@ -287,7 +287,7 @@ def the_worst_moments_are_kept_not_the_first_ones():
     assert [m["parts"][0]["name"] for m in report["slow_moments"]] == ["kernel_of_step_15", "kernel_of_step_31"], report["slow_moments"]
     watch = report["slow_watch"]
     assert (watch["slow_count"], watch["displaced_count"], watch["unkept_count"]) == (2, 1, 1), watch
-    assert watch["words"].endswith("2 slow ones were kept, 1 gave way to a slower one, 1 that was as slow or less was not kept"), watch
+    assert watch["words"].endswith("2 slow ones were kept, 1 gave way to a slower one, 1 more, no slower, was not kept"), watch
     assert "kernel_of_step_23" not in names_of(rec, "kernel"), names_of(rec, "kernel")
 
 

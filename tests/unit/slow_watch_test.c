@@ -75,7 +75,7 @@ static void a_watch_says_what_it_did_not_keep(void **state)
 	sb_builder_meta(s.b, SB_META_RUN, &none_lost);
 	assert_string_equal(watch_of(&s)->words,
 		"watched for what takes more than 1.5 times its peers: 56 of 64 steps judged, 2 slow ones "
-		"were kept, 1 gave way to a slower one, 4 that were as slow or less were not kept");
+		"were kept, 1 gave way to a slower one, 4 more, none of them slower, were not kept");
 	assert_int_equal(s.model->slow_moments.watch.displaced, 1);
 	synthetic_done(&s);
 }
@@ -88,7 +88,7 @@ static void a_watch_claims_the_worst_ones_only_where_they_are_kept(void **state)
 		const char *words;
 	} cases[] = {
 		{ -1, "1 slow one was kept, 2 more were not kept" },
-		{ 0, "1 slow one was kept, 2 that were as slow or less were not kept" },
+		{ 0, "1 slow one was kept, 2 more, none of them slower, were not kept" },
 		{ 1, "1 slow one was kept, 2 more were not kept (some that were slower were lost)" },
 	};
 	const struct strobe_attr unkept = INT(SB_RUN_SLOW_UNKEPT, 2);

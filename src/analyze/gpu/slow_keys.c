@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAID_MOST 1000u /* at a time, with those that give way later */
@@ -162,29 +163,25 @@ static bool is_int(const struct sb_run_meta *m, const char *key)
 	       m->attr.i >= 0 && m->attr.i <= INT32_MAX;
 }
 
-/* The one that took the place is said next. */
-static bool gave_way_to_asked(const struct sb_run *run, uint32_t displaced)
+static bool is_asked_for(const struct sb_run_meta *moment)
 {
 	char what[SB_SLOW_WHAT], by[SB_SLOW_BY];
 
-	for (uint32_t i = displaced + 1; i < run->meta_count; i++) {
-		const struct sb_run_meta *m = &run->metas[i];
-
-		if (m->process == run->metas[displaced].process && is_said(m, SB_RUN_SLOW_MOMENT))
-			return sscanf(m->attr.s, "%15s %7s", what, by) == 2 && !strcmp(by, "-");
-	}
-	return false;
+	return sscanf(moment->attr.s, "%15s %7s", what, by) == 2 && !strcmp(by, "-");
 }
 
-static void take_left_out(const struct sb_run *run, uint32_t at, struct sb_slow_left_out *out)
+/* pending: of its process, displaced ones whose successor is said next. */
+static void take_left_out(const struct sb_run_meta *m, uint32_t *pending, struct sb_slow_left_out *out)
 {
-	const struct sb_run_meta *m = &run->metas[at];
 	char what[SB_SLOW_WHAT];
 	uint64_t ticks;
 
 	if (read_displaced(m, what, &ticks)) {
 		out->displaced++;
-		out->to_asked += gave_way_to_asked(run, at);
+		++*pending;
+	} else if (is_said(m, SB_RUN_SLOW_MOMENT)) {
+		out->to_asked += is_asked_for(m) ? *pending : 0;
+		*pending = 0;
 	} else if (is_int(m, SB_RUN_SLOW_UNKEPT)) {
 		out->unkept = (out->unkept < 0 ? 0 : out->unkept) + m->attr.i;
 	} else if (is_int(m, SB_RUN_SLOW_LOST) && out->order != SB_SLOW_SLOWER_LOST) {
@@ -192,19 +189,23 @@ static void take_left_out(const struct sb_run *run, uint32_t at, struct sb_slow_
 	}
 }
 
-void sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out)
+int sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out)
 {
-	uint32_t process = UINT32_MAX;
+	uint32_t process = UINT32_MAX, *pending = calloc(run->process_count + 1, sizeof *pending);
 
 	*out = (struct sb_slow_left_out){ .unkept = -1 };
+	if (!pending)
+		return STROBE_ENOMEM;
 	for (uint32_t i = 0; i < run->meta_count; i++) {
 		const struct sb_run_meta *m = &run->metas[i];
 
-		take_left_out(run, i, out);
+		take_left_out(m, &pending[m->process], out);
 		if (m->scope == SB_META_RUN && !strcmp(m->attr.key, SB_RUN_SLOW_WATCH) &&
 			m->process != process) {
 			process = m->process;
 			out->processes++;
 		}
 	}
+	free(pending);
+	return 0;
 }

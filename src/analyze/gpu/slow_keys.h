@@ -36,6 +36,7 @@ struct sb_slow_left_out {
 	int processes; /* that watched */
 };
 
-void sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out);
+/* 0 or a negative error. */
+int sb_slow_keys_left_out(const struct sb_run *run, struct sb_slow_left_out *out);
 
 #endif

@@ -72,7 +72,7 @@ static const char *displaced_words(struct sb_model *model, const struct sb_slow_
 	return sb_model_printf(model, "%s%s", slower, asked);
 }
 
-/* ", 4 that were as slow or less were not kept"; each process keeps its own worst ones. */
+/* ", 4 more, none of them slower, were not kept"; each process keeps its own worst ones. */
 static const char *unkept_words(struct sb_model *model, const struct sb_slow_left_out *l)
 {
 	const char *were = l->unkept == 1 ? "was" : "were";
@@ -84,7 +84,8 @@ static const char *unkept_words(struct sb_model *model, const struct sb_slow_lef
 	if (l->order == SB_SLOW_SLOWER_LOST)
 		return sb_model_printf(model,
 			", %" PRId64 " more %s not kept (some that were slower were lost)", l->unkept, were);
-	return sb_model_printf(model, ", %" PRId64 " that %s as slow or less%s %s not kept", l->unkept, were,
+	return sb_model_printf(model, ", %" PRId64 " more, %s slower%s, %s not kept", l->unkept,
+		l->unkept == 1 ? "no" : "none of them",
 		l->processes > 1 ? " than those of the same process" : "", were);
 }
 
@@ -151,7 +152,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			 !strcmp(m->attr.key, SB_RUN_SLOW_JUDGED))
 			take_judged(w, m->attr.s);
 	}
-	sb_slow_keys_left_out(run, &left_out);
+	if (sb_slow_keys_left_out(run, &left_out))
+		return STROBE_ENOMEM;
 	w->displaced = left_out.displaced;
 	w->unkept = left_out.unkept;
 	for (size_t i = 0; i < model->slow_moments.count; i++) {
