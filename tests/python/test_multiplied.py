@@ -30,6 +30,6 @@ class Newer:
     (None, SimpleNamespace(allow_tf32=False), False),
     (Newer("tf32"), Newer("tf32"), True),
     (Newer("ieee"), Newer("ieee"), False),
-])
+], ids=("torch 1", "torch 2", "newer, on", "newer, off"))
 def test_tf32_is_asked_of_the_switch_that_there_is(newer, older, tf32):
     assert multiplied._is_tf32(newer, older) is tf32
