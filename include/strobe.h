@@ -405,7 +405,7 @@ STROBE_API int strobe_gpu_trace_steps_state(void);
 /* Counts a step for a GPU trace or a sampling of counters that lasts so many steps ("steps:3"), and
  * records nothing. For stages that are steps under another name, such as the tokens of a language model. */
 STROBE_API void strobe_step_passes(void);
-/* Steps that this process has marked, in all its sessions; those that only passed do not count. */
+/* Steps that this process has marked in this session, recorded or left out; those that only passed do not count. */
 STROBE_API uint32_t strobe_steps_marked(void);
 /* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names
  * that profiler. Does nothing when there is no trace. Slow moments go on being watched for, by the clock. */

@@ -160,8 +160,8 @@ static PyObject *step_record(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* step_passes(): a step that the settings leave out begins; what counts steps still does. */
-static PyObject *step_passes(PyObject *module, PyObject *unused)
+/* step_left_out(): a step that the settings leave out begins; what counts steps still does. */
+static PyObject *step_left_out(PyObject *module, PyObject *unused)
 {
 	if (!strobe_kind_recorded(STROBE_KIND_STEP))
 		strobe_step_begin(NULL, NULL);
@@ -383,7 +383,7 @@ PyMethodDef record_methods[] = {
 		"event(name, /, **attributes)\n--\n\nA mark on the time line, with metadata." },
 	{ "duration", duration, METH_VARARGS, NULL },
 	{ "step_record", step_record, METH_VARARGS, NULL },
-	{ "step_passes", step_passes, METH_NOARGS, NULL },
+	{ "step_left_out", step_left_out, METH_NOARGS, NULL },
 	{ "block_record", block_record, METH_VARARGS, NULL },
 	{ "model", model, METH_VARARGS, NULL },
 	{ "frames", frames, METH_O,

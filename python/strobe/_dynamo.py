@@ -10,7 +10,7 @@ import warnings
 from . import _faults
 
 QUIET = ("attrs", "event", "frames", "frames_dropped", "counter_add", "counter_set", "cache_event", "stream_batch",
-         "snapshot", "memory", "model", "output", "skip", "duration", "step_record", "step_passes", "block_record", "zone_begin", "zone_end",
+         "snapshot", "memory", "model", "output", "skip", "duration", "step_record", "step_passes", "step_left_out", "block_record", "zone_begin", "zone_end",
          "role", "role_end", "gpu_trace_keep", "thread_name", "tag", "lost_compiled")
 
 

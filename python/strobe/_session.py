@@ -92,9 +92,10 @@ def _sample():
     from . import _sampling
     from ._memory import growth
     growth.forget()
-    flops = sys.modules.get(__package__ + "._models.flops")
-    if flops is not None:
-        flops.forget()
+    for name in ("._models.flops", ".auto.modules", ".auto.first_calls"):
+        module = sys.modules.get(__package__ + name)
+        if module is not None:
+            module.forget()
     _sampling.forget()
     _sampling.start()
 

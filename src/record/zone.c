@@ -211,16 +211,15 @@ static void call_step_hooks(void)
 		hook();
 }
 
-static _Atomic uint32_t steps_marked;
-
 uint32_t strobe_steps_marked(void)
 {
-	return atomic_load_explicit(&steps_marked, memory_order_relaxed);
+	return sb_session_active()
+		       ? (uint32_t)__atomic_load_n(&sb_header()->made[SB_MADE_STEPS], __ATOMIC_RELAXED)
+		       : 0;
 }
 
 void sb_step_passes(void)
 {
-	atomic_fetch_add_explicit(&steps_marked, 1, memory_order_relaxed);
 	sb_made(SB_MADE_STEPS, 1);
 	call_step_hooks();
 }

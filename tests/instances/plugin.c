@@ -5,6 +5,7 @@ __attribute__((visibility("default"))) int plugin_start(const char *output_dir);
 __attribute__((visibility("default"))) int plugin_stop(void);
 __attribute__((visibility("default"))) void plugin_zones(long n);
 __attribute__((visibility("default"))) const char *plugin_run_dir(void);
+__attribute__((visibility("default"))) unsigned plugin_step(void);
 
 int plugin_start(const char *output_dir)
 {
@@ -24,6 +25,14 @@ void plugin_zones(long n)
 		STROBE_ZONE_BEGIN("plugin");
 		STROBE_ZONE_END();
 	}
+}
+
+/* Marks a step. Returns how many are marked. */
+unsigned plugin_step(void)
+{
+	strobe_step_begin(NULL, NULL);
+	strobe_step_end();
+	return strobe_steps_marked();
 }
 
 const char *plugin_run_dir(void)

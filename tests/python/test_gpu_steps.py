@@ -99,8 +99,9 @@ def traced(tmp_path, program, spec="steps:3", **settings):
 
 @pytest.mark.parametrize("toggle", ["1", "0"])
 def test_the_steps_of_an_unmodified_pipeline_are_counted(tmp_path, torch, toggle):
-    # One step of warm-up, then three with two forwards each.
-    assert [name for name in traced(tmp_path, PROGRAM, STROBE_PROFILE_DIFFUSION_STEPS=toggle) if "forward" in name] == \
+    # One step of warm-up, then three with two forwards each. Steps that are left out are marked all the same.
+    marked = "from strobe._native import native\nassert native.steps_marked() == 8, native.steps_marked()\n"
+    assert [name for name in traced(tmp_path, PROGRAM + marked, STROBE_PROFILE_DIFFUSION_STEPS=toggle) if "forward" in name] == \
         ["kernel_of_forward_%d" % i for i in range(2, 8)]
 
 
@@ -138,6 +139,30 @@ for _ in strobe.steps(range(6)):
 def test_calls_in_marked_steps_are_not_counted_beside_them(tmp_path, torch, warm):
     kernels = traced(tmp_path, WARMED_UP.replace("WARM", str(warm)))
     assert kernels == ["kernel_of_call_%d" % i for i in range(warm + 1, warm + 4)]
+
+
+def test_several_calls_in_a_marked_step_are_one_step(tmp_path, torch):
+    kernels = traced(tmp_path, WARMED_UP.replace("WARM", "0").replace("range(6)):\n    x = model(x)", "range(6)):\n    x = model(model(model(x)))"))
+    assert kernels == sorted("kernel_of_call_%d" % i for i in range(3, 12))
+
+
+SESSIONS = PLAIN_LOOP[:PLAIN_LOOP.index("for _ in range(2):")] + """
+import strobe
+x = torch.zeros(1)
+FIRST
+strobe.stop()
+calls.clear()
+strobe.start()
+for _ in range(8):
+    x = model(x)
+"""
+
+
+@pytest.mark.parametrize("first", ["for _ in strobe.steps(range(6)): model(x)", "for _ in range(9): model(x)", "model(x)"])
+def test_calls_are_counted_anew_in_every_session(tmp_path, torch, first):
+    traced(tmp_path, SESSIONS.replace("FIRST", first))
+    second = max(glob.glob(str(tmp_path / "runs" / "*" / "run.*.strobe")), key=os.path.getmtime)
+    assert sorted(kernel.name for kernel in wire.Recording(second).of("kernel")) == ["kernel_of_call_%d" % i for i in range(3, 6)]
 
 
 def test_calls_that_were_counted_are_no_longer_once_steps_are_marked(tmp_path, torch):

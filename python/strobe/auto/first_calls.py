@@ -1,5 +1,7 @@
 """With --gpu-trace=steps:N the first call of every other stage is traced too, once the steps are done: so that the
 text encoder and the VAE are seen."""
+import os
+
 from .._native import native
 
 SPEC = "seconds:2"  # at most
@@ -16,6 +18,14 @@ def wants(name):
     if state == RUNNING:
         _traced.add(name)
     return state == OVER
+
+
+def forget():
+    """A new session, or a forked child."""
+    _traced.clear()
+
+
+os.register_at_fork(after_in_child=forget)
 
 
 class Traced:

@@ -2,6 +2,8 @@
 called while no other one is being called. Such classes are found when the program
 moves or loads a model, and by its first calls, which go through nn.Module itself;
 from then on only the found classes are wrapped: what is inside them costs nothing."""
+import os
+
 from .._models import components, flops
 from .._memory import caches, growth, residency
 from .._native import native
@@ -23,7 +25,6 @@ UNSTEPPED_MOST = 64  # calls of all models after which no more are counted
 
 _unstepped = {}      # model's name -> its calls while no step had been seen
 _stepping = None     # the model whose calls a trace of steps counts
-_marked = None       # steps that were marked when calls were first counted
 
 
 def watch(nn_module):
@@ -153,12 +154,9 @@ def _record_call(call, module, args, kwargs):
 def _pass_step(name):
     """--gpu-trace=steps:N in a loop that marks no steps: calls of the first model that is called again and again are counted for
     it. Where generations are marked steps may come, however many calls are before them; a trace that they have begun is left
-    alone, and once a step is marked no call counts as one."""
-    global _stepping, _marked
-    marked = native.steps_marked()
-    if _marked is None:
-        _marked = marked
-    if marked != _marked:
+    alone, and once a step is marked in this session no call counts as one."""
+    global _stepping
+    if native.steps_marked():
         return
     if name == _stepping:
         native.step_passes()
@@ -167,6 +165,16 @@ def _pass_step(name):
         if _unstepped[name] == UNSTEPPED:
             _stepping = name
             native.step_passes()
+
+
+def forget():
+    """A new session, or a forked child."""
+    global _stepping
+    _stepping = None
+    _unstepped.clear()
+
+
+os.register_at_fork(after_in_child=forget)
 
 
 def _tell_first(name, module):

@@ -114,7 +114,7 @@ class Generation:
 def step(name, index, **facts):
     """One step; None where the settings leave steps out. A trace of so many steps counts it all the same."""
     if not native.role_recorded(ROLE_STEP):
-        native.step_passes()
+        native.step_left_out()
         return None
     return zone(name, ROLE_STEP, step=index, **facts)
 
