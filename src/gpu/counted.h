@@ -13,6 +13,7 @@ bool sb_counted_open(void);
 /* Samples those that start, from now on; the others are given back, which is said. False: none starts. */
 bool sb_counted_start(void);
 uint64_t sb_counted_begin_ticks(void);
+bool sb_counted_look(void); /* samples one more that came into use since the start. False: there is none */
 void sb_counted_drain(uint64_t cut_ticks); /* writes what is complete and ended before; 0: all */
 bool sb_counted_any(void); /* false: all had to be given back */
 void sb_counted_end(

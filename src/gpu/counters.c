@@ -257,6 +257,8 @@ static void collect_until_quit(void)
 		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) != ON)
 			continue;
+		if (!atomic_load(&stop_wanted) && sb_counted_look())
+			first_drain = true;
 		if (first_drain)
 			drain_first();
 		else

@@ -22,6 +22,7 @@ struct fake_cuda {
 	void (*record_takes)(uint64_t ns); /* of the real CPU's time: for benchmarks */
 	void (*fail_capturing)(int error); /* asking whether a stream captures answers this */
 	void (*memory)(uint64_t free_bytes, uint64_t total_bytes); /* of each device */
+	void (*make_own)(void *context, int device); /* current, and not the device's primary one */
 };
 
 /* The library's one export for tests. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define API __attribute__((visibility("default")))
+#define DEVICES 20
 enum {
 	OK = 0,
 	INVALID_VALUE = 1,
@@ -35,6 +36,7 @@ struct context {
 	void *handle;
 	int device, alive;
 	unsigned long long id;
+	int own; /* made by the program: not its device's primary one */
 };
 
 /* Each function counts for itself: a benchmark over this driver should see little
@@ -298,7 +300,7 @@ API int cuDeviceGetUuid_v2(unsigned char *out, int device)
 API int cuDeviceGetCount(int *out)
 {
 	COUNTED;
-	*out = 4;
+	*out = DEVICES;
 	return initialised ? OK : NOT_INITIALIZED;
 }
 
@@ -317,7 +319,8 @@ API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 	*flags = 0;
 	*active = 0;
 	for (int i = 0; i < 64; i++)
-		*active |= contexts[i].handle && contexts[i].alive && contexts[i].device == device;
+		*active |= contexts[i].handle && contexts[i].alive && !contexts[i].own &&
+			   contexts[i].device == device;
 	return OK;
 }
 
@@ -409,11 +412,18 @@ static void make_current(void *handle, int device)
 	for (int i = 0; handle && (!c || !c->alive) && i < 64; i++) {
 		if (contexts[i].handle)
 			continue;
-		contexts[i] = (struct context){ handle, device, 1, ++next_id };
+		contexts[i] =
+			(struct context){ .handle = handle, .device = device, .alive = 1, .id = ++next_id };
 		break;
 	}
 	current = handle;
 	initialised = 1;
+}
+
+static void make_own(void *handle, int device)
+{
+	make_current(handle, device);
+	context_of(handle)->own = 1;
 }
 
 static void destroy(void *handle)
@@ -455,7 +465,8 @@ API const struct fake_cuda *fake_cuda(void);
 API const struct fake_cuda *fake_cuda(void)
 {
 	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current,
-		destroy, fail_record, limit_events, on_record, record_takes, fail_capturing, memory };
+		destroy, fail_record, limit_events, on_record, record_takes, fail_capturing, memory,
+		make_own };
 
 	return &fake;
 }

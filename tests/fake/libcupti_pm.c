@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
-#define DEVICES 4
+#define DEVICES 20
 #define PENDING 4096u
 #define METRICS 16u
 #define IMAGE_MAGIC 0x676d69u

@@ -7,7 +7,8 @@ P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_
 F, B = ctypes.c_double, ctypes.c_bool
 CUDA = [("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
         ("make_current", None, P, I), ("destroy", None, P), ("fail_record", None, I), ("limit_events", None, U32), ("on_record", None, P),
-        ("record_takes", None, U64), ("fail_capturing", None, I), ("memory", None, U64, U64)]
+        ("record_takes", None, U64), ("fail_capturing", None, I), ("memory", None, U64, U64),
+        ("make_own", None, P, I)]
 CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64), ("launch", U32),
          ("kernel", None, U32, U64, U64, S), ("copy", None, U32, U64, U64, B, B, B, U64), ("memset", None, U32, U64, U64, U64),
          ("enabled", B, I), ("subscribed", B), ("held", U32), ("hold_empty", None), ("take_over", None), ("unzeroed", U32),

@@ -8,46 +8,7 @@ import subprocess
 import sys
 
 import wire
-from fake_program import BUILD, CASES, Program, case, main, report_of
-
-
-class Sampled(Program):
-    """A program whose GPU makes a sample every half millisecond of its own clock."""
-
-    def __init__(self, spec=None, before=lambda cupti: None):
-        if spec:
-            os.environ["STROBE_GPU_COUNTERS"] = spec
-        super().__init__(before)
-        os.environ.pop("STROBE_GPU_COUNTERS", None)
-
-    def sampling(self, device=0):
-        self.until(lambda: self.pm.sampling(device), "the sampling to begin")
-
-    def samples(self, count, sm, device=0, start=None):
-        """Samples that end a millisecond before now; where they began: two clocks never agree to the last."""
-        self.until(lambda: self.cupti.now() - self.begun > (count + 4) * 500000, "the samples' time to pass")
-        start = start or self.cupti.now() - (count + 2) * 500000
-        for i in range(count):
-            self.pm.sample(device, start + i * 500000, start + (i + 1) * 500000, sm, sm / 2, 50000, 25000)  # DRAM moves 500 MB/s at most
-        return start
-
-    def begin(self, spec=b""):
-        assert self.strobe.strobe_gpu_counters_start(spec) == 0, self.strobe.strobe_error()
-        self.sampling()
-        self.begun = self.cupti.now()
-
-    def given_back(self):
-        self.until(lambda: self.pm.held() == 0, "the hardware to be given back")
-        assert self.pm.mistakes() == 0, self.pm.mistakes()
-
-    def stop(self):
-        self.strobe.strobe_stop()
-        self.given_back()
-        return max(wire.load_all(self.folder), key=lambda r: len(r.samples))
-
-
-def values_of(recording, column="sm_active_percent"):
-    return [v[column] for _, _, v in recording.sampled("gpu_pm") if v[column] == v[column]]
+from fake_program import BUILD, CASES, Sampled, case, main, report_of, said_of, values_of
 
 
 @case
@@ -186,86 +147,6 @@ def a_forked_child_leaves_its_parents_counters_alone():
     p.begun = p.cupti.now()
     p.samples(3, 40)
     assert values_of(p.stop()) == [40] * 3
-
-
-@case
-def every_device_in_use_is_sampled():
-    p = Sampled()
-    p.cuda.make_current(0x3000, 2)
-    p.begin()
-    p.sampling(2)
-    p.begun = p.cupti.now()
-    p.samples(3, 40)
-    p.samples(3, 90, device=2)
-    rec = p.stop()
-    seen = {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0}
-    assert seen == {(0, 40), (2, 90)}, seen
-
-
-def two_devices():
-    p = Sampled()
-    p.cuda.make_current(0x3000, 2)
-    return p
-
-
-def said_of(recording, what):
-    return [why for seen, why in recording.missing if seen.startswith(what)]
-
-
-@case
-def a_device_that_another_profiler_has_leaves_the_others():
-    for held, other in ((0, 2), (2, 0)):
-        p = two_devices()
-        p.pm.occupy(held, True)
-        assert p.strobe.strobe_gpu_counters_start(b"") == 0
-        p.sampling(other)
-        p.begun = p.cupti.now()
-        p.samples(3, 70, device=other)
-        rec = p.stop()
-        assert {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0} == {(other, 70)}
-        (why,) = said_of(rec, "sampled counters of some GPUs")
-        assert "GPU %d: another profiler has its counters" % held in why and "dcgmi" in why, why
-
-
-@case
-def a_device_that_does_not_start_leaves_the_others():
-    for broken, other in ((0, 2), (2, 0)):
-        p = two_devices()
-        p.pm.trouble(broken, 4)
-        assert p.strobe.strobe_gpu_counters_start(b"") == 0
-        p.sampling(other)
-        p.begun = p.cupti.now()
-        p.samples(3, 70, device=other)
-        rec = p.stop()
-        assert {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0} == {(other, 70)}
-        (why,) = said_of(rec, "sampled counters of some GPUs")
-        assert "GPU %d: CUPTI does not start sampling" % broken in why, why
-
-
-@case
-def a_device_that_breaks_off_is_given_back_said_and_counted():
-    p = two_devices()
-    p.begin()
-    p.sampling(2)
-    p.begun = p.cupti.now()
-    first = p.samples(4, 40)
-    p.samples(4, 90, device=2, start=first)
-    looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
-    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 3, "a look that began after them")
-    p.pm.trouble(0, 2)  # full whenever it is read
-    p.until(lambda: not p.pm.sampling(0), "the device to be given back")
-    p.until(lambda: p.pm.held() == 3, "all of it")  # of the other device: itself, a host object, the profiler
-    p.begun = p.cupti.now()
-    p.samples(4, 95, device=2)
-    rec = p.stop()
-    (why,) = said_of(rec, "sampled counters of GPU 0 after ")
-    assert "its buffer is full whenever it is read" in why, why
-    seen = [(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0]
-    assert sorted(seen) == [(0, 40)] * 4 + [(2, 90)] * 4 + [(2, 95)] * 4, seen
-    lost_s = rec.s(rec.meta["gpu_counters_end_ticks"] - max(t for d, t, _ in rec.sampled("gpu_pm") if d == 0))
-    gap_s = rec.s(max(t for d, t, _ in rec.sampled("gpu_pm") if d == 2) - 4 * rec.hz // 2000 - max(t for d, t, v in rec.sampled("gpu_pm") if d == 2 and v["sm_active_percent"] == 90))
-    expected = (lost_s + gap_s) / 0.0005
-    assert abs(rec.meta["gpu_counters_lost_count"] - expected) <= 4, (rec.meta, expected)
 
 
 @case

@@ -1,4 +1,4 @@
-"""A program with stand-ins for the CUDA driver and CUPTI, and the running of cases: each in a process of its own."""
+"""Programs with stand-ins for the CUDA driver and CUPTI, and the running of cases: each in a process of its own."""
 import ctypes
 import json
 import os
@@ -64,6 +64,49 @@ class Program:
     def stop(self):
         self.strobe.strobe_stop()
         return wire.load(self.folder)
+
+
+class Sampled(Program):
+    """A program whose GPU makes a sample every half millisecond of its own clock."""
+
+    def __init__(self, spec=None, before=lambda cupti: None):
+        if spec:
+            os.environ["STROBE_GPU_COUNTERS"] = spec
+        super().__init__(before)
+        os.environ.pop("STROBE_GPU_COUNTERS", None)
+
+    def sampling(self, device=0):
+        self.until(lambda: self.pm.sampling(device), "the sampling to begin")
+
+    def samples(self, count, sm, device=0, start=None):
+        """Samples that end a millisecond before now; where they began: two clocks never agree to the last."""
+        self.until(lambda: self.cupti.now() - self.begun > (count + 4) * 500000, "the samples' time to pass")
+        start = start or self.cupti.now() - (count + 2) * 500000
+        for i in range(count):
+            self.pm.sample(device, start + i * 500000, start + (i + 1) * 500000, sm, sm / 2, 50000, 25000)  # DRAM moves 500 MB/s at most
+        return start
+
+    def begin(self, spec=b""):
+        assert self.strobe.strobe_gpu_counters_start(spec) == 0, self.strobe.strobe_error()
+        self.sampling()
+        self.begun = self.cupti.now()
+
+    def given_back(self):
+        self.until(lambda: self.pm.held() == 0, "the hardware to be given back")
+        assert self.pm.mistakes() == 0, self.pm.mistakes()
+
+    def stop(self):
+        self.strobe.strobe_stop()
+        self.given_back()
+        return max(wire.load_all(self.folder), key=lambda r: len(r.samples))
+
+
+def values_of(recording, column="sm_active_percent"):
+    return [v[column] for _, _, v in recording.sampled("gpu_pm") if v[column] == v[column]]
+
+
+def said_of(recording, what):
+    return [why for seen, why in recording.missing if seen.startswith(what)]
 
 
 def names_of(recording, *kinds):
