@@ -28,14 +28,14 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, flops, "flop_count", SB_KNOWN,
 		"floating-point operations of GEMM, attention and convolution, all calls"),
 	SB_FIELD(sb_stage_work, uncounted_count, "uncounted_count", SB_SET,
-		"model calls that could not be counted"),
+		"model calls that could not be counted: also those in steps that a cache served"),
 	SB_FIELD(sb_stage_work, why, "uncounted_why", SB_KNOWN, "why the first of them could not be counted"),
 	SB_FIELD(sb_stage_work, precision, "precision", SB_KNOWN, "precision of most of the weights",
 		.when = has_flops),
 	SB_FIELD_NAMED(sb_stage_work, calls, "rate_calls", SB_KNOWN, call_names,
 		"which calls the rate is of. warm: not the first in its process, not in a warm-up, not one "
-		"in "
-		"which strobe's own trace began or ended; cold: all, as none is warm"),
+		"in which strobe's own trace began or ended, not in a step that a cache served; cold: all, "
+		"as none is warm"),
 	SB_FIELD(sb_stage_work, call_count, "rate_call_count", SB_ALWAYS, "how many they are",
 		.when = has_flops),
 	SB_FIELD(sb_stage_work, rate_flops, "rate_flop_count", SB_ALWAYS, "their part of flop_count",
@@ -51,7 +51,10 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 	SB_FIELD(sb_stage_work, work_mfu_ratio, "work_mfu_ratio", SB_KNOWN,
 		"the same over rate_over_s without moves_s: of what the GPU computes, not of the stage"),
 	SB_FIELD(sb_stage_work, mfu_why, "mfu_why", SB_KNOWN,
-		"why mfu_ratio is absent though the GPU's peak is known"),
+		"why mfu_ratio is absent though the GPU is in the table of peak rates: it ran on the CPU, "
+		"this GPU has "
+		"no such precision, or more was counted than it can do (then the rate and floor_s are "
+		"absent, too)"),
 	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "rate_flop_count at the peak rate"),
 	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
 		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),

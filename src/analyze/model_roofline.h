@@ -28,6 +28,7 @@ struct sb_stage_work {
 	int64_t uncounted_count; /* model calls that could not be counted */
 	const char *why; /* the first of them; NULL: all were */
 	const char *precision; /* of most of the operations; NULL: not known */
+	int64_t cached_count; /* of those, calls in steps that a cache served: the rate is of the others */
 	const char *calls; /* that the rate is of: SB_CALLS_WARM or SB_CALLS_COLD; NULL: none */
 	int64_t call_count;
 	double rate_flops; /* of those calls, what the GPU did; all of it where nothing else did any */
@@ -92,7 +93,8 @@ struct sb_warm_generations {
 	} * all; /* every generation; where none of its process is warm by itself, they count as warm */
 	struct sb_warm_span
 		*cold_steps; /* the first of each generation that has several, and the cold ones */
-	size_t count, cold_step_count;
+	struct sb_warm_span *served_steps; /* a cache served them: they leave out what others compute */
+	size_t count, cold_step_count, served_step_count;
 	bool found;
 };
 
@@ -110,13 +112,16 @@ struct sb_traced_calls {
 struct sb_path_flops {
 	struct sb_flop_sums {
 		double flops, cpu_flops; /* of flops, in models on the CPU */
-		int64_t uncounted_count;
+		int64_t uncounted_count, cached_count; /* of those, in steps that a cache served */
 		const char *why, *precision;
 		double precision_flops; /* of the shape that precision is of */
 	} * all; /* by path; NULL: none */
 	struct sb_call_flops {
 		double of[SB_CALL_KINDS], cpu_of[SB_CALL_KINDS];
+		int64_t cached_of[SB_CALL_KINDS]; /* calls of models in steps that a cache served */
 		double open, cpu_open; /* of the call that is open, by what has ended inside it */
+		int64_t cached_open;
+		int64_t unnumbered_count; /* calls that do not say with which shape */
 	} * calls; /* by path; NULL: none */
 	uint32_t path_count;
 };

@@ -88,6 +88,7 @@ struct sb_stage {
 		double time_s; /* GPU span where it is known for all of them, else the covered wall time */
 		double moves_s; /* of it, in zones in which weights move */
 		double flops, cpu_flops; /* counted, and in models on the CPU; 0: none */
+		int64_t cached_count; /* calls of models inside them in steps that a cache served */
 	} judged;
 	int64_t gpu_call_count; /* calls that launched something while the GPU was traced; not of the report */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */

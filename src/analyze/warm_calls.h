@@ -1,6 +1,6 @@
 /* Which calls of a stage are warm: not its first one in its process (the driver loads kernels, libraries tune), not in a zone
  * of warm-up, not one that failed, not one in which strobe began or ended a trace or set one up, nor the first that a trace
- * saw. Inside generations: of a warm one, where there is one; and of its steps not the first. */
+ * saw. Inside generations: of a warm one, where there is one; and of its steps not the first. Nor one in a step that a cache served. */
 #ifndef SB_ANALYZE_WARM_CALLS_H
 #define SB_ANALYZE_WARM_CALLS_H
 
@@ -21,6 +21,7 @@ struct sb_warm_calls {
 		uint32_t trace; /* the last that saw one, and 1 */
 	} * seen; /* by path */
 	uint32_t path_room;
+	bool served_too; /* steps that a cache served are as warm as others */
 };
 
 int sb_warm_calls_init(struct sb_warm_calls *w, struct sb_run *run, struct sb_model *model);

@@ -18,7 +18,7 @@ struct track_steps { /* since its last generation */
 
 struct finding {
 	struct sb_warm_calls calls;
-	struct sb_vec all, cold_steps; /* struct sb_warm_span */
+	struct sb_vec all, cold_steps, served_steps; /* struct sb_warm_span */
 	struct sb_vec tracks; /* struct track_steps */
 	uint32_t process; /* of the last step, and 1 */
 	bool no_memory;
@@ -89,6 +89,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 		span.warm = kind != SB_CALL_COLD && f->process == z->process + 1;
 		f->process = z->process + 1;
 		see_step(f, span);
+		if (sb_attr_number(z->attrs, z->attr_count, "cached") > 0 ||
+			sb_attr_number(z->attrs, z->attr_count, "partly_cached") > 0)
+			add(f, &f->served_steps, span);
 	} else {
 		span.warm = kind == SB_CALL_WARM;
 		see_generation(f, span);
@@ -153,11 +156,14 @@ int sb_warm_generations_find(struct sb_run *run, struct sb_model *model)
 	if (!err)
 		err = keep(model, &f.cold_steps, &g->cold_steps, &g->cold_step_count);
 	if (!err)
+		err = keep(model, &f.served_steps, &g->served_steps, &g->served_step_count);
+	if (!err)
 		warm_where_none_is(g->all, g->count);
 	g->found = !err;
 	sb_warm_calls_done(&f.calls);
 	sb_vec_done(&f.all);
 	sb_vec_done(&f.cold_steps);
+	sb_vec_done(&f.served_steps);
 	sb_vec_done(&f.tracks);
 	return err;
 }
@@ -199,4 +205,11 @@ bool sb_warm_generations_cold(const struct sb_warm_generations *g, const struct 
 	in = around(g->all, g->count, z);
 	step = around(g->cold_steps, g->cold_step_count, z);
 	return (in && !in->warm) || (step && step->track == z->track);
+}
+
+bool sb_warm_generations_served(const struct sb_warm_generations *g, const struct sb_zone *z)
+{
+	const struct sb_warm_span *step = around(g->served_steps, g->served_step_count, z);
+
+	return step && step->track == z->track;
 }

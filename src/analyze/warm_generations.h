@@ -12,5 +12,7 @@ struct sb_warm_generations;
 int sb_warm_generations_find(struct sb_run *run, struct sb_model *model);
 /* The zone is, or is inside of, a cold step, or is inside a cold generation. */
 bool sb_warm_generations_cold(const struct sb_warm_generations *g, const struct sb_zone *z);
+/* The zone is, or is inside of, a step that a cache served. */
+bool sb_warm_generations_served(const struct sb_warm_generations *g, const struct sb_zone *z);
 
 #endif

@@ -19,6 +19,12 @@ PROGRAM = """
     class Cached(WanLikePipeline): pass
     Cached(cached_steps=(1, 3))("a cat", num_inference_steps=6)
 
+    class Partly(WanLikePipeline): pass
+    Partly(cached_steps=(1, 3), first_cached=3)("a cat", num_inference_steps=6)
+
+    class Unguided(WanLikePipeline): pass
+    Unguided(guided_steps=2)("a cat", num_inference_steps=6)
+
     class Latent(WanLikePipeline): pass
     Latent()("a cat", output_type="latent")
 
@@ -78,6 +84,15 @@ def test_the_frames_of_a_causal_vaes_tile_are_no_tiles(shapes):
 
 def test_a_cache_inside_the_blocks_is_seen(shapes):
     assert [step.attrs.get("cached", 0) for step in steps(shapes, "Cached")] == [0, 1, 0, 1, 0, 0]
+
+
+def test_a_cache_of_some_blocks_leaves_a_step_that_is_not_whole(shapes):
+    assert [step.attrs.get("partly_cached", 0) for step in steps(shapes, "Partly")] == [0, 1, 0, 1, 0, 0]
+    assert not any("cached" in step.attrs for step in steps(shapes, "Partly"))
+
+
+def test_steps_without_guidance_are_no_cached_ones(shapes):
+    assert not any("cached" in step.attrs or "partly_cached" in step.attrs for step in steps(shapes, "Unguided"))
 
 
 def test_two_transformers_and_cfg_are_one_step_each(shapes):

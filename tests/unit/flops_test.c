@@ -166,9 +166,157 @@ static void stages_are_told_apart_and_those_left_out_are_counted(void **state)
 	synthetic_done(&s);
 }
 
+/* ---- what nobody computed, or no GPU can have ---- */
+
+static void open_gpu(struct synthetic *s, const char *name)
+{
+	synthetic_open(s);
+	sb_builder_meta_string(s->b, SB_META_SYSTEM, "gpu0.name", name);
+	synthetic_gpu_sample(s, synthetic_gpu(s, 0), 0, 1000, 85, 300);
+	count_shape(s);
+}
+
+/* Steps of a second that reach 200 TFLOP/s; of those that a cache serves the model computes a part, in a tenth of it. */
+static struct sb_model *model_with_cache(struct synthetic *s, const char *mark)
+{
+	uint64_t t = 0;
+
+	open_gpu(s, "NVIDIA H200");
+	synthetic_begin(s, 0, "denoise", STROBE_ROLE_DENOISE);
+	for (int i = 0; i < 20; i++) {
+		bool served = mark && i % 2;
+		uint64_t end = t + (served ? SECOND / 10 : SECOND);
+
+		synthetic_begin(s, t, "step", STROBE_ROLE_STEP);
+		if (served)
+			synthetic_attr(s, mark, 1);
+		call(s, t, end);
+		synthetic_end(s, end);
+		t = end;
+	}
+	synthetic_end(s, t);
+	return synthetic_model(s, t);
+}
+
+static void steps_that_a_cache_serves_add_no_operations(void **state)
+{
+	static const char *const marks[] = { "cached", "partly_cached" };
+	const struct sb_stage_work *w;
+	struct sb_buf text = { 0 };
+	struct sb_model *m;
+	struct synthetic s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		m = model_with_cache(&s, marks[i]);
+		for (int k = 0; k < 2; k++) {
+			w = &sb_model_stage(m, k ? "Net" : "step")->work;
+			assert_float_equal(w->flops, 10 * 200e12, 1e9);
+			assert_int_equal(w->uncounted_count, 10);
+			assert_int_equal(w->call_count, 9); /* whole, and not the first */
+			assert_float_equal(w->tflops, 200, 1e-6);
+			assert_float_equal(w->floor_s, 9 * 200 / 989.5, 1e-6);
+		}
+		assert_non_null(strstr(w->why, "a cache served their steps"));
+		w = &sb_model_stage(m, "denoise")->work;
+		assert_int_equal(w->uncounted_count, 10);
+		assert_true(isnan(w->tflops)); /* its time holds what was not counted */
+		assert_int_equal(m->iterations.all[0].warm.count, 19); /* they are iterations as others */
+		assert_int_equal(sb_report_text(m, &(struct sb_text_options){ .columns = 200 }, &text), 0);
+		assert_non_null(strstr(sb_buf_text(&text), "9 warm calls that no cache served: 200 TFLOP/s"));
+		sb_buf_done(&text);
+		synthetic_done(&s);
+	}
+	m = model_with_cache(&s, NULL);
+	w = &sb_model_stage(m, "denoise")->work;
+	assert_int_equal(w->uncounted_count, 0);
+	assert_float_equal(w->tflops, 200, 1e-6);
+	synthetic_done(&s);
+}
+
+/* 200 TFLOP in 190 ms are 1 053 TFLOP/s of 989.5. A clock above the data sheet's is no error. */
+static void more_than_a_gpu_can_do_is_no_rate(void **state)
+{
+	static const uint64_t took_ms[] = { 190, 197 };
+	const struct sb_stage_work *w;
+	struct sb_buf text = { 0 };
+	struct sb_model *m;
+	struct synthetic s;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		open_gpu(&s, "NVIDIA H200");
+		for (uint64_t k = 0; k < 4; k++)
+			call(&s, k * took_ms[i] * MS, (k + 1) * took_ms[i] * MS);
+		m = synthetic_model(&s, SECOND);
+		w = &sb_model_stage(m, "Net")->work;
+		assert_float_equal(w->flops, 800e12, 1e9);
+		assert_int_equal(isnan(w->mfu_ratio), i == 0);
+		assert_int_equal(isnan(w->tflops), i == 0);
+		assert_int_equal(isnan(w->floor_s), i == 0);
+		assert_int_equal(w->mfu_why != NULL, i == 0);
+		if (i == 0) {
+			assert_non_null(strstr(w->mfu_why, "more operations were counted"));
+			assert_string_equal(m->roofline.mfu_why, w->mfu_why);
+			assert_true(!w->bound || strcmp(w->bound, "tensor") != 0);
+			assert_int_equal(
+				sb_report_text(m, &(struct sb_text_options){ .columns = 200 }, &text), 0);
+			assert_non_null(strstr(sb_buf_text(&text), "rate n/a: more operations"));
+			sb_buf_done(&text);
+		}
+		synthetic_done(&s);
+	}
+}
+
+/* Beside calls that have a shape, one without is not counted: its time is in the stage. */
+static void calls_without_a_shape_are_told(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage_work *w;
+
+	(void)state;
+	open_gpu(&s, "NVIDIA H200");
+	for (uint64_t i = 0; i < 4; i++)
+		call(&s, i * SECOND, (i + 1) * SECOND);
+	synthetic_stage(&s, 4 * SECOND, 5 * SECOND, "Net", 0);
+	synthetic_stage(&s, 5 * SECOND, 6 * SECOND, "scheduler", 0);
+	m = synthetic_model(&s, 6 * SECOND);
+	w = &sb_model_stage(m, "Net")->work;
+	assert_int_equal(w->uncounted_count, 1);
+	assert_true(isnan(w->tflops));
+	assert_string_equal(w->why, "the shapes they were called with were not recorded");
+	assert_int_equal(sb_model_stage(m, "scheduler")->work.uncounted_count, 0);
+	synthetic_done(&s);
+}
+
+/* bf16 on a V100: the rate is known, no peak is. */
+static void a_gpu_without_the_precision_says_so(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	open_gpu(&s, "Tesla V100-SXM2-16GB");
+	for (uint64_t i = 0; i < 4; i++)
+		call(&s, i * 20 * SECOND, (i + 1) * 20 * SECOND);
+	m = synthetic_model(&s, 80 * SECOND);
+	w = &sb_model_stage(m, "Net")->work;
+	assert_float_equal(w->tflops, 10, 1e-6);
+	assert_true(isnan(w->mfu_ratio));
+	assert_string_equal(w->mfu_why, "this GPU has no peak rate for bf16");
+	assert_string_equal(m->roofline.mfu_why, w->mfu_why);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_that_a_cache_serves_add_no_operations),
+		cmocka_unit_test(more_than_a_gpu_can_do_is_no_rate),
+		cmocka_unit_test(calls_without_a_shape_are_told),
+		cmocka_unit_test(a_gpu_without_the_precision_says_so),
 		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),
 		cmocka_unit_test(a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others),
 		cmocka_unit_test(a_vae_that_is_not_counted_says_why),

@@ -219,10 +219,10 @@ export type KernelShare = {
 // How near a stage comes to what the GPU can do.
 export type GpuWork = {
   flop_count?: number; // floating-point operations of GEMM, attention and convolution, all calls
-  uncounted_count?: number; // model calls that could not be counted
+  uncounted_count?: number; // model calls that could not be counted: also those in steps that a cache served
   uncounted_why?: string; // why the first of them could not be counted
   precision?: string; // precision of most of the weights
-  rate_calls?: "warm" | "cold"; // which calls the rate is of. warm: not the first in its process, not in a warm-up, not one in which strobe's own trace began or ended; cold: all, as none is warm
+  rate_calls?: "warm" | "cold"; // which calls the rate is of. warm: not the first in its process, not in a warm-up, not one in which strobe's own trace began or ended, not in a step that a cache served; cold: all, as none is warm
   rate_call_count?: number; // how many they are
   rate_flop_count?: number; // their part of flop_count
   rate_over_s?: number; // their time: the GPU span where all of them have one, else the wall time
@@ -231,7 +231,7 @@ export type GpuWork = {
   peak_tflop_per_s?: number; // peak rate of this GPU in that precision, without sparsity
   mfu_ratio?: number; // achieved over peak
   work_mfu_ratio?: number; // the same over rate_over_s without moves_s: of what the GPU computes, not of the stage
-  mfu_why?: string; // why mfu_ratio is absent though the GPU's peak is known
+  mfu_why?: string; // why mfu_ratio is absent though the GPU is in the table of peak rates: it ran on the CPU, this GPU has no such precision, or more was counted than it can do (then the rate and floor_s are absent, too)
   floor_s?: number; // rate_flop_count at the peak rate
   dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
   flop_per_byte_ratio?: number; // rate_flop_count over dram_bytes

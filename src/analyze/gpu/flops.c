@@ -22,11 +22,14 @@ struct shape {
 };
 
 #define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
+#define SERVED "a cache served their steps, and what such a step still computes is not known"
+#define NO_SHAPE "the shapes they were called with were not recorded"
 #define OTHER_METHOD "only calls of models and of diffusers' VAEs (decode and encode) are counted"
 
 struct called { /* a path's calls with one shape */
 	uint32_t path, process;
 	int64_t shape; /* 0: a VAE's, of which only models that it calls have one */
+	bool served; /* their steps were, by a cache */
 	int64_t count;
 };
 
@@ -120,10 +123,18 @@ static bool has_room(struct flops *f, uint32_t path)
 	return true;
 }
 
+/* Its step was, by a cache: the number is of a call that computes everything. */
+static bool is_served(const struct flops *f, const struct sb_zone *z)
+{
+	return sb_warm_generations_served(f->warm.generations, z);
+}
+
 /* The call that ends, with what it called, is one of the warm ones or of the others. */
 static bool end_call(struct flops *f, const struct sb_zone *z, double number)
 {
-	const struct shape *shape = z->flags & SB_ZONE_OPEN ? NULL : shape_of(f, z->process, number);
+	bool served = number >= 1 && is_served(f, z);
+	const struct shape *shape = z->flags & SB_ZONE_OPEN || served ? NULL
+								      : shape_of(f, z->process, number);
 	enum sb_call_kind kind = SB_CALL_COLD;
 	struct sb_call_flops *p, *parent;
 
@@ -134,16 +145,21 @@ static bool end_call(struct flops *f, const struct sb_zone *z, double number)
 	p = &f->by_path[z->path];
 	p->open += shape && shape->flops >= 0 ? shape->flops : 0;
 	p->cpu_open += shape && shape->on_cpu && shape->flops >= 0 ? shape->flops : 0;
+	p->cached_open += served;
+	p->unnumbered_count += isnan(number);
 	if (z->flags & SB_ZONE_RECURSIVE)
 		return true;
 	if (sb_warm_calls_counts(z) && !sb_warm_calls_kind(&f->warm, z, &kind))
 		return false;
 	p->of[kind] += p->open;
 	p->cpu_of[kind] += p->cpu_open;
+	p->cached_of[kind] += p->cached_open;
 	parent = &f->by_path[sb_run_path(f->run, z->path)->parent];
 	parent->open += p->open;
 	parent->cpu_open += p->cpu_open;
+	parent->cached_open += p->cached_open;
 	p->open = p->cpu_open = 0;
+	p->cached_open = 0;
 	return true;
 }
 
@@ -151,7 +167,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct flops *f = self;
 	double number = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "flops_shape") : NAN;
-	bool method = isnan(number) && is_of_vae(f, z);
+	bool method = isnan(number) && is_of_vae(f, z), served = number >= 1 && is_served(f, z);
 	struct called *c;
 	uint64_t key;
 	uint32_t index;
@@ -162,7 +178,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 		number = 0;
 	if (f->err || !(method || (number >= 1 && number < SHAPES_MOST)) || z->flags & SB_ZONE_OPEN)
 		return;
-	key = sb_hash64((uint64_t)z->path << 32 | z->process) ^ (uint64_t)number;
+	key = sb_hash64((uint64_t)z->path << 32 | z->process) ^ ((uint64_t)number << 1 | served);
 	if (sb_map_get(&f->call_of, key, &index)) {
 		((struct called *)f->calls.items)[index].count++;
 		return;
@@ -173,7 +189,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 		return;
 	}
-	*c = (struct called){ z->path, z->process, (int64_t)number, 1 };
+	*c = (struct called){ z->path, z->process, (int64_t)number, served, 1 };
 }
 
 /* ---- the analysis ---- */
@@ -231,6 +247,7 @@ static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
 	to->flops += from->flops;
 	to->cpu_flops += from->cpu_flops;
 	to->uncounted_count += from->uncounted_count;
+	to->cached_count += from->cached_count;
 	to->why = to->why ? to->why : from->why;
 	if (from->precision && (!to->precision || from->precision_flops > to->precision_flops)) {
 		to->precision = from->precision;
@@ -243,13 +260,16 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct flops *f = self;
 	struct sb_path_flops *p = &model->path_flops;
 	uint32_t path_count = sb_run_path_count(run);
-	int64_t *method_counts; /* of each path: calls of a VAE's other methods */
+	struct of_path {
+		int64_t method_count; /* calls of a VAE's other methods */
+		bool numbered; /* some of its calls are of models whose shape is known */
+	} * of_path;
 
 	if (!f || f->err || !f->calls.count || !f->shapes.count)
 		return f ? f->err : 0;
 	p->all = sb_model_alloc(model, (path_count + 1) * sizeof *p->all);
-	method_counts = sb_model_alloc(model, (path_count + 1) * sizeof *method_counts);
-	if (!p->all || !method_counts)
+	of_path = sb_model_alloc(model, (path_count + 1) * sizeof *of_path);
+	if (!p->all || !of_path)
 		return 0;
 	p->calls = sb_model_alloc(model, (path_count + 1) * sizeof *p->calls);
 	if (!p->calls)
@@ -260,26 +280,32 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (size_t i = 0; i < f->calls.count; i++) {
 		const struct called *c = (const struct called *)f->calls.items + i;
 		const struct shape *s = shape_of(f, c->process, (double)c->shape);
-		bool counted = s && s->flops >= 0;
+		bool counted = s && s->flops >= 0 && !c->served;
 		double flops = counted ? s->flops * (double)c->count : 0;
 
 		if (!c->shape) {
-			method_counts[c->path] += c->count;
+			of_path[c->path].method_count += c->count;
 			continue;
 		}
+		of_path[c->path].numbered = true;
 		add(&p->all[c->path],
 			&(struct sb_flop_sums){ flops, counted && s->on_cpu ? flops : 0,
-				counted ? 0 : c->count,
-				counted ? NULL
-				: s     ? s->why
-					: "the session did not end in order",
+				counted ? 0 : c->count, c->served ? c->count : 0,
+				counted     ? NULL
+				: c->served ? SERVED
+				: s         ? s->why
+					    : "the session did not end in order",
 				counted ? s->precision : NULL, counted && s->on_cpu ? 0 : flops });
 	}
 	for (uint32_t i = path_count; i-- > 1;) {
-		if (method_counts[i] && !p->all[i].flops &&
-			!p->all[i].uncounted_count) /* what is inside has been added */
+		if (of_path[i].numbered && p->calls[i].unnumbered_count)
 			add(&p->all[i],
-				&(struct sb_flop_sums){ 0, 0, method_counts[i], OTHER_METHOD, NULL, 0 });
+				&(struct sb_flop_sums){
+					.uncounted_count = p->calls[i].unnumbered_count, .why = NO_SHAPE });
+		if (of_path[i].method_count && !p->all[i].flops &&
+			!p->all[i].uncounted_count) /* what is inside has been added */
+			add(&p->all[i], &(struct sb_flop_sums){ .uncounted_count = of_path[i].method_count,
+						.why = OTHER_METHOD });
 		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
 	}
 	return 0;

@@ -52,13 +52,36 @@ static bool is_on_cpu(const struct sb_stage_work *w)
 	return w->cpu_flops > 0 && w->cpu_flops >= w->flops;
 }
 
+#define MFU_MOST 1.05 /* a GPU's clock may be a little above that of its data sheet */
+
+/* No stage can do more than the peak: then what was counted is not what was done in this time. */
+static void fill_mfu(struct sb_model *model, const struct sb_peak_rates *p, struct sb_stage_work *w)
+{
+	double work_s = w->time_s - w->moves_s;
+
+	w->peak_tflops = sb_peak_rate(p, w->precision);
+	if (p && w->precision && isnan(w->peak_tflops))
+		w->mfu_why = sb_model_printf(model, "this GPU has no peak rate for %s", w->precision);
+	w->mfu_ratio = w->tflops / w->peak_tflops;
+	w->floor_s = w->rate_flops / (w->peak_tflops * 1e12);
+	if (w->mfu_ratio > MFU_MOST) {
+		w->mfu_why = sb_model_printf(model,
+			"more operations were counted than one such GPU can do in that time (%.4g TFLOP/s, "
+			"its %s peak is %.4g)",
+			w->tflops, w->precision, w->peak_tflops);
+		w->tflops = w->mfu_ratio = w->floor_s = NAN;
+	}
+	if (w->moves_s > 0 && work_s > 0 && w->mfu_ratio * w->time_s / work_s <= MFU_MOST)
+		w->work_mfu_ratio = w->mfu_ratio * w->time_s / work_s;
+}
+
 /* Of the calls that are judged: a warm-up says nothing of what the GPU can do. */
-static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
+static void fill_rate(struct sb_model *model, const struct sb_peak_rates *p, struct sb_stage *s)
 {
 	const struct sb_judged_calls *of = &s->judged;
 	const struct sb_gpu_counters *c = sb_stage_judged_counters(s);
 	struct sb_stage_work *w = &s->work;
-	double work_s;
+	bool whole; /* all that was done in these calls was counted */
 
 	if (isnan(w->flops))
 		return;
@@ -71,19 +94,16 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	}
 	w->time_s = of->time_s;
 	w->moves_s = fmin(of->moves_s, of->time_s);
-	work_s = w->time_s - w->moves_s;
-	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->rate_flops / w->time_s / 1e12 : NAN;
+	whole = w->uncounted_count == w->cached_count && !of->cached_count;
+	w->tflops = w->time_s > 0 && whole ? w->rate_flops / w->time_s / 1e12 : NAN;
 	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32"))
 		w->precision = "tf32"; /* no other way is as fast */
 	else if (w->precision && !strcmp(w->precision, "tf32") && p && !(p->tf32 > 0))
 		w->precision = "fp32"; /* allowed, and the GPU has none */
-	w->peak_tflops = sb_peak_rate(p, w->precision);
-	w->mfu_ratio = w->tflops / w->peak_tflops;
-	w->work_mfu_ratio = w->moves_s > 0 && work_s > 0 ? w->mfu_ratio * w->time_s / work_s : NAN;
-	w->floor_s = w->rate_flops / (w->peak_tflops * 1e12);
+	fill_mfu(model, p, w);
 	if (p && c->percent[SB_COUNTER_DRAM] > 0 && c->covered_ratio > least_covered(c))
 		w->bytes = c->percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
-	w->intensity = w->bytes > 0 && !w->uncounted_count ? w->rate_flops / w->bytes : NAN;
+	w->intensity = w->bytes > 0 && !isnan(w->tflops) ? w->rate_flops / w->bytes : NAN;
 }
 
 /* The largest bound in small letters; "tensor and DRAM" is for people. */
@@ -120,19 +140,23 @@ static bool list_efficiency(struct sb_model *model)
 
 static const char *why_no_mfu(struct sb_model *model, const struct sb_device *device, bool known)
 {
+	const char *why = NULL; /* of the first stage that says it */
 	bool counted = false;
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
-		counted |= !isnan(model->stages.stages[i].work.flops);
-		if (!isnan(model->stages.stages[i].work.mfu_ratio))
+		const struct sb_stage_work *w = &model->stages.stages[i].work;
+
+		if (!isnan(w->mfu_ratio))
 			return NULL;
+		counted |= !isnan(w->flops);
+		why = why ? why : w->mfu_why;
 	}
 	if (model->roofline.on_cpu)
 		return counted ? "the models ran on the CPU" : NULL;
 	if (!counted && model->session.host && !strcmp(model->session.host, "imported"))
 		return "imported traces lack the shapes of model calls";
 	if (!counted || known)
-		return NULL;
+		return why;
 	return device ? sb_model_printf(model, "%s is not in the table of peak rates",
 				device->name ? device->name : "the GPU")
 		      : "no GPU was seen";
@@ -150,14 +174,14 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		struct sb_stage *s = &model->stages.stages[i];
 
-		fill_rate(peak, s);
+		fill_rate(model, peak, s);
 		sb_stage_bound_fill(model, s);
 		model->roofline.present |= !isnan(s->work.flops) || s->work.bound || s->work.bound_why;
 	}
 	for (size_t i = 0; i < model->stages.same_name_count; i++) {
 		struct sb_stage *s = &model->stages.same_name[i].all;
 
-		fill_rate(peak, s);
+		fill_rate(model, peak, s);
 		sb_stage_bound_fill(model, s);
 	}
 	model->roofline.gpu = device ? device->name : NULL;

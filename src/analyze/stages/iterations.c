@@ -455,6 +455,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	}
 	l->run = run;
 	l->model = model;
+	l->warm.served_too = true;
 	l->imported = sb_summed_possible(run);
 	v->self = l;
 	v->roles = 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK;

@@ -52,6 +52,7 @@ static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
 		flops += s->flops;
 		row->work.cpu_flops += s->cpu_flops;
 		row->work.uncounted_count += s->uncounted_count;
+		row->work.cached_count += s->cached_count;
 		row->work.why = row->work.why ? row->work.why : s->why;
 		if (s->precision && (!row->work.precision || s->precision_flops > most)) {
 			most = s->precision_flops;
@@ -115,6 +116,7 @@ static void sum_flops(const struct sb_stage_paths *r, const struct judged *j, st
 			if (is_judged(j, p, (enum sb_call_kind)kind)) {
 				to->flops += from->calls[p].of[kind];
 				to->cpu_flops += from->calls[p].cpu_of[kind];
+				to->cached_count += from->calls[p].cached_of[kind];
 			}
 }
 
@@ -164,6 +166,7 @@ static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 		to->time_s = timed ? row->gpu_span_s : row->covered_s;
 		to->flops = row->work.flops > 0 ? row->work.flops : 0;
 		to->cpu_flops = row->work.cpu_flops;
+		to->cached_count = row->work.cached_count;
 		return;
 	}
 	to->time_s = timed ? (double)sum.gpu_span_ns / 1e9 : (double)sum.total_ns / 1e9;

@@ -365,6 +365,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	}
 	v->run = run;
 	v->model = model;
+	v->warm.served_too = true;
 	v->warm_ns = run->from_ns;
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;

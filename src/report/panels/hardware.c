@@ -43,18 +43,23 @@ static void put_flops(struct sb_buf *out, const char *before, double flops, cons
 	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
 }
 
-/* "; 9 warm calls: 405 TFLOP/s, MFU 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without" */
-static void put_rate(struct sb_buf *line, const struct sb_stage_work *w)
+/* "; 9 warm calls: 405 TFLOP/s, MFU 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without".
+ * why: no stage has an MFU, as is said below. */
+static void put_rate(struct sb_buf *line, const struct sb_stage_work *w, const char *why)
 {
 	bool warm = !sb_work_is_cold(w->calls);
 	char text[24];
 
-	if (isnan(w->tflops))
+	if (isnan(w->tflops)) {
+		if (w->mfu_why && !isnan(w->peak_tflops))
+			sb_buf_printf(line, "; rate n/a: %s", w->mfu_why);
 		return;
-	sb_buf_printf(line, "; %lld%s call%s%s: ", (long long)w->call_count, warm ? " warm" : "",
-		w->call_count == 1 ? "" : "s", warm ? "" : ", cold");
+	}
+	sb_buf_printf(line, "; %lld%s call%s%s%s: ", (long long)w->call_count, warm ? " warm" : "",
+		w->call_count == 1 ? "" : "s", warm ? "" : ", cold",
+		w->cached_count ? " that no cache served" : "");
 	put_flops(line, "", w->tflops * 1e12, "/s");
-	if (w->mfu_why)
+	if (w->mfu_why && (!why || strcmp(why, w->mfu_why) != 0))
 		sb_buf_printf(line, ", MFU n/a: %s", w->mfu_why);
 	if (!isnan(w->mfu_ratio)) {
 		sb_text_seconds(text, sizeof text, w->floor_s);
@@ -101,7 +106,7 @@ static void work_line(const struct sb_model *model, const struct sb_stage *s, bo
 		sb_buf_puts(&line, ": operations n/a");
 	else
 		put_flops(&line, ": ", w->flops, w->uncounted_count ? " in the calls that were counted" : "");
-	put_rate(&line, w);
+	put_rate(&line, w, model->roofline.mfu_why);
 	if (!model->gpu.slow_only && element_wise_ratio(s) >= ELEMENT_WISE_LEAST)
 		sb_buf_printf(&line, "; %.0f %% of its kernels' time is element-wise, which a compiler fuses",
 			element_wise_ratio(s) * 100);

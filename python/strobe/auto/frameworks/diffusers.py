@@ -10,6 +10,7 @@ from ..._memory import caches as _caches
 from ..._native import native, own_section
 from .. import asked, modules, phases, vocabulary, wrapping
 from ..frames import frames_in, frames_of, images_in, videos_of
+from ..skipped import Skipped
 from ..vocabulary import Activity, doing, here, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 from ..._share import Share
@@ -122,18 +123,16 @@ def _current():
     return here.activity if isinstance(here.activity, Call) else None
 
 
-class Call(Activity):
+class Call(Activity, Skipped):
     """What is known of the call in progress."""
 
     def __init__(self, arguments):
+        Skipped.__init__(self)
         self.guidance_scale = _number(arguments.get("guidance_scale"))
         self.is_video = "num_frames" in arguments or "video_length" in arguments
         self.gives_latents = arguments.get("output_type") == "latent"
         self.in_step = False
         self.step_count = 0
-        self.blocks_run = self.most_blocks = 0
-        self.attentions_run = self.most_attentions = 0
-        self.parts_asked = self.parts_run = 0
         self.tiles = 0
         self.tile_cache = None
         self.has_timesteps = False
@@ -153,13 +152,16 @@ class Call(Activity):
                 return call(module, *args, **kwargs)
         if not self.in_step:
             guard(self.begin_step)
+        before = self.blocks_run, self.attentions_run
         with vocabulary.forward(name):
-            return call(module, *args, **kwargs)
+            result = call(module, *args, **kwargs)
+        guard(self.end_forward, type(module), self.blocks_run - before[0], self.attentions_run - before[1])
+        return result
 
     def begin_step(self):
         self.left_out |= not self.close_phase()
         self.in_step, here.denoising = True, self
-        self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
+        self.begin_counting()
         step = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
         if step is not None:
             self.open_step(step)
@@ -168,10 +170,9 @@ class Call(Activity):
         if not self.in_step:
             return
         self.in_step, here.denoising = False, None
-        self.most_blocks = max(self.most_blocks, self.blocks_run)
-        self.most_attentions = max(self.most_attentions, self.attentions_run)
         if self.step_zone is not None:
-            native.attrs(timestep=timestep, cached=1 if self.was_cached() else None)
+            cached = self.was_cached()
+            native.attrs(timestep=timestep, cached=1 if cached else None, partly_cached=1 if cached is False else None)
             self.close_step(self.phase_after(scheduler))
         self.step_count += 1
 
@@ -181,14 +182,6 @@ class Call(Activity):
         index, timesteps = getattr(scheduler, "step_index", None), getattr(scheduler, "timesteps", None)
         left = self.steps_left if index is None or timesteps is None else len(timesteps) - index
         return phases.BETWEEN if left > 0 else phases.AFTER
-
-    def was_cached(self):
-        """A step that skipped most of its blocks was served by a cache; the hooks of some
-        caches sit in the blocks, which are called then but compute no attention, those of others
-        in the attentions or blocks themselves."""
-        return self.most_blocks and self.blocks_run * 2 <= self.most_blocks \
-            or self.most_attentions and self.attentions_run * 2 <= self.most_attentions \
-            or self.parts_asked and self.parts_run * 2 <= self.parts_asked
 
     def fail(self, error):
         here.denoising = None

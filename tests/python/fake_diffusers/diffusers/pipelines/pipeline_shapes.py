@@ -124,8 +124,9 @@ class TextEncoder(torch.nn.Module):
 
 
 class WanLikePipeline(DiffusionPipeline):
-    def __init__(self, vae=None, scheduler=None, cached_steps=()):
+    def __init__(self, vae=None, scheduler=None, cached_steps=(), first_cached=1, guided_steps=100):
         torch.manual_seed(0)
+        self.first_cached, self.guided_steps = first_cached, guided_steps
         self.register_modules(tokenizer=None, text_encoder=TextEncoder(), transformer=Transformer3D(),
                               transformer_2=Transformer3D(), vae=vae or AutoencoderKLWanLike(12),
                               scheduler=scheduler or FlowScheduler())
@@ -142,11 +143,11 @@ class WanLikePipeline(DiffusionPipeline):
         latents, old = torch.ones(1, 4, 3, 2, 4), None
         for i, t in enumerate(self.scheduler.timesteps):
             model = self.transformer if i < num_inference_steps // 2 else self.transformer_2
-            for block in list(model.blocks)[1:]:
+            for block in list(model.blocks)[self.first_cached:]:
                 block.skip = i in self.cached_steps
             flat = latents.reshape(-1, 4)
             conditional = model(hidden_states=flat, timestep=t, return_dict=False)[0]
-            unconditional = model(hidden_states=flat, timestep=t, return_dict=False)[0]
+            unconditional = model(hidden_states=flat, timestep=t, return_dict=False)[0] if i < self.guided_steps else conditional
             noise = (unconditional + guidance_scale * (conditional - unconditional)).reshape(latents.shape)
             if isinstance(self.scheduler, CogVideoXDPMLike):
                 latents, old = self.scheduler.step(noise, old, t, None, latents, return_dict=False)
