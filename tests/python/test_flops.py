@@ -114,10 +114,97 @@ def test_models_that_are_all_unlike_are_not_remembered_for_ever(torch):
     for number in range(3 * kinds.KINDS_MOST):
         model = torch.nn.ReLU()
         model.number = number
-        flops.note(model, (torch.zeros(1),), {})
+        last = flops.note(model, (torch.zeros(1),), {})
     counts = len(kinds._kinds), len(kinds._of), len(flops._shapes)
     flops.forget()
-    assert counts[0] == kinds.KINDS_MOST and counts[1] <= 1 and counts[2] == flops.SHAPES_MOST
+    assert counts[0] == counts[2] == kinds.KINDS_MOST and counts[1] <= 1 and last == kinds.KINDS_MOST + 1  # one number for the others
+
+
+# ---- whole numbers and words among the arguments ----
+
+def told(torch, monkeypatch, calls, model):
+    """What is recorded at the end of each call of the model, given a list of (args, kwargs)."""
+    counted, tried = {}, []
+    own = flops._flops_of
+
+    def flops_of(torch, copy, args, kwargs, until, method="forward"):
+        tried.append(args)
+        return own(torch, copy, args, kwargs, until, method)
+    monkeypatch.setattr(flops, "_flops_of", flops_of)
+    monkeypatch.setattr(flops, "_record", lambda number, result, shape=None: counted.__setitem__(number, result))
+    flops.forget()
+    numbers = [flops.note(model, args, kwargs) for args, kwargs in calls]
+    shapes = list(flops._shapes.values())
+    for shape in shapes:
+        flops._say_shape(shape, (float("inf"), float("inf")), None)
+    flops.forget()
+    return [counted[number] for number in numbers], len(tried), numbers
+
+
+def repeating(torch):
+    class Repeating(torch.nn.Module):
+        """As often as it is told; a timestep changes nothing."""
+
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 4, bias=False)
+
+        def forward(self, x, timestep=None, times=1, kind="plain"):
+            for _ in range(times + (kind == "twice")):
+                x = self.layer(x)
+            return x if timestep is None else x + timestep
+    return Repeating()
+
+
+ONE = 2 * 4 * 4  # operations of a layer with one row
+
+
+def test_a_number_that_decides_how_much_is_computed_is_of_the_shape(torch, monkeypatch):
+    model, x = repeating(torch), torch.zeros(1, 4)
+    results, _, numbers = told(torch, monkeypatch, [((x,), {"times": times}) for times in (1, 10, 1, 3, 10)], model)
+    assert [result.flops for result in results] == [ONE, 10 * ONE, ONE, 3 * ONE, 10 * ONE]
+    assert numbers == [1, 2, 1, 3, 2]
+    results, _, _ = told(torch, monkeypatch, [((x,), {"kind": kind}) for kind in ("plain", "twice")], model)
+    assert [result.flops for result in results] == [ONE, 2 * ONE]
+
+
+def test_timesteps_are_one_shape_and_tried_a_few_times(torch, monkeypatch):
+    model, x = repeating(torch), torch.zeros(1, 4)
+    for step in (1, 1.5):  # whole numbers, and others
+        results, tried, numbers = told(torch, monkeypatch, [((x, 999 - 20 * step * at), {}) for at in range(50)], model)
+        assert {result.flops for result in results} == {ONE} and tried <= 4
+        assert len(set(numbers)) == (flops.VALUES_MOST + 1 if step == 1 else 1)
+
+
+def test_a_number_with_many_values_that_matters_is_told(torch, monkeypatch):
+    model, x = repeating(torch), torch.zeros(1, 4)
+    results, _, _ = told(torch, monkeypatch, [((x, None, times), {}) for times in range(1, 51)], model)
+    first = [result.flops for result in results[:flops.VALUES_MOST]]
+    assert first == [times * ONE for times in range(1, flops.VALUES_MOST + 1)]
+    assert {result.flops for result in results[flops.VALUES_MOST:]} == {None}
+    assert results[-1].why == "its operations depend on a number or word that took more than 8 values"
+
+
+def test_a_timestep_beside_a_number_of_frames(torch, monkeypatch):
+    """Each is counted by itself as far as it goes: the rest is not guessed."""
+    model, x = repeating(torch), torch.zeros(1, 4)
+    calls = [((x, 999 - step), {"times": times}) for step in range(4) for times in (1, 2)]
+    results, _, _ = told(torch, monkeypatch, calls, model)
+    assert [result.flops for result in results] == [ONE, 2 * ONE] * 4
+
+
+def test_calls_of_too_many_shapes_share_a_number_that_is_told(torch, monkeypatch):
+    events = []
+    monkeypatch.setattr(flops, "SHAPES_MOST", 3)
+    monkeypatch.setattr(flops.native, "event", lambda name, **facts: events.append(facts) if name == "strobe.flops_shape" else None, raising=False)
+    monkeypatch.setattr(flops.native, "recording", lambda: True, raising=False)
+    flops.forget()
+    model = torch.nn.Linear(2, 2)
+    numbers = [flops.note(model, (torch.zeros(rows, 2),), {}) for rows in range(1, 7)]
+    flops.say()
+    assert numbers == [1, 2, 3, 4, 4, 4]
+    assert [event["shape"] for event in events] == [1, 2, 3, 4]
+    assert events[-1]["flops"] is None and events[-1]["why"].startswith("there are more than 3 shapes")
 
 
 def test_why_a_model_could_not_be_counted_is_a_sentence():
@@ -154,7 +241,7 @@ def test_a_vae_decode_is_counted_in_a_copy_with_the_switches_it_had(torch, monke
         ran.append((copy, args, kwargs, method))
         return 1.0, flops.Computed(torch, copy)
     monkeypatch.setattr(flops, "_flops_of", flops_of)
-    monkeypatch.setattr(flops, "_record", lambda shape, count, why, precision: None)
+    monkeypatch.setattr(flops, "_record", lambda number, counted, shape: None)
     flops.forget()
     vae, latents = vae_of(torch), torch.zeros(1, 4, 8, 8)
     whole = flops.note(vae, (latents,), {"generator": torch.Generator()}, "decode")
@@ -163,7 +250,7 @@ def test_a_vae_decode_is_counted_in_a_copy_with_the_switches_it_had(torch, monke
     vae.use_tiling = False
     vae.decode = lambda latents: None  # what is put in front of it is not what is counted
     for shape in flops._shapes.values():
-        flops._count(shape, (float("inf"), float("inf")), None)
+        flops._say_shape(shape, (float("inf"), float("inf")), None)
     flops.forget()
     assert whole == 1 and tiled == [2, 2] and [method for *_, method in ran] == ["decode", "decode"]
     (plain, args, kwargs, _), (in_tiles, *_) = ran

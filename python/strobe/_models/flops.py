@@ -5,6 +5,7 @@ Of a model that is gone by then an outline is there, made at its first call: its
 import atexit
 import collections
 import contextlib
+import itertools
 import os
 import re
 import sys
@@ -17,7 +18,8 @@ from . import components, kinds, multiplied, operations, stand_ins
 from .components import uncompiled
 from .computed import Computed
 
-SHAPES_MOST = 64       # of all models
+SHAPES_MOST = 256      # of all models
+VALUES_MOST = 8        # whole numbers and words that a shape is called with, each counted by itself; the others share a number
 SECONDS_LEAST = 2.0    # of CPU time that counting may take at the end, when what torch needs for it is loaded
 SECONDS_MOST = 5.0     # however long the session was
 SHARE = 0.02           # of the session
@@ -31,6 +33,8 @@ _clock = time.monotonic
 _begun = None          # when the first model was called
 
 _shapes = {}           # (kind of the model, what it is called, its method and switches, signature) -> Shape
+_numbers = itertools.count(1)
+_rest = None           # number of the calls that have no shape, as there are too many
 _outlines = {}         # kind of a model -> (its outline, its precision)
 _registered = False
 _asked = os.environ.get("STROBE_FLOPS", "")
@@ -40,9 +44,15 @@ unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, 
 
 
 class Shape:
-    def __init__(self, torch, number, kind, component, method, switches, args, kwargs):
+    """Calls of a model that are alike but for whole numbers and words among their arguments. Those may decide what is computed
+    (a number of frames) or not (a timestep): when the session ends, a few of them are tried."""
+
+    def __init__(self, torch, kind, component, method, switches, args, kwargs):
         module = kind.model()
-        self.number, self.calls, self.kind = number, 0, kind
+        self.calls, self.kind = 0, kind
+        self.numbers = {}        # of the first ones: values -> number
+        self.others = None       # number of all others
+        self.least = self.most = None  # values that were seen
         self.method, self.switches = method, switches
         self.outline = _outline_of(torch, kind, module)
         self.name, self.component = type(module).__name__, component
@@ -52,6 +62,22 @@ class Shape:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
         except _Unknown as unknown:
             self.reason = "an argument is a %s" % unknown
+
+    def number_of(self, values):
+        """The number of a call with them."""
+        self.calls += 1
+        if values in self.numbers:
+            return self.numbers[values]
+        self.least, self.most = min(values, self.least or values), max(values, self.most or values)
+        if len(self.numbers) < VALUES_MOST:
+            self.numbers[values] = next(_numbers)
+            return self.numbers[values]
+        self.others = self.others or next(_numbers)
+        return self.others
+
+    def tried(self):
+        """The values whose operations tell whether any of them matters."""
+        return list(dict.fromkeys([*list(self.numbers)[:2], self.least, self.most]))
 
 
 def _is_on_cpu(torch, module, args, kwargs):
@@ -74,8 +100,9 @@ class _Unknown(Exception):
 
 def forget():
     """A new session, or a forked child."""
-    global _begun
-    _begun = None
+    global _begun, _numbers, _rest
+    _begun = _rest = None
+    _numbers = itertools.count(1)
     _shapes.clear()
     _outlines.clear()
     kinds.forget()
@@ -83,16 +110,30 @@ def forget():
 
 # ---- while the program runs ----
 
-def _signature(torch, value, depth=0):
+def _signature(torch, value, values, depth=0):
+    """values gets the whole numbers and words in it, in order."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape), value.dtype, value.device.type
-    if isinstance(value, (int, float, str, bool, type(None))):
-        return value if isinstance(value, (bool, str)) else type(value)
-    if depth < DEPTH_MOST and isinstance(value, (list, tuple)):
-        return tuple(_signature(torch, item, depth + 1) for item in value)
-    if depth < DEPTH_MOST and isinstance(value, dict):
-        return tuple((str(key), _signature(torch, item, depth + 1)) for key, item in value.items())
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, str)):
+        values.append(value)
+    elif depth < DEPTH_MOST and isinstance(value, (list, tuple)):
+        return tuple([_signature(torch, item, values, depth + 1) for item in value])
+    elif depth < DEPTH_MOST and isinstance(value, dict):
+        return tuple([(str(key), _signature(torch, item, values, depth + 1)) for key, item in value.items()])
     return type(value)
+
+
+def _with(torch, value, values, depth=0):
+    """The arguments, with other whole numbers and words (an iterator) in place of theirs."""
+    if isinstance(value, (int, str)) and not isinstance(value, bool):
+        return next(values)
+    if depth < DEPTH_MOST and isinstance(value, (list, tuple)):
+        return type(value)([_with(torch, item, values, depth + 1) for item in value])
+    if depth < DEPTH_MOST and isinstance(value, dict):
+        return {key: _with(torch, item, values, depth + 1) for key, item in value.items()}
+    return value
 
 
 def _switches(module):
@@ -102,24 +143,30 @@ def _switches(module):
 
 
 def note(module, args, kwargs, method="forward"):
-    """The number of the shape that a model is called with; None: not counted. Models of one kind share it."""
+    """The number of the shape that a model is called with; None: nothing is counted. Models of one kind share it."""
     if _off:
         return None
     module = uncompiled(module)
     torch = sys.modules["torch"]
     kind, component = kinds.kind_of(module), components.name(module)
     if kind is None:
-        return None
+        return _number_of_rest()
     switches = () if method == "forward" else _switches(module)
-    key = (kind, component, method, switches, _signature(torch, args), _signature(torch, kwargs))
+    values = []
+    key = (kind, component, method, switches, _signature(torch, args, values), _signature(torch, kwargs, values))
     known = _shapes.get(key)
     if known is None:
         if len(_shapes) >= SHAPES_MOST:
-            return None
+            return _number_of_rest()
         _before_torch_ends()
-        known = _shapes[key] = Shape(torch, len(_shapes) + 1, kind, component, method, switches, args, kwargs)
-    known.calls += 1
-    return known.number
+        known = _shapes[key] = Shape(torch, kind, component, method, switches, args, kwargs)
+    return known.number_of(tuple(values))
+
+
+def _number_of_rest():
+    global _rest
+    _rest = _rest or next(_numbers)
+    return _rest
 
 
 def _before_torch_ends():
@@ -208,7 +255,7 @@ def say():
     """Counts what was seen and records it: what was called most often first, as long as there is time. Never raises."""
     if _off or not _shapes or not native.recording():
         return
-    shapes = sorted(_shapes.values(), key=lambda shape: -shape.calls)
+    shapes, rest = sorted(_shapes.values(), key=lambda shape: -shape.calls), _rest
     most = _seconds or min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
     forget()
     try:
@@ -218,7 +265,9 @@ def say():
             _load(sys.modules["torch"])
             until = _now() + most, by_clock
             for shape in shapes:
-                _count(shape, until, instead)
+                _say_shape(shape, until, instead)
+            if rest is not None:
+                _record(rest, Counted(None, "there are more than %d shapes or %d kinds of models" % (SHAPES_MOST, kinds.KINDS_MOST)))
         native.event("strobe.own_memory", before_bytes=before, after_bytes=_highest_bytes(), duration_s=time.monotonic() - begin_s)
     except Exception:
         _faults.count("counting FLOPs")
@@ -258,48 +307,60 @@ def _is_up(until):
     return _now() > until[0] or _clock() > until[1]
 
 
-def _count(shape, until, instead):
+Counted = collections.namedtuple("Counted", "flops why precision", defaults=(None, None))
+
+
+def _say_shape(shape, until, instead):
+    """Where the values that are tried come to the same, they do not matter; else each of them is counted."""
+    counted = {values: _count(shape, values, until, instead) for values in shape.tried()}
+    alike = None if len(set(counted.values())) > 1 else next(iter(counted.values()))
+    for values, number in shape.numbers.items():
+        _record(number, alike or counted.get(values) or _count(shape, values, until, instead), shape)
+    if shape.others is not None:
+        _record(shape.others, alike or Counted(None, "its operations depend on a number or word that took more than %d values" % VALUES_MOST), shape)
+
+
+def _count(shape, values, until, instead):
     if _is_up(until):
-        return _record(shape, None, "no time was left for it", None)
+        return Counted(None, "no time was left for it")
     torch = sys.modules["torch"]
     module = shape.kind.model()
     outline, precision = shape.outline or (None, None)
     if module is None and outline is None:
-        return _record(shape, None, "the model was gone when the session ended", None)
+        return Counted(None, "the model was gone when the session ended")
     if module is not None and precision is None:
         precision = Precision(torch, module)
     if shape.reason:
-        return _record(shape, None, shape.reason, None)
+        return Counted(None, shape.reason)
     try:
         copy = outline if module is None else _skeleton(torch, module, {}, _own_list)
         _set_up(copy, shape)
-        flops, computed = _as_stored(torch, copy, shape, until)
+        flops, computed = _as_stored(torch, copy, shape, values, until)
     except _NoTime:
-        return _record(shape, None, "no time was left for it", None)
+        return Counted(None, "no time was left for it")
     except Exception as error:
         if instead.give_way():
-            return _count(shape, until, instead)
+            return _count(shape, values, until, instead)
         words = why_not(error, shape.method)
-        return _record(shape, None, words if module is not None else words + "; the model itself was gone when the session ended", None)
-    unknown = computed.multiplied.uncounted
-    if unknown:
-        _record(shape, None, "torch has no count for %s" % unknown, None)
-    else:
-        _record(shape, flops, None, precision.of(computed))
+        return Counted(None, words if module is not None else words + "; the model itself was gone when the session ended")
     if shape.method == "forward":
         computed.tell(shape.component)
+    unknown = computed.multiplied.uncounted
+    return Counted(None, "torch has no count for %s" % unknown) if unknown else Counted(flops, None, precision.of(computed))
 
 
-def _as_stored(torch, copy, shape, until):
+def _as_stored(torch, copy, shape, values, until):
     """With weights in the type they are stored in; if it cannot multiply those (hooks convert them first), in bf16."""
+    values = iter(values)
+    args, kwargs = _with(torch, shape.args, values), _with(torch, shape.kwargs, values)
     try:
-        return _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
+        return _flops_of(torch, copy, args, kwargs, until, shape.method)
     except _NoTime:
         raise
     except Exception:
         if not multiplied.widen(torch, copy):
             raise
-    return _flops_of(torch, copy, shape.args, shape.kwargs, until, shape.method)
+    return _flops_of(torch, copy, args, kwargs, until, shape.method)
 
 
 def _set_up(copy, shape):
@@ -330,8 +391,9 @@ def why_not(error, method="forward"):
     return "its %s fails on the shapes alone (%s: %s)" % (method, type(error).__name__, text[:100])
 
 
-def _record(shape, flops, why, precision):
-    native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision, device=shape.device)
+def _record(number, counted, shape=None):
+    about = {} if shape is None else {"model": shape.name, "device": shape.device}
+    native.event("strobe.flops_shape", shape=number, **about, **counted._asdict())
 
 
 def _own_list(value):
