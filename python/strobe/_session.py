@@ -14,6 +14,10 @@ from ._native import loaded
 
 _EIO, _EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -2, -3, -4, -5, -6, -7
 _lock = RLock()
+# Modules that tell something once in a session; those that were not imported have told nothing.
+FORGETTING = ("._models.flops", "._models.computed", ".auto.asked", ".auto.modules", ".auto.first_calls", ".auto.vocabulary",
+              ".auto.frameworks.diffusers", ".auto.frameworks.transformers")
+
 _children = {}  # environment variables set for spawned processes -> what was there before
 
 
@@ -92,7 +96,7 @@ def _sample():
     from . import _sampling
     from ._memory import growth
     growth.forget()
-    for name in ("._models.flops", ".auto.modules", ".auto.first_calls"):
+    for name in FORGETTING:
         module = sys.modules.get(__package__ + name)
         if module is not None:
             module.forget()

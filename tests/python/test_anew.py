@@ -1,5 +1,13 @@
 """Pipelines that are made anew for each video: what strobe finds out once, and how often it looks again."""
+import json
+import os
+import subprocess
+import sys
 import types
+
+from test_auto import FAKES
+
+TOOL = os.environ.get("STROBE_TOOL", "")
 
 
 def test_pipelines_that_are_made_anew_are_read_as_often_as_half_a_percent_of_the_time_allows(monkeypatch):
@@ -43,3 +51,39 @@ def test_parts_of_a_component_are_named_when_one_is_asked_for(torch):
     keys = {id(one) for one in whole.modules()}
     del whole
     assert not keys & set(components._name_of) and not components._closed
+
+
+TWO_SESSIONS = """
+import sys
+import strobe
+from strobe import auto
+auto.install()
+import torch
+from diffusers import TinyVideoPipeline
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.inner(x)
+
+model, pipeline = Model(), TinyVideoPipeline()
+for number in "12":
+    strobe.start("request", output_dir=sys.argv[1] + number, config={"generate_final_report": False})
+    model(torch.zeros(1, 2))
+    pipeline("a cat", num_inference_steps=2)
+    strobe.stop()
+"""
+
+
+def test_each_session_of_a_process_has_what_its_models_were_asked_to_be(tmp_path):
+    """A server with a session for each request: the recordings after the first one had no versions, types and switches."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join((FAKES, os.environ["PYTHONPATH"])))
+    subprocess.run([sys.executable, "-c", TWO_SESSIONS, str(tmp_path / "session")], env=environment, check=True, timeout=120)
+    said = []
+    for number in "12":
+        report = subprocess.run([TOOL, "report", str(tmp_path / ("session" + number) / "last"), "--format", "json"], check=True, capture_output=True)
+        said.append(sorted((e["name"], e["attributes"].get("component", "")) for e in json.loads(report.stdout)["events"] if e["name"].startswith("torch.")))
+    assert said[0] == said[1] and ("torch.asked", "Model") in said[0] and ("torch.versions", "") in said[0], said

@@ -10,6 +10,11 @@ CONVOLVED_LEAST = 0.5  # of all FLOPs: below that the layouts of its convolution
 _told = set()
 
 
+def forget():
+    """A new session."""
+    _told.clear()
+
+
 def _bytes(tensor):
     return tensor.numel() * tensor.element_size()
 

@@ -21,6 +21,12 @@ _told = set()
 _convolutions = weakref.WeakKeyDictionary()  # module -> its first convolution, or None: looking for it goes through all of them
 
 
+def forget():
+    """A new session: its recording has to say it again."""
+    _told.clear()
+    _held_to.clear()
+
+
 def tell(components):
     """An event for each model of a pipeline whose settings are new. components: its name to the module."""
     for name, module in components.items():

@@ -172,6 +172,7 @@ def forget():
     global _stepping
     _stepping = None
     _unstepped.clear()
+    _called.clear()
 
 
 os.register_at_fork(after_in_child=forget)

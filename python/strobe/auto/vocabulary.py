@@ -153,6 +153,11 @@ _outputs = set()  # paths that were named, so that a frame's writer asks once
 OUTPUTS_MOST = 1000
 
 
+def forget():
+    """A new session."""
+    _outputs.clear()
+
+
 def output(path):
     """A result is written there; the same path counts once."""
     path = os.fsdecode(os.fspath(path))

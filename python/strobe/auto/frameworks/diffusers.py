@@ -237,6 +237,14 @@ _telling = Share(200)  # of pipelines that are made anew for each video
 _pipelines = 0  # that were called
 
 
+def forget():
+    """A new session."""
+    global _pipelines
+    _pipelines = 0
+    _calls.clear()
+    _telling.forget()
+
+
 def _is_known(pipeline):
     """Whether one like it, made of the same classes, was called before: then no new class is found inside it. Else a part
     may have been replaced since it was registered: pipe.scheduler = another."""

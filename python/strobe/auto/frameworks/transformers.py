@@ -10,6 +10,11 @@ from ..vocabulary import Activity, doing, here, hiding_modules, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 
 _told = set()  # kinds of models that generate without a cache
+
+
+def forget():
+    """A new session."""
+    _told.clear()
 VISION = ("visual", "vision_tower", "vision_model", "video_tower", "vision_encoder", "image_encoder")
 
 
