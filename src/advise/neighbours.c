@@ -88,8 +88,8 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));) {
 		const struct sb_stats *others = sb_sampled_stats(s, "other_process_count");
-		struct others o = others && sb_sampled_use(s) ? find_meanwhile(a->model, s)
-							      : (struct others){ 0 };
+		struct others o = others && sb_sampled_use(a->model, s) ? find_meanwhile(a->model, s)
+									: (struct others){ 0 };
 
 		if (o.most > a->limit && o.mean >= OTHERS_LEAST)
 			say(a, s->device, &o);

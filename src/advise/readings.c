@@ -248,7 +248,7 @@ static void read_gpus(struct sb_model *m)
 	for (size_t i = 0; i < m->devices.count; i++) {
 		const struct sb_device *d = &m->devices.all[i];
 
-		if (!d->utilization_percent.count || d->utilization_percent.mean < WELL_USED)
+		if (!d->used || !d->utilization_percent.count || d->utilization_percent.mean < WELL_USED)
 			continue;
 		if (sms_of(d) < SB_SMS_WORK)
 			add(m, "metrics", "gpu_partly_used", false,

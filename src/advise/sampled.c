@@ -21,10 +21,11 @@ const struct sb_stats *sb_sampled_stats(const struct sb_series *s, const char *c
 	return c && c->stats.count ? &c->stats : NULL;
 }
 
-bool sb_sampled_use(const struct sb_series *s)
+bool sb_sampled_use(const struct sb_model *model, const struct sb_series *s)
 {
 	const struct sb_stats *util = sb_sampled_stats(s, "utilization_percent"),
 			      *own = sb_sampled_stats(s, "process_memory_mb");
 
-	return (util && util->max > 0) || (own && own->max > 0);
+	return sb_device_is_of_run(&model->devices.touched, s->device) &&
+	       ((util && util->max > 0) || (own && own->max > 0));
 }

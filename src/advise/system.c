@@ -127,7 +127,7 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 	struct sb_advice *f;
 
 	for (size_t i = 0; (s = sb_sampled_gpu(a->model, &i));)
-		is_used |= sb_sampled_use(s);
+		is_used |= sb_sampled_use(a->model, s);
 	if (!is_used || !a->model->summary.judged_sampled || runs_on_the_cpu(a->model) ||
 		!(used * 100 < a->limit) || work_s < AVERAGED_S)
 		return;
@@ -211,7 +211,7 @@ static const struct sb_series *busiest_gpu(const struct sb_model *model)
 	for (size_t i = 0; (s = sb_sampled_gpu(model, &i));) {
 		const struct sb_stats *util = sb_sampled_stats(s, "utilization_percent");
 
-		if (!util || util->mean <= most)
+		if (!util || util->mean <= most || !sb_device_is_of_run(&model->devices.touched, s->device))
 			continue;
 		most = util->mean;
 		busiest = s;

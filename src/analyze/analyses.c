@@ -2,6 +2,7 @@
  * found. */
 #include "analyze/analysis.h"
 
+extern const struct sb_analysis sb_analysis_touched_devices;
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_idle_functions;
@@ -47,6 +48,7 @@ extern const struct sb_analysis sb_analysis_padding;
 extern const struct sb_analysis sb_analysis_unattributed;
 
 const struct sb_analysis *const sb_analyses[] = {
+	&sb_analysis_touched_devices, /* others ask it from their first zone on */
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
 	&sb_analysis_idle_functions, /* it asks the trace when it saw the GPU */

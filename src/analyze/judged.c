@@ -80,7 +80,7 @@ static double mean_of(const struct sb_model *model, const struct sb_series *s, c
 	return seconds > 0 ? sum / seconds : NAN;
 }
 
-/* Of the busiest GPU in each part. */
+/* Of the run's busiest GPU in each part. */
 static double utilization(const struct sb_model *model)
 {
 	double sum = 0, seconds = 0;
@@ -92,7 +92,8 @@ static double utilization(const struct sb_model *model)
 		for (size_t k = 0; k < model->series_count; k++) {
 			const struct sb_series *s = &model->series[k];
 
-			if (strcmp(s->source, "gpu") == 0)
+			if (!strcmp(s->source, "gpu") &&
+				sb_device_is_of_run(&model->devices.touched, s->device))
 				busiest = fmax(busiest,
 					sb_series_mean(s, sb_series_column_find(s, "utilization_percent"),
 						p.from_s, p.to_s));

@@ -96,5 +96,5 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 		"gpm: the driver's means over its interval; pm sampling: --gpu-counters"),
 };
 SB_FIELDS(sb_gpu_counters_fields, sb_gpu_counters, "GpuCounters",
-	"What parts of the GPU did, in percent of their peak; of several GPUs the busiest.",
+	"What parts of the GPU did, in percent of their peak; of several that the run used the busiest.",
 	.present = any_counters);

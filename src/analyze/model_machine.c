@@ -95,6 +95,21 @@ static const struct sb_field device_rows[] = {
 };
 static SB_FIELDS(device, sb_device, "GpuDevice", "A GPU as sampled.");
 
+static uint64_t of_run(const struct sb_touched_devices *t)
+{
+	return t->zones | t->work | t->memory;
+}
+
+bool sb_device_is_of_run(const struct sb_touched_devices *t, int number)
+{
+	return !of_run(t) || (number >= 0 && number < 64 && of_run(t) >> number & 1);
+}
+
+uint64_t sb_devices_of_zone(const struct sb_touched_devices *t, uint64_t named)
+{
+	return named ? named | (t->work & ~t->zones) : of_run(t);
+}
+
 SB_FIELD_WHEN(any_devices, sb_devices_panel, it->count > 0)
 
 static const struct sb_field sb_devices_fields_rows[] = {

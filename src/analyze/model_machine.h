@@ -36,7 +36,20 @@ struct sb_device {
 	const struct sb_series *counters; /* NULL: not counted */
 	const struct sb_series *sampled; /* counters of --gpu-counters; NULL: none */
 };
+/* The GPUs that the run used, a bit each by the monitors' number. */
+struct sb_touched_devices {
+	uint64_t zones; /* GPU zones name them: they were current */
+	uint64_t work; /* of kernels, copies, allocators, whichever was current */
+	uint64_t memory; /* the driver saw memory of the run's processes there */
+};
+/* True for every GPU where nothing tells which the run used. */
+bool sb_device_is_of_run(const struct sb_touched_devices *touched, int number);
+/* Those that the work of a zone can be on whose GPU spans name these; 0: any. Tensors may be on a GPU that no zone names: torch
+ * computes there while another one is current. */
+uint64_t sb_devices_of_zone(const struct sb_touched_devices *touched, uint64_t named);
+
 struct sb_devices_panel {
+	struct sb_touched_devices touched;
 	struct sb_device *all;
 	size_t count;
 	double energy_wh, cost; /* of the run */

@@ -167,7 +167,7 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
 		"RAM of the machine, or the cgroup's limit where that is lower"),
 	SB_FIELD(sb_summary_panel, gpu_utilization_mean_percent, "gpu_utilization_mean_percent", SB_KNOWN,
-		"mean utilization of the busiest GPU during verdict.judged_s"),
+		"mean utilization of the busiest GPU that the run used, during verdict.judged_s"),
 	SB_FIELD(sb_summary_panel, cpu_mean_percent, "process_cpu_mean_percent", SB_KNOWN,
 		"CPU use of the program during verdict.judged_s; 100: one core"),
 	SB_FIELD(sb_summary_panel, target_fps, "target_fps", SB_SET, "the setting target_fps"),

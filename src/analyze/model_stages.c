@@ -314,7 +314,7 @@ static const struct sb_field generation_rows[] = {
 	SB_FIELD_STRUCT(sb_generation, counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,
 		"what parts of the GPU did meanwhile"),
 	SB_FIELD(sb_generation, utilization_percent, "utilization_percent", SB_KNOWN,
-		"mean utilization of the busiest GPU"),
+		"mean utilization of the busiest GPU that it used"),
 	SB_FIELD_NAMED(sb_generation, state, "state", SB_KNOWN, generation_states,
 		"open: had not ended; cut: by the border of the selected part; then frames are those "
 		"counted, not those announced; failed: an error ended it; cached: nothing had to be "

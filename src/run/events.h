@@ -31,6 +31,7 @@ struct sb_zone {
 	uint32_t role; /* enum strobe_role */
 	uint32_t attr_count;
 	const struct sb_run_attr *attrs; /* valid during the call; role not among them */
+	uint64_t gpu_devices; /* bit: CUDA's number of a GPU that its span, or one inside it, is on */
 	const struct sb_gpu_span
 		*gpu; /* run/gpu_spans.h, valid during the call; NULL: none, or no visitor wants them */
 };

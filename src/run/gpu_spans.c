@@ -39,6 +39,14 @@ static struct sb_gpu_span_list *new_list(struct sb_gpu_spans *g, uint32_t track,
 	return &g->lists[g->list_count++];
 }
 
+/* A year at most: a damaged file may say anything. */
+static uint64_t bounded(int64_t duration_ns)
+{
+	const int64_t most_ns = ((int64_t)1 << 55) - 1;
+
+	return duration_ns < 0 ? 0 : (uint64_t)(duration_ns < most_ns ? duration_ns : most_ns);
+}
+
 bool sb_gpu_spans_add(struct sb_gpu_spans *g, const struct sb_event *e)
 {
 	struct sb_gpu_span_list *list = list_of(g, e->gpu.launch_track, e->name);
@@ -50,7 +58,8 @@ bool sb_gpu_spans_add(struct sb_gpu_spans *g, const struct sb_event *e)
 	list->unsorted |= list->count && e->gpu.launch_ns < list->all[list->count - 1].launch_ns;
 	list->all[list->count++] = (struct sb_gpu_span){ .launch_ns = e->gpu.launch_ns,
 		.begin_ns = e->t_ns,
-		.duration_ns = e->gpu.duration_ns > 0 ? (uint64_t)e->gpu.duration_ns : 0 };
+		.duration_ns = bounded(e->gpu.duration_ns),
+		.device = e->gpu.device & 255 };
 	return true;
 }
 

@@ -8,7 +8,8 @@
 struct sb_gpu_span {
 	int64_t launch_ns;
 	int64_t begin_ns; /* on the GPU */
-	uint64_t duration_ns : 63;
+	uint64_t duration_ns : 55;
+	uint64_t device : 8;
 	uint64_t taken : 1; /* by its zone */
 };
 

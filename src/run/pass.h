@@ -15,6 +15,7 @@ struct sb_frame { /* an open zone */
 	int64_t begin_ns;
 	int64_t child_ns;
 	int64_t covered_ns; /* time up to here is a child's already */
+	uint64_t gpu_devices; /* of the zones inside it; see sb_zone */
 	uint32_t name;
 	uint32_t path; /* with the recursive bit */
 	uint32_t role;

@@ -118,6 +118,8 @@ SB_PASS_INLINE bool give(struct sb_engine *e, struct sb_zone *z)
 		z->child_ns = z->end_ns - z->begin_ns;
 	e->index->pass.zones++;
 	z->gpu = e->spans && e->spans->list_count ? sb_gpu_spans_take(e->spans, z) : NULL;
+	if (z->gpu && z->gpu->device < 64)
+		z->gpu_devices |= 1ull << z->gpu->device;
 	for (mask = wanted_by(e, z); mask; mask &= mask - 1) {
 		const struct sb_zone_taker *taker = &e->takers[__builtin_ctzll(mask)];
 
@@ -181,6 +183,7 @@ void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int6
 	f->begin_ns = t_ns;
 	f->child_ns = 0;
 	f->covered_ns = INT64_MIN;
+	f->gpu_devices = 0;
 	f->name = name;
 	f->path = path;
 	f->recursion = recursion || path & SB_PATH_RECURSIVE;
@@ -239,14 +242,19 @@ static inline int64_t claim(int64_t *covered_ns, int64_t begin_ns, int64_t end_n
 }
 
 SB_PASS_INLINE void claim_in_parent(
-	struct sb_engine *e, struct sb_stack *s, uint32_t depth, int64_t begin_ns, int64_t end_ns)
+	struct sb_engine *e, struct sb_stack *s, uint32_t depth, const struct sb_zone *z)
 {
-	if (depth)
+	int64_t begin_ns = z->begin_ns, end_ns = z->end_ns;
+
+	if (depth) {
 		s->frames[depth - 1].child_ns += claim(&s->frames[depth - 1].covered_ns, begin_ns, end_ns);
-	else if (e->p->has_tracks && (e->run->tracks[s->track].main || e->run->tracks[s->track].main_task))
+		s->frames[depth - 1].gpu_devices |= z->gpu_devices;
+	} else if (e->p->has_tracks &&
+		   (e->run->tracks[s->track].main || e->run->tracks[s->track].main_task)) {
 		e->index->attributed_ns += sb_covered_add(&e->covered, begin_ns, end_ns);
-	else if (e->run->tracks[s->track].main)
+	} else if (e->run->tracks[s->track].main) {
 		e->index->attributed_ns += claim(&s->covered_ns, begin_ns, end_ns);
+	}
 }
 
 static void fix_texts(struct sb_stack *s, uint32_t first)
@@ -270,6 +278,7 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
 			 (f->warming ? SB_ZONE_WARMING : 0),
 		.role = f->role,
+		.gpu_devices = f->gpu_devices,
 		.attr_count = s->attr_count - f->attr_first };
 
 	if (z.attr_count) {
@@ -279,7 +288,7 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		s->text_size = f->text_first;
 	}
 	if (give(e, &z))
-		claim_in_parent(e, s, s->depth, z.begin_ns, z.end_ns);
+		claim_in_parent(e, s, s->depth, &z);
 }
 
 /* The innermost zone of a name, from 1; 0: none. */
@@ -357,5 +366,5 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 	z->flags |= SB_ZONE_SPAN | (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0) |
 		    (sb_stack_is_warming(s, depth) ? SB_ZONE_WARMING : 0);
 	if (zone_give(e, z) && measured)
-		claim_in_parent(e, s, depth, z->begin_ns, z->end_ns);
+		claim_in_parent(e, s, depth, z);
 }

@@ -248,7 +248,7 @@ export type BoundShare = {
   share_ratio: number; // share of the time of the readings
 };
 
-// What parts of the GPU did, in percent of their peak; of several GPUs the busiest.
+// What parts of the GPU did, in percent of their peak; of several that the run used the busiest.
 export type GpuCounters = {
   sm_active_percent?: number; // share of time in which an SM had work, mean of all SMs
   occupancy_percent?: number; // warps on the SMs, of the most that fit
@@ -395,7 +395,7 @@ export type Summary = {
   gpu_memory_peak_stage?: string; // the stage in which the peak was reached
   ram_peak_bytes?: number; // the most RAM used on the machine
   ram_total_bytes?: number; // RAM of the machine, or the cgroup's limit where that is lower
-  gpu_utilization_mean_percent?: number; // mean utilization of the busiest GPU during verdict.judged_s
+  gpu_utilization_mean_percent?: number; // mean utilization of the busiest GPU that the run used, during verdict.judged_s
   process_cpu_mean_percent?: number; // CPU use of the program during verdict.judged_s; 100: one core
   target_fps?: number; // the setting target_fps
   target_reached?: boolean; // fps is at least target_fps
@@ -442,7 +442,7 @@ export type Generation = {
   energy_wh?: number; // energy of all GPUs; shared among generations that ran at the same time
   gpu_cost?: number; // cost in the currency of gpu_cost_per_hour; shared among generations that ran at the same time
   gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
-  utilization_percent?: number; // mean utilization of the busiest GPU
+  utilization_percent?: number; // mean utilization of the busiest GPU that it used
   state?: "open" | "cut" | "failed" | "cached"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced; failed: an error ended it; cached: nothing had to be computed; none of these is in the times of a video
   error?: string; // of one that failed: the kind of the error, such as RuntimeError
   error_message?: string; // what the error says, in one line of at most 300 characters

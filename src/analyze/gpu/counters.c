@@ -1,7 +1,7 @@
-/* counters: readings of SM, tensor core and DRAM activity, given to the stages that the GPU was at in all of their time.
- * Samples come before zones; a reading is of the time since the one before. */
+/* counters: readings of SM, tensor core and DRAM activity, given to the stages that the GPU was at in all of their time: of the
+ * GPU that a call's zones name, of several the busiest in that call. */
 #include "analyze/analysis.h"
-#include "analyze/gpu/counter_readings.h"
+#include "analyze/gpu/counted_devices.h"
 #include "analyze/gpu/gpu_moments.h"
 #include "analyze/warm_calls.h"
 
@@ -12,22 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES_MAX 64
 #define BREAKS 0.02 /* of a reading, between calls that follow each other at once */
-
-struct counted_device {
-	enum sb_counter_source source;
-	int device;
-	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
-	double utilization, pcie, nvlink; /* the driver's, as sampled last; GB/s, the busier way */
-	double beside[SB_BESIDES]; /* the same, summed up since the last reading */
-	uint32_t beside_count[SB_BESIDES];
-	struct sb_vec readings; /* struct sb_counter_reading */
-};
 
 struct path_readings {
 	struct sb_counter_sums sums;
 	/* of the reading that it was at last */
+	const struct sb_counted_device *device;
 	size_t reading;
 	uint32_t track;
 	int64_t part_ns; /* of that; -1: taken */
@@ -35,12 +25,9 @@ struct path_readings {
 
 struct counters {
 	struct sb_run *run;
-	struct counted_device devices[DEVICES_MAX];
-	size_t device_count;
-	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or not settled yet */
+	const struct sb_touched_devices *touched;
+	struct sb_counted_devices devices;
 	bool picked; /* the samples are those around slow moments: of a stage they show the exceptions alone */
-	bool settled; /* by the first zone, for the process of the last one */
-	uint32_t process;
 	struct sb_warm_calls warm;
 	struct path_lot {
 		struct path_readings *paths;
@@ -51,186 +38,15 @@ struct counters {
 	int err;
 };
 
-/* ---- samples ---- */
-
-static bool source_of(const struct sb_run_schema *schema, enum sb_counter_source *out)
-{
-	if (strcmp(schema->source, "gpu_counters") != 0 && strcmp(schema->source, "gpu_pm") != 0)
-		return false;
-	*out = strcmp(schema->source, "gpu_pm") ? SB_COUNTED_GPM : SB_COUNTED_PM;
-	return true;
-}
-
-static struct counted_device *device_of(struct counters *c, const struct sb_event *e)
-{
-	struct counted_device d = { .device = e->sample.schema->device };
-
-	if (!source_of(e->sample.schema, &d.source))
-		return NULL;
-	d.process = d.source == SB_COUNTED_PM ? e->process : 0;
-	for (size_t i = 0; i < c->device_count; i++)
-		if (c->devices[i].device == d.device && c->devices[i].source == d.source &&
-			c->devices[i].process == d.process)
-			return &c->devices[i];
-	if (c->device_count == DEVICES_MAX)
-		return NULL;
-	c->devices[c->device_count] = d;
-	return &c->devices[c->device_count++];
-}
-
-static double column_of(const struct sb_event *e, const char *column)
-{
-	const struct sb_run_schema *schema = e->sample.schema;
-
-	for (uint32_t i = 0; i < schema->column_count; i++)
-		if (!strcmp(schema->columns[i], column))
-			return e->sample.values[i];
-	return NAN;
-}
-
-/* The same thread samples both, this one first. */
-static void take_device(struct counters *c, const struct sb_event *e)
-{
-	for (size_t k = 0; k < c->device_count; k++) {
-		struct counted_device *d = &c->devices[k];
-
-		if (d->device != e->sample.schema->device)
-			continue;
-		for (int i = 0; i < SB_BESIDES; i++) {
-			double value = column_of(e, sb_gpu_beside_columns[i]);
-
-			if (!isnan(value)) {
-				d->beside[i] += value;
-				d->beside_count[i]++;
-			}
-		}
-		d->utilization = column_of(e, "utilization_percent");
-		d->pcie = fmax(column_of(e, "pcie_rx_gb_per_s"), column_of(e, "pcie_tx_gb_per_s"));
-		d->nvlink = fmax(column_of(e, "nvlink_rx_gb_per_s"), column_of(e, "nvlink_tx_gb_per_s"));
-	}
-}
-
-static void add_beside(struct counted_device *d, const struct sb_event *e, double utilization, double dt_s,
-	struct sb_counter_sums *sums)
-{
-	double mean[SB_BESIDES];
-
-	for (int i = 0; i < SB_BESIDES; i++)
-		mean[i] = d->beside_count[i] ? d->beside[i] / d->beside_count[i] : NAN;
-	if (d->source == SB_COUNTED_PM) {
-		mean[SB_BESIDE_UTILIZATION] = utilization;
-		mean[SB_BESIDE_PCIE_RX] = column_of(e, "pcie_read_bytes_per_s") / 1e9;
-		mean[SB_BESIDE_PCIE_TX] = column_of(e, "pcie_write_bytes_per_s") / 1e9;
-	}
-	for (int i = 0; i < SB_BESIDES; i++) {
-		if (mean[i] >= 0) {
-			sums->beside[i] += dt_s * mean[i];
-			sums->beside_s[i] += dt_s;
-		}
-		d->beside[i] = d->beside_count[i] = 0;
-	}
-}
-
-/* What a row says, into the sums that end with it. A row without values ends a gap. */
-static void add_row(
-	struct counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_reading *r)
-{
-	const struct sb_run_schema *schema = e->sample.schema;
-	struct sb_counter_sums *sums = &r->sums;
-	double percent[SB_COUNTERS];
-	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : NAN, pcie = d->pcie;
-	bool known = false;
-
-	for (int k = 0; k < SB_COUNTERS; k++)
-		percent[k] = NAN;
-	for (uint32_t i = 0; i < schema->column_count; i++) {
-		if (!strcmp(schema->columns[i], "engine_active_percent"))
-			utilization = e->sample.values[i];
-		for (int k = 0; k < SB_COUNTERS; k++)
-			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
-				e->sample.values[i] >= 0) {
-				percent[k] = e->sample.values[i];
-				sums->weighted[k] += dt_s * e->sample.values[i];
-				sums->known_s[k] += dt_s;
-				known = true;
-			}
-	}
-	if (d->source == SB_COUNTED_PM)
-		pcie = fmax(column_of(e, "pcie_read_bytes_per_s"), column_of(e, "pcie_write_bytes_per_s")) /
-		       1e9;
-	if (known) {
-		sums->covered_s += dt_s;
-		add_beside(d, e, utilization, dt_s, sums);
-	}
-	r->utilization = (float)utilization;
-	r->nvlink = (float)d->nvlink;
-	if (!isnan(percent[SB_COUNTER_SM]))
-		sums->bound_s[sb_counter_bound(percent, utilization, pcie, d->nvlink)] += dt_s;
-}
-
 static void take_sample(void *self, const struct sb_event *e)
 {
 	struct counters *c = self;
-	struct counted_device *d;
-	struct sb_counter_reading *r, *before;
 
-	if (!strcmp(e->sample.schema->source, "gpu"))
-		take_device(c, e);
-	d = c->err ? NULL : device_of(c, e);
-	if (!d)
-		return;
-	before = d->readings.count ? (struct sb_counter_reading *)d->readings.items + d->readings.count - 1
-				   : NULL;
-	if (before && e->t_ns <= before->t_ns)
-		return;
-	r = sb_vec_push(&d->readings, sizeof *r);
-	if (!r) {
-		c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
-		return;
-	}
-	before = d->readings.count > 1 ? r - 1 : NULL;
-	if (before)
-		*r = *before;
-	r->t_ns = e->t_ns;
-	add_row(d, e, before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0, r);
+	if (!c->err)
+		c->err = sb_counted_devices_take(&c->devices, e);
 }
 
 /* ---- zones ---- */
-
-static double mean_sm(const struct counted_device *d)
-{
-	const struct sb_counter_reading *last =
-		d->readings.count
-			? (const struct sb_counter_reading *)d->readings.items + d->readings.count - 1
-			: NULL;
-
-	return last && last->sums.known_s[SB_COUNTER_SM] > 0
-		       ? last->sums.weighted[SB_COUNTER_SM] / last->sums.known_s[SB_COUNTER_SM]
-		       : -1;
-}
-
-/* Of several GPUs the busiest speaks: of the machine's, and of those that the process sampled. */
-static void settle(struct counters *c, uint32_t process)
-{
-	c->settled = true;
-	c->process = process;
-	for (int i = 0; i < SB_COUNTER_SOURCES * SB_COUNTER_LOTS; i++) {
-		struct path_lot *lot = &c->lots[i / SB_COUNTER_LOTS][i % SB_COUNTER_LOTS];
-
-		for (uint32_t p = 0; p < lot->room; p++)
-			lot->paths[p].reading = 0; /* of another device perhaps */
-	}
-	c->busiest[SB_COUNTED_GPM] = c->busiest[SB_COUNTED_PM] = NULL;
-	for (size_t i = 0; i < c->device_count; i++) {
-		struct counted_device *d = &c->devices[i], **best = &c->busiest[d->source];
-
-		if (d->readings.count < 2 ||
-			(d->source == SB_COUNTED_PM && (d->process != process || c->picked)))
-			continue;
-		if (!*best || mean_sm(d) > mean_sm(*best))
-			*best = d;
-	}
-}
 
 static struct path_readings *path_at(struct counters *c, struct path_lot *lot, uint32_t path)
 {
@@ -257,12 +73,14 @@ static void add_readings(struct counters *c, struct path_readings *p, const stru
 }
 
 /* A part of a reading: it is taken when all of it was seen. */
-static void add_part(struct counters *c, struct path_readings *p, const struct sb_counter_reading *all,
+static void add_part(struct counters *c, struct path_readings *p, const struct sb_counted_device *d,
 	size_t reading, uint32_t track, int64_t part_ns)
 {
+	const struct sb_counter_reading *all = d->readings.items;
 	int64_t whole_ns = all[reading].t_ns - all[reading - 1].t_ns;
 
-	if (p->reading != reading || p->track != track) {
+	if (p->device != d || p->reading != reading || p->track != track) {
+		p->device = d;
 		p->reading = reading;
 		p->track = track;
 		p->part_ns = 0;
@@ -277,7 +95,7 @@ static void add_part(struct counters *c, struct path_readings *p, const struct s
 }
 
 /* A path's moments come in order of time; readings have their time before them, the first has none. */
-static void add_moment(struct counters *c, const struct counted_device *d, enum sb_counter_lot lot,
+static void add_moment(struct counters *c, const struct sb_counted_device *d, enum sb_counter_lot lot,
 	const struct sb_zone *z, int64_t from_ns, int64_t to_ns)
 {
 	const struct sb_counter_reading *all = d->readings.items;
@@ -292,28 +110,36 @@ static void add_moment(struct counters *c, const struct counted_device *d, enum 
 	if (!p)
 		return;
 	if (to_ns < all[first].t_ns) {
-		add_part(c, p, all, first, z->track, to_ns - from_ns);
+		add_part(c, p, d, first, z->track, to_ns - from_ns);
 		return;
 	}
-	add_part(c, p, all, first, z->track, all[first].t_ns - from_ns);
+	add_part(c, p, d, first, z->track, all[first].t_ns - from_ns);
 	last = sb_counter_readings_from(all, d->readings.count, to_ns + 1) - 1;
 	if (last > first)
 		add_readings(c, p, all, first, last, z->track);
 	if (last + 1 < d->readings.count && to_ns > all[last].t_ns)
-		add_part(c, p, all, last + 1, z->track, to_ns - all[last].t_ns);
+		add_part(c, p, d, last + 1, z->track, to_ns - all[last].t_ns);
 }
 
 /* Of its path, and of the warm calls of that. */
 static void take_moment(
 	struct counters *c, const struct sb_zone *z, enum sb_call_kind kind, int64_t from_ns, int64_t to_ns)
 {
+	uint64_t named = sb_device_number_bits(&c->devices.numbers, z->process, z->gpu_devices);
+	uint64_t devices = sb_devices_of_zone(c->touched, named);
+
 	for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++) {
-		if (!c->busiest[i])
+		const struct sb_counted_device *d = i == SB_COUNTED_PM && c->picked
+							    ? NULL
+							    : sb_counted_busiest(&c->devices, i, z->process,
+								      devices, from_ns, to_ns);
+
+		if (!d)
 			continue;
-		add_moment(c, c->busiest[i], SB_COUNTER_ALL, z, from_ns, to_ns);
+		add_moment(c, d, SB_COUNTER_ALL, z, from_ns, to_ns);
 		if (kind != SB_CALL_COLD && !c->err)
-			add_moment(c, c->busiest[i],
-				kind == SB_CALL_WARM ? SB_COUNTER_WARM : SB_COUNTER_FIRST, z, from_ns, to_ns);
+			add_moment(c, d, kind == SB_CALL_WARM ? SB_COUNTER_WARM : SB_COUNTER_FIRST, z,
+				from_ns, to_ns);
 	}
 }
 
@@ -326,9 +152,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 
 	if (z->flags & (SB_ZONE_RECURSIVE | SB_ZONE_SPAN))
 		return;
-	if (!c->settled || c->process != z->process)
-		settle(c, z->process);
-	if (!c->busiest[SB_COUNTED_GPM] && !c->busiest[SB_COUNTED_PM])
+	if (!c->devices.count)
 		return;
 	no_memory = sb_warm_calls_counts(z) && !sb_warm_calls_kind(&c->warm, z, &kind);
 	if (sb_gpu_moments_of(&c->moments, z, &from_ns, &to_ns, &no_memory)) {
@@ -350,8 +174,7 @@ static void free_counters(void *self)
 
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->device_count; i++)
-		sb_vec_done(&c->devices[i].readings);
+	sb_counted_devices_done(&c->devices);
 	for (int i = 0; i < SB_COUNTER_SOURCES * SB_COUNTER_LOTS; i++)
 		free(c->lots[i / SB_COUNTER_LOTS][i % SB_COUNTER_LOTS].paths);
 	sb_warm_calls_done(&c->warm);
@@ -365,7 +188,7 @@ static bool has_counters(const struct sb_run *run)
 	enum sb_counter_source ignored;
 
 	for (uint32_t i = 0; i < run->schema_count; i++)
-		if (source_of(&run->schemas[i], &ignored))
+		if (sb_counted_source_of(&run->schemas[i], &ignored))
 			return true;
 	return false;
 }
@@ -385,6 +208,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return err;
 	}
 	c->run = run;
+	c->devices.numbers.run = run;
+	c->touched = &model->devices.touched;
 	c->picked = sb_run_meta_find(run, SB_META_RUN, SB_RUN_GPU_COUNTERS_OF_SLOW);
 	*v = (struct sb_visitor){ .self = c,
 		.kinds = 1u << SB_EVENT_SAMPLE,
@@ -398,18 +223,13 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 /* Of the run the readings that are always on speak; samples where there are none. */
 static void whole_run(struct counters *c, struct sb_model *model)
 {
-	const struct counted_device *d = NULL;
+	const struct sb_counted_device *d = NULL;
 	const struct sb_counter_reading *all;
 	struct sb_counter_sums sums = { 0 };
 
-	for (size_t i = 0; i < c->device_count; i++) {
-		const struct counted_device *other = &c->devices[i];
-
-		if (other->readings.count >= 2 &&
-			(!d || other->source < d->source ||
-				(other->source == d->source && mean_sm(other) > mean_sm(d))))
-			d = other;
-	}
+	for (int i = 0; i < SB_COUNTER_SOURCES && !d; i++)
+		d = sb_counted_busiest(&c->devices, i, SB_ANY_PROCESS, sb_devices_of_zone(c->touched, 0),
+			INT64_MIN / 2, INT64_MAX / 2);
 	if (!d)
 		return;
 	all = d->readings.items;

@@ -19,13 +19,16 @@ static double column_max(const struct sb_series *s, const char *name)
 	return c ? c->stats.max : NAN;
 }
 
-/* Unless it is known that it did nothing: a text may have its memory alone. */
-static bool may_be_used(const struct sb_series *s)
+/* Where nothing tells which GPUs are the run's: unless it is known that it did nothing. A text may have its memory alone. */
+static bool may_be_used(const struct sb_model *model, const struct sb_series *s)
 {
 	double utilization = column_max(s, "utilization_percent"),
 	       memory = column_max(s, "process_memory_mb");
 
-	return utilization > 0 || memory > 0 || (isnan(utilization) && isnan(memory));
+	if (!sb_device_is_of_run(&model->devices.touched, s->device))
+		return false;
+	return sb_devices_of_zone(&model->devices.touched, 0) || utilization > 0 || memory > 0 ||
+	       (isnan(utilization) && isnan(memory));
 }
 
 static bool is_busy(const struct sb_series_column *utilization, size_t i)
@@ -151,7 +154,7 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		device->index = s->device;
 		device->name = device_fact(model, run, s->device, "name");
 		device->uuid = device_fact(model, run, s->device, "uuid");
-		device->used = may_be_used(s);
+		device->used = may_be_used(model, s);
 		device->energy_wh = total   ? (total->stats.last - total->first) / 3600
 				    : power ? power->integral / 3600
 					    : NAN;

@@ -152,6 +152,7 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->name = v->run->names[z->name].text;
 	n->track = z->track;
 	n->depth = z->depth;
+	n->devices = sb_device_number_bits(&v->device_numbers, z->process, z->gpu_devices);
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
 	n->no_video = sb_zone_failed(z) ? "failed" : number_or(z, "cached", 0) > 0 ? "cached" : NULL;
@@ -364,6 +365,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return err;
 	}
 	v->run = run;
+	v->device_numbers.run = run;
 	v->model = model;
 	v->warm.served_too = true;
 	v->warm_ns = run->from_ns;

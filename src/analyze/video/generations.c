@@ -237,7 +237,13 @@ static void keep_outermost(struct sb_vec *stages)
 	stages->count = kept;
 }
 
-static double utilization(const struct sb_model *model, double from_s, double to_s)
+/* The work of the generation can be on that GPU. */
+static bool is_on(uint64_t devices, const struct sb_series *s)
+{
+	return !devices || (s->device >= 0 && s->device < 64 && devices >> s->device & 1);
+}
+
+static double utilization(const struct sb_model *model, uint64_t devices, double from_s, double to_s)
 {
 	double busiest = NAN;
 
@@ -245,7 +251,7 @@ static double utilization(const struct sb_model *model, double from_s, double to
 		const struct sb_series *s = &model->series[i];
 		double mean;
 
-		if (strcmp(s->source, "gpu") != 0)
+		if (strcmp(s->source, "gpu") != 0 || !is_on(devices, s))
 			continue;
 		mean = sb_series_mean(s, sb_series_column_find(s, "utilization_percent"), from_s, to_s);
 		if (!isnan(mean) && !(mean <= busiest))
@@ -276,9 +282,9 @@ static void read_beside(const struct sb_model *model, const struct sb_generation
 	}
 }
 
-/* Of the GPU whose SMs had most to do. */
-static void read_counters(const struct sb_model *model, const struct sb_generation *row, const char *series,
-	enum sb_counter_source source, struct sb_gpu_counters *out)
+/* Of its GPUs the one whose SMs had most to do. */
+static void read_counters(const struct sb_model *model, const struct sb_generation *row, uint64_t devices,
+	const char *series, enum sb_counter_source source, struct sb_gpu_counters *out)
 {
 	double busiest = -1;
 
@@ -287,7 +293,7 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 		const struct sb_series *s = &model->series[i];
 		double known_s, sm;
 
-		if (strcmp(s->source, series) != 0 ||
+		if (strcmp(s->source, series) != 0 || !is_on(devices, s) ||
 			sb_series_rows_s(s, row->begin_s, row->end_s) > MOSTLY_OTHERS * row->wall_s)
 			continue;
 		sm = sb_series_held_mean(
@@ -307,14 +313,14 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 }
 
 /* By the source that a stage would have. */
-static void fill_counters(const struct sb_model *model, struct sb_generation *row)
+static void fill_counters(const struct sb_model *model, uint64_t devices, struct sb_generation *row)
 {
 	static const char *const series[] = { [SB_COUNTED_GPM] = "gpu_counters", [SB_COUNTED_PM] = "gpu_pm" };
 	struct sb_gpu_counters read[SB_COUNTER_SOURCES];
 	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
 
 	for (int i = 0; i < SB_COUNTER_SOURCES; i++) {
-		read_counters(model, row, series[i], i, &read[i]);
+		read_counters(model, row, devices, series[i], i, &read[i]);
 		sums[i].covered_s = read[i].covered_s;
 	}
 	row->counters = read[sb_counter_source_better(sums)];
@@ -324,6 +330,7 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	struct sb_generation *row)
 {
 	double wall_s = (double)(n->end_ns - n->begin_ns) / 1e9;
+	uint64_t devices = sb_devices_of_zone(&model->devices.touched, n->devices);
 
 	row->name = sb_model_text(model, n->name);
 	row->begin_s = (double)n->begin_ns / 1e9;
@@ -336,8 +343,8 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->frames = n->counted > 0 ? n->counted : n->frames >= 0 ? n->frames : n->decoded;
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
-	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
-	fill_counters(model, row);
+	row->utilization_percent = utilization(model, devices, row->begin_s, row->end_s);
+	fill_counters(model, devices, row);
 	row->track = n->track;
 	row->open = n->open;
 	row->cut = n->cut;

@@ -8,6 +8,7 @@
 #define SB_ANALYZE_VIDEO_VIDEO_H
 
 #include "analyze/analysis.h"
+#include "analyze/touched_devices.h"
 #include "analyze/warm_calls.h"
 #include "base/map.h"
 #include "base/role.h"
@@ -74,6 +75,7 @@ struct sb_video_generation {
 	const char *name;
 	uint32_t track;
 	uint32_t depth; /* zones around it */
+	uint64_t devices; /* that its GPU zones name, by the monitors' number; 0: none */
 	const char *no_video; /* "failed", "cached": its time is not a video's; NULL: it is */
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
@@ -103,6 +105,7 @@ struct sb_video_lookup {
 struct sb_video {
 	struct sb_run *run;
 	struct sb_model *model;
+	struct sb_device_numbers device_numbers;
 	struct sb_vec steps, blocks, generations, stages, frames;
 	struct sb_vec lookups;
 	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */

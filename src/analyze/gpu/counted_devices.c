@@ -1,0 +1,208 @@
+/* The readings of each GPU's counters, with what the driver said of that GPU meanwhile. Samples come before zones; a reading is
+ * of the time since the one before. */
+#include "analyze/gpu/counted_devices.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+bool sb_counted_source_of(const struct sb_run_schema *schema, enum sb_counter_source *out)
+{
+	if (strcmp(schema->source, "gpu_counters") != 0 && strcmp(schema->source, "gpu_pm") != 0)
+		return false;
+	*out = strcmp(schema->source, "gpu_pm") ? SB_COUNTED_GPM : SB_COUNTED_PM;
+	return true;
+}
+
+static struct sb_counted_device *device_of(struct sb_counted_devices *c, const struct sb_event *e)
+{
+	struct sb_counted_device d = { .device = e->sample.schema->device };
+
+	if (!sb_counted_source_of(e->sample.schema, &d.source))
+		return NULL;
+	if (d.source == SB_COUNTED_PM) { /* by the process itself, which has its own numbers */
+		d.process = e->process;
+		d.device = sb_device_number(&c->numbers, e->process, d.device);
+	}
+	for (size_t i = 0; i < c->count; i++)
+		if (c->all[i].device == d.device && c->all[i].source == d.source &&
+			c->all[i].process == d.process)
+			return &c->all[i];
+	if (c->count == SB_COUNTED_DEVICES_MAX)
+		return NULL;
+	c->all[c->count] = d;
+	return &c->all[c->count++];
+}
+
+static double column_of(const struct sb_event *e, const char *column)
+{
+	const struct sb_run_schema *schema = e->sample.schema;
+
+	for (uint32_t i = 0; i < schema->column_count; i++)
+		if (!strcmp(schema->columns[i], column))
+			return e->sample.values[i];
+	return NAN;
+}
+
+/* The same thread samples both, this one first. */
+static void take_device(struct sb_counted_devices *c, const struct sb_event *e)
+{
+	for (size_t k = 0; k < c->count; k++) {
+		struct sb_counted_device *d = &c->all[k];
+
+		if (d->device != e->sample.schema->device)
+			continue;
+		for (int i = 0; i < SB_BESIDES; i++) {
+			double value = column_of(e, sb_gpu_beside_columns[i]);
+
+			if (!isnan(value)) {
+				d->beside[i] += value;
+				d->beside_count[i]++;
+			}
+		}
+		d->utilization = column_of(e, "utilization_percent");
+		d->pcie = fmax(column_of(e, "pcie_rx_gb_per_s"), column_of(e, "pcie_tx_gb_per_s"));
+		d->nvlink = fmax(column_of(e, "nvlink_rx_gb_per_s"), column_of(e, "nvlink_tx_gb_per_s"));
+	}
+}
+
+static void add_beside(struct sb_counted_device *d, const struct sb_event *e, double utilization, double dt_s,
+	struct sb_counter_sums *sums)
+{
+	double mean[SB_BESIDES];
+
+	for (int i = 0; i < SB_BESIDES; i++)
+		mean[i] = d->beside_count[i] ? d->beside[i] / d->beside_count[i] : NAN;
+	if (d->source == SB_COUNTED_PM) {
+		mean[SB_BESIDE_UTILIZATION] = utilization;
+		mean[SB_BESIDE_PCIE_RX] = column_of(e, "pcie_read_bytes_per_s") / 1e9;
+		mean[SB_BESIDE_PCIE_TX] = column_of(e, "pcie_write_bytes_per_s") / 1e9;
+	}
+	for (int i = 0; i < SB_BESIDES; i++) {
+		if (mean[i] >= 0) {
+			sums->beside[i] += dt_s * mean[i];
+			sums->beside_s[i] += dt_s;
+		}
+		d->beside[i] = d->beside_count[i] = 0;
+	}
+}
+
+/* What a row says, into the sums that end with it. A row without values ends a gap. */
+static void add_row(
+	struct sb_counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_reading *r)
+{
+	const struct sb_run_schema *schema = e->sample.schema;
+	struct sb_counter_sums *sums = &r->sums;
+	double percent[SB_COUNTERS];
+	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : NAN, pcie = d->pcie;
+	bool known = false;
+
+	for (int k = 0; k < SB_COUNTERS; k++)
+		percent[k] = NAN;
+	for (uint32_t i = 0; i < schema->column_count; i++) {
+		if (!strcmp(schema->columns[i], "engine_active_percent"))
+			utilization = e->sample.values[i];
+		for (int k = 0; k < SB_COUNTERS; k++)
+			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
+				e->sample.values[i] >= 0) {
+				percent[k] = e->sample.values[i];
+				sums->weighted[k] += dt_s * e->sample.values[i];
+				sums->known_s[k] += dt_s;
+				known = true;
+			}
+	}
+	if (d->source == SB_COUNTED_PM)
+		pcie = fmax(column_of(e, "pcie_read_bytes_per_s"), column_of(e, "pcie_write_bytes_per_s")) /
+		       1e9;
+	if (known) {
+		sums->covered_s += dt_s;
+		add_beside(d, e, utilization, dt_s, sums);
+	}
+	r->utilization = (float)utilization;
+	r->nvlink = (float)d->nvlink;
+	if (!isnan(percent[SB_COUNTER_SM]))
+		sums->bound_s[sb_counter_bound(percent, utilization, pcie, d->nvlink)] += dt_s;
+}
+
+int sb_counted_devices_take(struct sb_counted_devices *c, const struct sb_event *e)
+{
+	struct sb_counted_device *d;
+	struct sb_counter_reading *r, *before;
+
+	if (!strcmp(e->sample.schema->source, "gpu"))
+		take_device(c, e);
+	d = device_of(c, e);
+	if (!d)
+		return 0;
+	before = d->readings.count ? (struct sb_counter_reading *)d->readings.items + d->readings.count - 1
+				   : NULL;
+	if (before && e->t_ns <= before->t_ns)
+		return 0;
+	r = sb_vec_push(&d->readings, sizeof *r);
+	if (!r)
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
+	before = d->readings.count > 1 ? r - 1 : NULL;
+	if (before)
+		*r = *before;
+	r->t_ns = e->t_ns;
+	add_row(d, e, before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0, r);
+	return 0;
+}
+
+/* ---- the busiest ---- */
+
+/* How busy the SMs were, in percent, in the readings that have a part of that time; -1: not known. */
+static double mean_sm(const struct sb_counted_device *d, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_counter_reading *all = d->readings.items;
+	size_t count = d->readings.count, first, last;
+	struct sb_counter_sums sums = { 0 };
+
+	if (count < 2)
+		return -1;
+	first = sb_counter_readings_from(all, count, from_ns + 1);
+	last = sb_counter_readings_from(all, count, to_ns);
+	first = first ? first - 1 : 0;
+	last = last < count ? last : count - 1;
+	if (last > first)
+		sb_counter_readings_add(&sums, all, first, last);
+	return sums.known_s[SB_COUNTER_SM] > 0 ? sums.weighted[SB_COUNTER_SM] / sums.known_s[SB_COUNTER_SM]
+					       : -1;
+}
+
+const struct sb_counted_device *sb_counted_busiest(const struct sb_counted_devices *c,
+	enum sb_counter_source source, uint32_t process, uint64_t devices, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_counted_device *best = NULL;
+	double most = NAN; /* where there is another */
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct sb_counted_device *d = &c->all[i];
+		bool counts = !devices ||
+			      (d->device >= 0 && d->device < (int)SB_DEVICES_MAX && devices >> d->device & 1);
+		double sm;
+
+		if (d->source != source || d->readings.count < 2 || !counts ||
+			(source == SB_COUNTED_PM && process != SB_ANY_PROCESS && d->process != process))
+			continue;
+		if (!best) {
+			best = d;
+			continue;
+		}
+		if (isnan(most))
+			most = mean_sm(best, from_ns, to_ns);
+		sm = mean_sm(d, from_ns, to_ns);
+		if (!(sm > most))
+			continue;
+		best = d;
+		most = sm;
+	}
+	return best;
+}
+
+void sb_counted_devices_done(struct sb_counted_devices *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		sb_vec_done(&c->all[i].readings);
+}
