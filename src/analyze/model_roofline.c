@@ -75,6 +75,11 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 SB_FIELDS(sb_stage_work_fields, sb_stage_work, "GpuWork", "How near a stage comes to what the GPU can do.",
 	.present = any_work);
 
+bool sb_stage_work_on_cpu(const struct sb_stage_work *w)
+{
+	return w->cpu_flops > 0 && w->cpu_flops >= w->flops && !w->uncounted_count;
+}
+
 static const struct sb_field sb_efficiency_fields_rows[] = {
 	SB_FIELD(sb_efficiency, stage, "stage", SB_ALWAYS, "its name"),
 	SB_FIELD(sb_efficiency, flops, "flops", SB_KNOWN, "floating-point operations, as flop_count"),

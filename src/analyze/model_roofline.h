@@ -55,6 +55,9 @@ struct sb_stage_work {
 	const char *bound_why; /* why it is not known, and what tells it; NULL: known, or no work of a GPU */
 };
 
+/* All its operations are of models on the CPU: no peak of a GPU is theirs. Calls that were not counted may be a GPU's. */
+bool sb_stage_work_on_cpu(const struct sb_stage_work *work);
+
 struct sb_efficiency_panel { /* the stages' work in short */
 	struct sb_efficiency {
 		const char *stage;

@@ -220,6 +220,55 @@ static void copies_and_communication_bound_a_stage(void **state)
 	done(&m);
 }
 
+/* Readings every five seconds, the driver every second: all but the last one of them saw the ranks talk. */
+static void links_bound_a_reading_by_their_means(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const device[] = { "utilization_percent", "nvlink_tx_gb_per_s",
+		"nvlink_rx_gb_per_s" };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, device, 3);
+	uint32_t counters = sb_builder_schema(m.b, "gpu_counters", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 20; i++) {
+		double rate = i % 5 ? 180 : 1;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ i % 5 ? 99 : 0, rate, rate }, 3);
+		if (i % 5 == 0)
+			sb_builder_sample(m.b, counters, i * SECOND + 1, (const double[]){ 30, 5 }, 2);
+	}
+	zone(&m, "all_reduce", 0, 1, 20 * SECOND + 1);
+	end_made(&m, 20 * SECOND + 10);
+	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), (4 * 180 + 1) / 5.0);
+	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
+	done(&m);
+}
+
+/* Samples are taken of some steps alone; a row without values ends the gap between. */
+static void what_links_did_in_a_gap_is_no_samples(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const link = "nvlink_tx_gb_per_s";
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, &link, 1);
+	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 12; i++) {
+		const double sampled = i > 10 ? 90 : NAN;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ i < 10 ? 200 : 2 }, 1);
+		if (!i || i >= 10)
+			sb_builder_sample(
+				m.b, pm, i * SECOND + 1, (const double[]){ sampled, sampled - 10 }, 2);
+	}
+	zone(&m, "denoise", 0, 10 * SECOND + 1, 12 * SECOND + 1);
+	end_made(&m, 12 * SECOND + 10);
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 2);
+	done(&m);
+}
+
 static void facts(struct made *m)
 {
 	static const char *const columns[] = { "utilization_percent" };
@@ -344,6 +393,8 @@ int main(void)
 		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
 		cmocka_unit_test(copies_and_communication_bound_a_stage),
+		cmocka_unit_test(links_bound_a_reading_by_their_means),
+		cmocka_unit_test(what_links_did_in_a_gap_is_no_samples),
 		cmocka_unit_test(operations_over_time_over_the_peak),
 		cmocka_unit_test(what_was_not_counted_has_no_rate),
 		cmocka_unit_test(a_run_without_counters_says_nothing),

@@ -26,13 +26,14 @@ static void count_shape(struct synthetic *s)
 }
 
 /* One model on the CPU, one on a GPU, whose peak is in the table. */
-static struct sb_model *model_of_two(struct synthetic *s, const char *device)
+static struct sb_model *model_of(struct synthetic *s, const char *device, bool counted)
 {
 	const struct strobe_attr first[] = { INT("shape", 1), TEXT("precision", "fp32"),
 		{ "flops", STROBE_TYPE_FLOAT, { .f = 3e12 } }, TEXT("device", "cpu") },
 				 second[] = { INT("shape", 2), TEXT("precision", "bf16"),
 					 { "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } },
-					 TEXT("device", device) };
+					 TEXT("device", device) },
+				 uncounted[] = { INT("shape", 2), TEXT("why", "no meta kernel") };
 	const struct strobe_attr asked[] = { TEXT("component", "text_encoder"), TEXT("device", "cpu") },
 				 other[] = { TEXT("component", "transformer"), TEXT("device", device) };
 	uint32_t gpu;
@@ -43,7 +44,7 @@ static struct sb_model *model_of_two(struct synthetic *s, const char *device)
 	for (uint64_t t = 0; t <= 20 * SECOND; t += SECOND)
 		synthetic_gpu_sample(s, gpu, t, 1000, 85, 300);
 	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, first, 4);
-	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, second, 4);
+	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, counted ? second : uncounted, counted ? 4 : 2);
 	sb_builder_event(s->b, 0, "torch.asked", 0, asked, 2);
 	sb_builder_event(s->b, 0, "torch.asked", 0, other, 2);
 	synthetic_begin(s, 0, "pipeline", 0);
@@ -55,6 +56,11 @@ static struct sb_model *model_of_two(struct synthetic *s, const char *device)
 	}
 	synthetic_end(s, 20 * SECOND);
 	return synthetic_model(s, 20 * SECOND);
+}
+
+static struct sb_model *model_of_two(struct synthetic *s, const char *device)
+{
+	return model_of(s, device, true);
 }
 
 static bool has_reading(const struct sb_model *m, const char *id)
@@ -84,6 +90,24 @@ static void a_model_on_the_cpu_has_no_peak_of_a_gpu(void **state)
 	assert_float_equal(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
 	assert_string_equal(w->precision, "bf16");
 	assert_null(m->roofline.mfu_why);
+	synthetic_done(&s);
+}
+
+/* The transformer has no count: the pipeline's are all of the text encoder, and it ran on the GPU all the same. */
+static void calls_without_a_count_may_be_of_the_gpu(void **state)
+{
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	struct sb_model *m = model_of(&s, "cuda", false);
+
+	(void)state;
+	w = &sb_model_stage(m, "pipeline")->work;
+	assert_int_equal(w->uncounted_count, 1);
+	assert_float_equal(w->cpu_flops, w->flops, 1);
+	assert_null(w->mfu_why);
+	assert_true(!w->bound_why || !strstr(w->bound_why, "CPU"));
+	assert_true(isnan(w->mfu_ratio) && isnan(w->floor_s));
+	assert_string_equal(sb_model_stage(m, "text_encoder")->work.mfu_why, "its models ran on the CPU");
 	synthetic_done(&s);
 }
 
@@ -318,6 +342,7 @@ int main(void)
 		cmocka_unit_test(calls_without_a_shape_are_told),
 		cmocka_unit_test(a_gpu_without_the_precision_says_so),
 		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),
+		cmocka_unit_test(calls_without_a_count_may_be_of_the_gpu),
 		cmocka_unit_test(a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others),
 		cmocka_unit_test(a_vae_that_is_not_counted_says_why),
 		cmocka_unit_test(stages_are_told_apart_and_those_left_out_are_counted),

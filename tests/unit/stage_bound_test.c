@@ -120,6 +120,11 @@ static void a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu(voi
 	sb_stage_bound_fill(o.s.model, o.stage);
 	assert_null(o.stage->work.bound);
 	assert_string_equal(o.stage->work.bound_why, "its models ran on the CPU");
+	o.stage->work.uncounted_count =
+		1; /* a text encoder there, the transformer on the GPU was not counted */
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_string_equal(o.stage->work.bound, "tensor");
+	o.stage->work = (struct sb_stage_work){ .cpu_flops = 1e12 };
 	o.stage->work.flops = 2e12; /* a text encoder there, the transformer on the GPU */
 	sb_stage_bound_fill(o.s.model, o.stage);
 	assert_string_equal(o.stage->work.bound, "tensor");

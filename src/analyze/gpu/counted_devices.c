@@ -56,73 +56,72 @@ static void take_device(struct sb_counted_devices *c, const struct sb_event *e)
 		for (int i = 0; i < SB_BESIDES; i++) {
 			double value = column_of(e, sb_gpu_beside_columns[i]);
 
+			d->last[i] = value;
 			if (!isnan(value)) {
 				d->beside[i] += value;
 				d->beside_count[i]++;
 			}
 		}
-		d->utilization = column_of(e, "utilization_percent");
-		d->pcie = fmax(column_of(e, "pcie_rx_gb_per_s"), column_of(e, "pcie_tx_gb_per_s"));
-		d->nvlink = fmax(column_of(e, "nvlink_rx_gb_per_s"), column_of(e, "nvlink_tx_gb_per_s"));
 	}
 }
 
-static void add_beside(struct sb_counted_device *d, const struct sb_event *e, double utilization, double dt_s,
-	struct sb_counter_sums *sums)
+/* Means of what the driver said since the row before. known: where it said nothing meanwhile, what it said last. */
+static void end_beside(
+	struct sb_counted_device *d, const struct sb_event *e, double *out_mean, double *out_known)
 {
-	double mean[SB_BESIDES];
+	static const char *const sampled[] = { "engine_active_percent", "pcie_read_bytes_per_s",
+		"pcie_write_bytes_per_s" };
 
-	for (int i = 0; i < SB_BESIDES; i++)
-		mean[i] = d->beside_count[i] ? d->beside[i] / d->beside_count[i] : NAN;
-	if (d->source == SB_COUNTED_PM) {
-		mean[SB_BESIDE_UTILIZATION] = utilization;
-		mean[SB_BESIDE_PCIE_RX] = column_of(e, "pcie_read_bytes_per_s") / 1e9;
-		mean[SB_BESIDE_PCIE_TX] = column_of(e, "pcie_write_bytes_per_s") / 1e9;
-	}
 	for (int i = 0; i < SB_BESIDES; i++) {
-		if (mean[i] >= 0) {
-			sums->beside[i] += dt_s * mean[i];
-			sums->beside_s[i] += dt_s;
-		}
+		out_mean[i] = d->beside_count[i] ? d->beside[i] / d->beside_count[i] : NAN;
+		out_known[i] = d->beside_count[i] ? out_mean[i] : d->last[i];
 		d->beside[i] = d->beside_count[i] = 0;
 	}
+	for (int i = 0; d->source == SB_COUNTED_PM && i < 3; i++)
+		out_mean[i] = out_known[i] = column_of(e, sampled[i]) /
+					     (i == SB_BESIDE_UTILIZATION ? 1 : 1e9);
+}
+
+static bool add_percents(
+	const struct sb_event *e, double dt_s, struct sb_counter_sums *sums, double *out_percent)
+{
+	bool known = false;
+
+	for (int k = 0; k < SB_COUNTERS; k++) {
+		out_percent[k] = column_of(e, sb_gpu_counter_columns[k]);
+		if (!(out_percent[k] >= 0)) {
+			out_percent[k] = NAN;
+			continue;
+		}
+		sums->weighted[k] += dt_s * out_percent[k];
+		sums->known_s[k] += dt_s;
+		known = true;
+	}
+	return known;
 }
 
 /* What a row says, into the sums that end with it. A row without values ends a gap. */
 static void add_row(
 	struct sb_counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_reading *r)
 {
-	const struct sb_run_schema *schema = e->sample.schema;
 	struct sb_counter_sums *sums = &r->sums;
-	double percent[SB_COUNTERS];
-	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : NAN, pcie = d->pcie;
-	bool known = false;
+	double percent[SB_COUNTERS], mean[SB_BESIDES], known[SB_BESIDES], pcie, nvlink;
 
-	for (int k = 0; k < SB_COUNTERS; k++)
-		percent[k] = NAN;
-	for (uint32_t i = 0; i < schema->column_count; i++) {
-		if (!strcmp(schema->columns[i], "engine_active_percent"))
-			utilization = e->sample.values[i];
-		for (int k = 0; k < SB_COUNTERS; k++)
-			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
-				e->sample.values[i] >= 0) {
-				percent[k] = e->sample.values[i];
-				sums->weighted[k] += dt_s * e->sample.values[i];
-				sums->known_s[k] += dt_s;
-				known = true;
-			}
-	}
-	if (d->source == SB_COUNTED_PM)
-		pcie = fmax(column_of(e, "pcie_read_bytes_per_s"), column_of(e, "pcie_write_bytes_per_s")) /
-		       1e9;
-	if (known) {
-		sums->covered_s += dt_s;
-		add_beside(d, e, utilization, dt_s, sums);
-	}
-	r->utilization = (float)utilization;
-	r->nvlink = (float)d->nvlink;
+	end_beside(d, e, mean, known);
+	pcie = fmax(known[SB_BESIDE_PCIE_RX], known[SB_BESIDE_PCIE_TX]);
+	nvlink = fmax(known[SB_BESIDE_NVLINK_RX], known[SB_BESIDE_NVLINK_TX]);
+	r->utilization = (float)known[SB_BESIDE_UTILIZATION];
+	r->nvlink = (float)nvlink;
+	if (!add_percents(e, dt_s, sums, percent))
+		return;
+	sums->covered_s += dt_s;
+	for (int i = 0; i < SB_BESIDES; i++)
+		if (mean[i] >= 0) {
+			sums->beside[i] += dt_s * mean[i];
+			sums->beside_s[i] += dt_s;
+		}
 	if (!isnan(percent[SB_COUNTER_SM]))
-		sums->bound_s[sb_counter_bound(percent, utilization, pcie, d->nvlink)] += dt_s;
+		sums->bound_s[sb_counter_bound(percent, known[SB_BESIDE_UTILIZATION], pcie, nvlink)] += dt_s;
 }
 
 int sb_counted_devices_take(struct sb_counted_devices *c, const struct sb_event *e)

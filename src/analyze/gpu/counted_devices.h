@@ -14,7 +14,7 @@ struct sb_counted_device {
 	enum sb_counter_source source;
 	int device; /* by the monitors' number */
 	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
-	double utilization, pcie, nvlink; /* the driver's, as sampled last; GB/s, the busier way */
+	double last[SB_BESIDES]; /* what the driver said last */
 	double beside[SB_BESIDES]; /* the same, summed up since the last reading */
 	uint32_t beside_count[SB_BESIDES];
 	struct sb_vec readings; /* struct sb_counter_reading */

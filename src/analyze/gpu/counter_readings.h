@@ -8,7 +8,7 @@
 struct sb_counter_reading { /* sums from the first reading to this one */
 	int64_t t_ns;
 	struct sb_counter_sums sums;
-	float utilization, nvlink; /* percent and GB/s of the driver, while this one was taken */
+	float utilization, nvlink; /* percent and GB/s of the driver, means since the one before */
 };
 
 /* What the GPU was busiest with; pcie and nvlink in GB/s. */

@@ -46,12 +46,6 @@ static double least_covered(const struct sb_gpu_counters *c)
 	return c->source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
 }
 
-/* All its operations are of models on the CPU: no peak of a GPU is theirs. */
-static bool is_on_cpu(const struct sb_stage_work *w)
-{
-	return w->cpu_flops > 0 && w->cpu_flops >= w->flops;
-}
-
 #define MFU_MOST 1.05 /* a GPU's clock may be a little above that of its data sheet */
 
 /* No stage can do more than the peak: then what was counted is not what was done in this time. */
@@ -63,7 +57,7 @@ static void fill_mfu(struct sb_model *model, const struct sb_peak_rates *p, stru
 	if (p && w->precision && isnan(w->peak_tflops))
 		w->mfu_why = sb_model_printf(model, "this GPU has no peak rate for %s", w->precision);
 	w->mfu_ratio = w->tflops / w->peak_tflops;
-	w->floor_s = w->rate_flops / (w->peak_tflops * 1e12);
+	w->floor_s = w->rate_flops > 0 ? w->rate_flops / (w->peak_tflops * 1e12) : NAN;
 	if (w->mfu_ratio > MFU_MOST) {
 		w->mfu_why = sb_model_printf(model,
 			"more operations were counted than one such GPU can do in that time (%.4g TFLOP/s, "
@@ -87,8 +81,8 @@ static void fill_rate(struct sb_model *model, const struct sb_peak_rates *p, str
 		return;
 	w->calls = of->warm ? SB_CALLS_WARM : SB_CALLS_COLD;
 	w->call_count = of->count;
-	w->rate_flops = is_on_cpu(w) ? of->flops : of->flops - of->cpu_flops;
-	if (is_on_cpu(w) && p) {
+	w->rate_flops = sb_stage_work_on_cpu(w) ? of->flops : of->flops - of->cpu_flops;
+	if (sb_stage_work_on_cpu(w) && p) {
 		p = NULL;
 		w->mfu_why = "its models ran on the CPU";
 	}

@@ -186,8 +186,7 @@ static bool uses_gpu(const struct sb_model *model, const struct sb_stage *s)
 /* What a GPU did meanwhile is of others. */
 static bool is_on_cpu(const struct sb_model *model, const struct sb_stage *s)
 {
-	return model->roofline.on_cpu ||
-	       (s->work.cpu_flops > 0 && s->work.cpu_flops >= s->work.flops && !(s->gpu_busy_s > 0));
+	return model->roofline.on_cpu || (sb_stage_work_on_cpu(&s->work) && !(s->gpu_busy_s > 0));
 }
 
 void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
