@@ -3,6 +3,7 @@
 #include "doctor.h"
 #include "run_attach.h"
 
+#include "gpu/cupti_versions.h"
 #include "monitor/gpus.h"
 #include "monitor/procfile.h"
 #include "monitor/thread.h"
@@ -266,7 +267,7 @@ static void look_permission(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "", "kernel traces are allowed");
 }
 
-/* CUPTI's version, in a thread: without a driver its calls crash, with a sick one they may hang. */
+/* CUPTI's version, in a thread: with a sick driver its calls may hang. */
 static struct cupti_visit {
 	struct sb_thread thread;
 	void *library;
@@ -300,10 +301,10 @@ static bool has_driver(void)
 	return dlopen(theirs ? theirs : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 
-/* 24 to 28 are CUDA 12.6 to 12.9; from 13.0 on the version is CUDA's own. */
-static bool can_sample(uint32_t version)
+/* libcuda.so.1 alone is no driver: containers and build machines have one without a kernel module, and there CUPTI crashes. */
+static bool drives_a_gpu(void)
 {
-	return (version >= 24 && version < 100) || (version >= 130000 && version < 140000);
+	return named("STROBE_CUDA_PATH") || (visit_nvml() && nvml.count > 0);
 }
 
 /* Whether the GPU itself can is known when its hardware is asked for, which no other tool may have then. */
@@ -312,13 +313,15 @@ static void look_sampling(struct doctor_finding *f)
 	if (!has_driver())
 		doctor_say(f, DOCTOR_MISSING, "see CUDA driver above",
 			"no libcuda.so.1: --gpu-counters cannot sample");
+	else if (!drives_a_gpu())
+		doctor_say(f, DOCTOR_MISSING, "see NVML above", "no GPU is seen: CUPTI is not asked");
 	else if (!open_cupti())
 		doctor_say(f, DOCTOR_MISSING, "see CUPTI above", "no libcupti: --gpu-counters cannot sample");
 	else if (!sb_thread_start(&cupti.thread, "strobe-doctor", ask_version, NULL) ||
 		 !sb_thread_stop(&cupti.thread, PATIENCE_NS))
 		doctor_say(f, DOCTOR_MISSING, "see 'dmesg'; the machine may need a reset",
 			"CUPTI does not answer");
-	else if (!can_sample(cupti.version))
+	else if (!sb_cupti_samples_counters(cupti.version))
 		doctor_say(f, DOCTOR_LIMITED,
 			"a torch wheel or toolkit of CUDA 12.6 to 13; STROBE_CUPTI_PATH may name its "
 			"libcupti",

@@ -3,6 +3,7 @@
 
 #include "base/dynlib.h"
 #include "base/error.h"
+#include "gpu/cupti_versions.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -100,13 +101,6 @@ static const struct sb_dynlib_entry entries[] = {
 	OPTIONAL(stream_number, "cuptiGetStreamIdEx"),
 };
 
-/* 18 to 28 were the versions of CUDA 12's releases; then 1000 * CUDA's own number.
- * The records' common prefix is known to hold for these. */
-static bool known(uint32_t version)
-{
-	return (version >= 18 && version < 100) || (version >= 120000 && version < 140000);
-}
-
 static int resolve(struct sb_cupti *c, void *library)
 {
 	const char *lacking = sb_dynlib_resolve(library, entries, COUNT(entries), c);
@@ -118,7 +112,7 @@ static int resolve(struct sb_cupti *c, void *library)
 		snprintf(c->path, sizeof c->path, "%s", map->l_name);
 	if (c->get_version(&c->version))
 		return sb_fail(STROBE_ENOTSUP, "'%s' does not say its version", c->path);
-	if (!known(c->version))
+	if (!sb_cupti_is_known(c->version))
 		return sb_fail(STROBE_ENOTSUP,
 			"CUPTI version %u of '%s' is not one that strobe knows (CUDA 12 and 13)", c->version,
 			c->path);

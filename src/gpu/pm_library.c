@@ -3,13 +3,13 @@
 
 #include "base/dynlib.h"
 #include "base/error.h"
+#include "gpu/cupti_versions.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST_VERSION 24u /* of CUDA 12.6 */
 #define NEEDED(field, name) SB_DYNLIB_NEEDED(struct sb_pm_cupti, field, name)
 
 static const struct sb_dynlib_entry entries[] = {
@@ -57,7 +57,7 @@ int sb_pm_cupti_load(const struct sb_cupti *cupti, const struct sb_pm_cupti **ou
 	const char *lacking;
 	void *library;
 
-	if (cupti->version < FIRST_VERSION)
+	if (!sb_cupti_samples_counters(cupti->version))
 		return sb_fail(STROBE_ENOTSUP,
 			"the CUPTI of this program samples no counters: that came with CUDA 12.6");
 	if (!loaded) {

@@ -63,6 +63,25 @@ def test_whether_counters_can_be_sampled_is_told(strobe):
     assert found["sampled counters"]["state"] == "limited" and "CUDA 12.6 to 13" in found["sampled counters"]["fix"]
 
 
+def test_cupti_is_asked_only_where_a_gpu_is_seen(strobe):
+    """CUDA 13.2's CUPTI crashes in its first call where there is a libcuda.so.1 and no driver behind it."""
+    (strobe.folder / "libcuda.so.1").symlink_to(BUILD / "tests/fake/libfake_cuda.so")
+    strobe.environment.update(LD_LIBRARY_PATH=str(strobe.folder), STROBE_CUPTI_PATH=str(BUILD / "tests/fake/libfake_cupti.so"), FAKE_CUPTI_CRASHES="1")
+    code, found, _ = checks(strobe)
+    assert code == 0 and found["CUDA driver"]["state"] != "missing"
+    assert (found["sampled counters"]["state"], found["sampled counters"]["detail"]) == ("missing", "no GPU is seen: CUPTI is not asked")
+    strobe.fake_nvml("gpus 1\n")
+    del strobe.environment["FAKE_CUPTI_CRASHES"]
+    _, found, _ = checks(strobe)
+    assert found["sampled counters"]["state"] == "ok", found["sampled counters"]
+
+
+@pytest.mark.parametrize("version, state", [("23", "limited"), ("24", "ok"), ("120900", "ok"), ("130000", "ok"), ("140000", "limited")])
+def test_versions_of_cupti_that_sample(strobe, version, state):
+    strobe.environment.update({name: str(BUILD / "tests/fake" / file) for name, file in FAKE.items()}, FAKE_CUPTI_VERSION=version)
+    assert checks(strobe)[1]["sampled counters"]["state"] == state
+
+
 def test_missing_sensors_are_named(strobe):
     strobe.fake_nvml("unsupported power processes\n")
     _, found, _ = checks(strobe)
