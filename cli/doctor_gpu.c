@@ -323,8 +323,8 @@ static void look_sampling(struct doctor_finding *f)
 			"CUPTI does not answer");
 	else if (!sb_cupti_samples_counters(cupti.version))
 		doctor_say(f, DOCTOR_LIMITED,
-			"a torch wheel or toolkit of CUDA 12.6 to 13; STROBE_CUPTI_PATH may name its "
-			"libcupti",
+			"a torch wheel or toolkit of CUDA 12.6 to 13; "
+			"STROBE_CUPTI_PATH may name its libcupti",
 			"--gpu-counters needs CUPTI of CUDA 12.6 to 13, this is another one");
 	else if (for_root_alone())
 		doctor_say(f, DOCTOR_LIMITED, "modprobe option NVreg_RestrictProfilingToAdminUsers=0",

@@ -115,10 +115,9 @@
 #define SB_SIGNAL_THEIRS "the program handles SIGUSR2 itself"
 /* what a run without a stage says under "Not recorded" */
 #define SB_NO_STAGES "no program recorded any"
-#define SB_NO_STAGES_HOW                                                                             \
-	"--labels, where it prints stage lines such as '[3b] RAFT: 9.5s'; else import strobe, link " \
-	"libstrobe "                                                                                 \
-	"or use --stage"
+#define SB_NO_STAGES_HOW                                                                        \
+	"--labels, where it prints stage lines such as '[3b] RAFT: 9.5s'; else import strobe, " \
+	"link libstrobe or use --stage"
 
 /* attributes of a zone that sums up several calls; SB_NAME_CALLS and its like */
 #define SB_ATTR_CALLS "strobe.calls"

@@ -13,11 +13,17 @@ void sb_caught_init(struct sb_caught_list *list, uint32_t places)
 	list->places = places < SB_TRACE_MOMENTS_MAX ? places : SB_TRACE_MOMENTS_MAX;
 }
 
+/* The one comes right after the row's last, or is the same as that. */
+static bool continues(const struct sb_caught *c, const struct sb_slow_one *one)
+{
+	return c->count && !c->first.asked && !strcmp(c->first.what, one->what) && c->first.tid == one->tid &&
+	       c->first.generation_ticks == one->generation_ticks &&
+	       (one->index == c->last_index || one->index == c->last_index + 1);
+}
+
 static bool is_next(const struct sb_caught *c, const struct sb_slow_one *one)
 {
-	return c->count && !c->gone && !c->first.asked && !strcmp(c->first.what, one->what) &&
-	       c->first.tid == one->tid && c->first.generation_ticks == one->generation_ticks &&
-	       (one->index == c->last_index || one->index == c->last_index + 1);
+	return !c->gone && continues(c, one);
 }
 
 /* Asked for again, while the same step runs; where no step is known, within a second. */
@@ -32,13 +38,10 @@ static bool is_again(const struct sb_caught *c, const struct sb_slow_one *one)
 static uint64_t cost_before(const struct sb_caught_list *list, const struct sb_slow_one *one)
 {
 	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
-		struct sb_caught c = list->all[i];
+		const struct sb_caught *c = &list->all[i];
 
-		if (c.gone) {
-			c.gone = false;
-			if (is_next(&c, one))
-				return c.cost_ticks + c.before_ticks;
-		}
+		if (c->gone && continues(c, one))
+			return c->cost_ticks + c->before_ticks;
 	}
 	return 0;
 }
@@ -94,16 +97,17 @@ static struct sb_caught *begin(struct sb_caught_list *list, const struct sb_slow
 	return entry;
 }
 
-/* NULL: all that are kept were asked for. */
-static const struct sb_caught *least(const struct sb_caught_list *list)
+/* Which of those that are kept cost least; SB_CAUGHT_MOST: all of them were asked for. */
+static uint32_t least(const struct sb_caught_list *list)
 {
-	const struct sb_caught *found = NULL;
+	uint32_t found = SB_CAUGHT_MOST;
 
 	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
 		const struct sb_caught *c = &list->all[i];
 
-		if (c->kept && !c->first.asked && (!found || c->cost_ticks < found->cost_ticks))
-			found = c;
+		if (c->kept && !c->first.asked &&
+			(found == SB_CAUGHT_MOST || c->cost_ticks < list->all[found].cost_ticks))
+			found = i;
 	}
 	return found;
 }
@@ -119,9 +123,9 @@ static void keep(struct sb_caught_list *list, struct sb_caught *c)
 static bool is_worse(
 	const struct sb_caught_list *list, const struct sb_caught *c, const struct sb_caught *other)
 {
-	uint64_t more = list->displaced_count < (uint64_t)list->places * SB_CAUGHT_FREE
+	uint64_t more = list->displaced_count < (uint64_t)list->places * SB_CAUGHT_FREE_SWAPS
 				? 0
-				: other->cost_ticks / SB_CAUGHT_CLEARLY;
+				: other->cost_ticks / SB_CAUGHT_MORE_DIVISOR;
 
 	return c->cost_ticks > other->cost_ticks && c->cost_ticks - other->cost_ticks > more;
 }
@@ -130,6 +134,7 @@ enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_sl
 	struct sb_caught **out_moment, struct sb_slow_one *out_displaced)
 {
 	struct sb_caught *c = row_of(list, one), *other;
+	uint32_t at;
 
 	if (c)
 		grow(c, one);
@@ -142,8 +147,11 @@ enum sb_caught_as sb_caught_take(struct sb_caught_list *list, const struct sb_sl
 		keep(list, c);
 		return SB_CAUGHT_NEW;
 	}
-	other = (struct sb_caught *)least(list);
-	if (!other || (!one->asked && !is_worse(list, c, other)))
+	at = least(list);
+	if (at == SB_CAUGHT_MOST)
+		return SB_CAUGHT_NOT;
+	other = &list->all[at];
+	if (!one->asked && !is_worse(list, c, other))
 		return SB_CAUGHT_NOT;
 	list->displaced_count++;
 	*out_displaced = other->first;
@@ -169,7 +177,7 @@ uint64_t sb_caught_cost_ticks(const struct sb_caught_list *list, uint32_t tid, u
 
 bool sb_caught_lost_slower(const struct sb_caught_list *list)
 {
-	const struct sb_caught *kept = least(list);
+	uint32_t kept = least(list);
 	uint64_t lost_ticks = list->lost_ticks;
 
 	for (uint32_t i = 0; i < SB_CAUGHT_MOST; i++) {
@@ -178,7 +186,7 @@ bool sb_caught_lost_slower(const struct sb_caught_list *list)
 		if (!c->kept && c->count && c->cost_ticks + c->before_ticks > lost_ticks)
 			lost_ticks = c->cost_ticks + c->before_ticks;
 	}
-	return lost_ticks > (kept ? kept->cost_ticks : 0);
+	return lost_ticks > (kept < SB_CAUGHT_MOST ? list->all[kept].cost_ticks : 0);
 }
 
 bool sb_caught_full(const struct sb_caught_list *list)

@@ -10,8 +10,8 @@
 
 #define SB_CAUGHT_UNKEPT 4u /* the latest that were not kept: each may become a row that is worth it */
 #define SB_CAUGHT_MOST (SB_TRACE_MOMENTS_MAX + SB_CAUGHT_UNKEPT)
-#define SB_CAUGHT_FREE 10u /* of each place: so often it goes to any that cost more */
-#define SB_CAUGHT_CLEARLY 4u /* from then on to one that cost more by this part of the other */
+#define SB_CAUGHT_FREE_SWAPS 10u /* of each place: so often it goes to any that cost more */
+#define SB_CAUGHT_MORE_DIVISOR 4u /* from then on to one that cost more by a quarter of the other */
 
 struct sb_slow_one { /* a step, with the pause after it or without; a generation; what was asked for */
 	const char *what, *by; /* as SB_RUN_SLOW_MOMENT has them */

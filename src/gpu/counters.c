@@ -276,9 +276,9 @@ static int read_spec(const char *text, struct sb_trace_spec *out)
 {
 	if (text && !strcmp(text, SB_COUNTERS_OF_SLOW)) {
 		if (!sb_gpu_trace_watches())
-			return sb_fail(STROBE_EINVAL, "gpu counters 'slow' need a GPU trace of slow:1.5 "
-						      "(--gpu-trace=slow:1.5), which finds the "
-						      "slow moments");
+			return sb_fail(STROBE_EINVAL,
+				"gpu counters 'slow' need a GPU trace of slow:1.5 (--gpu-trace=slow:1.5), "
+				"which finds the slow moments");
 		*out = (struct sb_trace_spec){ .bound = SB_TRACE_SLOW };
 		return 0;
 	}

@@ -33,8 +33,8 @@ const struct sb_setting sb_setting_table[] = {
 		"1", "time between GPU samples" },
 	{ "gpu_counters_interval", SB_SETTING_SECONDS, FIELD(gpu_counters_interval_s), "1", 0, 3600, "0.2",
 		"5",
-		"time between readings of SM, tensor core and DRAM activity, where the GPU counts them; 0: "
-		"off" },
+		"time between readings of SM, tensor core and DRAM activity, "
+		"where the GPU counts them; 0: off" },
 	TOGGLE(gpu_counters_all, "false", "true", NULL,
 		"read all the driver's counters of activity, not only the six that matter"),
 	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5",
@@ -71,12 +71,11 @@ const struct sb_setting sb_setting_table[] = {
 	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,
 		"price of one GPU hour, for cost per video" },
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
-		"kernel trace: all, steps:3, steps:3@10 (after ten steps), seconds:5, slow:1.5 or slow:1.5,3 "
-		"(the worst "
-		"three); empty: off" },
+		"kernel trace: all, steps:3, steps:3@10 (after ten steps), seconds:5, "
+		"slow:1.5 or slow:1.5,3 (the worst three); empty: off" },
 	{ "gpu_counters", SB_SETTING_TEXT, FIELD(gpu_counters), "", 0, 0, NULL, NULL,
-		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5, signal or slow; empty: "
-		"off" },
+		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5, "
+		"signal or slow; empty: off" },
 	{ "stage_log", SB_SETTING_TEXT, FIELD(stage_log), "", 0, 0, NULL, NULL,
 		"print each stage's line as it ends: true (standard error) or a file; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "20", 0, 1000, NULL, "0",
@@ -346,9 +345,8 @@ int sb_settings_agree(const struct sb_settings *s)
 	if (strcmp(s->gpu_counters, SB_COUNTERS_OF_SLOW) != 0 || !strncmp(s->gpu_trace, "slow:", 5))
 		return 0;
 	return sb_fail(STROBE_EINVAL,
-		"'gpu_counters' of slow needs a 'gpu_trace' of slow:1.5 (--gpu-trace=slow:1.5), which finds "
-		"the "
-		"slow moments; it is '%s'",
+		"'gpu_counters' of slow needs a 'gpu_trace' of slow:1.5 (--gpu-trace=slow:1.5), "
+		"which finds the slow moments; it is '%s'",
 		*s->gpu_trace ? s->gpu_trace : "off");
 }
 

@@ -38,8 +38,8 @@ static bool steps(const char **text, double least, uint32_t *out)
 	return true;
 }
 
-/* Each reads what follows its word. Returns what would fit there; NULL: what is there does. */
-static const char *read_steps(const char *at, struct sb_trace_spec *spec)
+/* Each reads what follows its word. False: *out_wants is what would fit there. */
+static bool read_steps(const char *at, struct sb_trace_spec *spec, const char **out_wants)
 {
 	bool good = steps(&at, 1, &spec->steps);
 
@@ -47,34 +47,36 @@ static const char *read_steps(const char *at, struct sb_trace_spec *spec)
 		at++;
 		good = steps(&at, 0, &spec->skip);
 	}
-	return good && !*at ? NULL : "steps:N or steps:N@AFTER, whole numbers, N from 1";
+	*out_wants = "steps:N or steps:N@AFTER, whole numbers, N from 1";
+	return good && !*at;
 }
 
-static const char *read_seconds(const char *at, struct sb_trace_spec *spec)
+static bool read_seconds(const char *at, struct sb_trace_spec *spec, const char **out_wants)
 {
-	return number(&at, 1e-3, 1e9, &spec->seconds) && !*at ? NULL : "seconds:N, N from 0.001";
+	*out_wants = "seconds:N, N from 0.001";
+	return number(&at, 1e-3, 1e9, &spec->seconds) && !*at;
 }
 
-static const char *read_slow(const char *at, struct sb_trace_spec *spec)
+static bool read_slow(const char *at, struct sb_trace_spec *spec, const char **out_wants)
 {
+	*out_wants = "slow:RATIO or slow:RATIO,N, the RATIO from 1.01";
 	if (!number(&at, 1.01, 1e6, &spec->slow_ratio) || (*at && *at != ','))
-		return "slow:RATIO or slow:RATIO,N, the RATIO from 1.01";
+		return false;
 	if (!*at)
-		return NULL;
+		return true;
 	at++;
-	if (!steps(&at, 1, &spec->moments) || spec->moments > SB_TRACE_MOMENTS_MAX || *at)
-		return "slow:RATIO,N, N a whole number from 1 to 100";
-	return NULL;
+	*out_wants = "slow:RATIO,N, N a whole number from 1 to 100";
+	return steps(&at, 1, &spec->moments) && spec->moments <= SB_TRACE_MOMENTS_MAX && !*at;
 }
 _Static_assert(SB_TRACE_MOMENTS_MAX == 100, "the words above say so");
 
-/* Returns what would fit; "": anything else; NULL: the text does. */
-static const char *read_text(const char *text, struct sb_trace_spec *spec)
+/* False: *out_wants is what would fit, all of it where the text begins like nothing that does. */
+static bool read_text(const char *text, const char *all, struct sb_trace_spec *spec, const char **out_wants)
 {
 	static const struct {
 		const char *word;
 		enum sb_trace_bound bound;
-		const char *(*read)(const char *at, struct sb_trace_spec *spec);
+		bool (*read)(const char *at, struct sb_trace_spec *spec, const char **out_wants);
 	} forms[] = { { "steps:", SB_TRACE_STEPS, read_steps },
 		{ "seconds:", SB_TRACE_SECONDS, read_seconds }, { "slow:", SB_TRACE_SLOW, read_slow } };
 
@@ -87,46 +89,48 @@ static const char *read_text(const char *text, struct sb_trace_spec *spec)
 		if (strncmp(text, forms[i].word, size) != 0)
 			continue;
 		spec->bound = forms[i].bound;
-		return forms[i].read(text + size, spec);
+		return forms[i].read(text + size, spec, out_wants);
 	}
-	return !*text || !strcmp(text, "all") ? NULL : "";
+	*out_wants = all;
+	return !*text || !strcmp(text, "all");
 }
 
-static const char *or_else(const char *fits, const char *all)
+static bool read_counters(
+	const char *text, const char *all, struct sb_trace_spec *spec, const char **out_wants)
 {
-	return fits && !*fits ? all : fits;
+	bool good = read_text(text, all, spec, out_wants);
+
+	if (spec->bound != SB_TRACE_SLOW)
+		return good;
+	*out_wants = SLOW_OF_COUNTERS;
+	return false;
 }
 
 const char *sb_trace_setting_wants(const char *text)
 {
 	struct sb_trace_spec spec;
+	const char *wants;
 
-	return or_else(read_text(text, &spec), TRACES);
-}
-
-static const char *counters_want(const char *text, struct sb_trace_spec *spec, const char *all)
-{
-	const char *fits = read_text(text, spec);
-
-	return spec->bound == SB_TRACE_SLOW ? SLOW_OF_COUNTERS : or_else(fits, all);
+	return read_text(text, TRACES, &spec, &wants) ? NULL : wants;
 }
 
 const char *sb_counters_setting_wants(const char *text)
 {
 	struct sb_trace_spec spec;
+	const char *wants;
 
 	if (!strcmp(text, SB_TRACE_BY_SIGNAL) || !strcmp(text, SB_COUNTERS_OF_SLOW))
 		return NULL;
-	return counters_want(text, &spec, COUNTERS);
+	return read_counters(text, COUNTERS, &spec, &wants) ? NULL : wants;
 }
 
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 {
 	struct sb_trace_spec spec;
-	const char *fits = or_else(read_text(text ? text : "", &spec), TRACES);
+	const char *wants;
 
-	if (fits)
-		return sb_fail(STROBE_EINVAL, "gpu trace '%s': use %s", text, fits);
+	if (!read_text(text ? text : "", TRACES, &spec, &wants))
+		return sb_fail(STROBE_EINVAL, "gpu trace '%s': use %s", text, wants);
 	*out_spec = spec;
 	return 0;
 }
@@ -134,10 +138,10 @@ int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 int sb_counters_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 {
 	struct sb_trace_spec spec;
-	const char *fits = counters_want(text ? text : "", &spec, COUNTERS_STARTED);
+	const char *wants;
 
-	if (fits)
-		return sb_fail(STROBE_EINVAL, "gpu counters '%s': use %s", text, fits);
+	if (!read_counters(text ? text : "", COUNTERS_STARTED, &spec, &wants))
+		return sb_fail(STROBE_EINVAL, "gpu counters '%s': use %s", text, wants);
 	*out_spec = spec;
 	return 0;
 }

@@ -146,7 +146,7 @@ static void a_slower_one_that_was_lost_is_known(void **state)
 	uint64_t over = 1000;
 
 	(void)state;
-	for (uint32_t i = 0; i < 2 + 2 * SB_CAUGHT_FREE; i++)
+	for (uint32_t i = 0; i < 2 + 2 * SB_CAUGHT_FREE_SWAPS; i++)
 		take(step(i, 1, over++));
 	assert_false(sb_caught_lost_slower(&list));
 	assert_int_equal(take(step(1000, 1, over)), SB_CAUGHT_NOT); /* no longer clearly more */
@@ -208,8 +208,8 @@ static void few_give_way_however_long_it_gets_worse(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 100000; i++)
 		instead += take(step(i, 1, 100 + i)) == SB_CAUGHT_INSTEAD;
-	assert_in_range(
-		instead, 2 * SB_CAUGHT_FREE, 2 * (SB_CAUGHT_FREE + 31)); /* 1000 is 1.25 to the 31st */
+	assert_in_range(instead, 2 * SB_CAUGHT_FREE_SWAPS,
+		2 * (SB_CAUGHT_FREE_SWAPS + 31)); /* 1000 is 1.25 to the 31st */
 	assert_true(moment->kept || list.unkept_count > 0);
 }
 
