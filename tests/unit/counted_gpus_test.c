@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "counted_run.h"
+#include "format/builder_stream.h"
 #include "format/run_keys.h"
 
 #define ROWS 21u
@@ -184,6 +185,54 @@ static void uuids_tie_the_programs_numbers_to_the_monitors(void **state)
 	done(&m);
 }
 
+/* A row of samples every tenth of a second, of a GPU that works and of one that idles. */
+static void samples(struct made *m)
+{
+	static const char *const column = "sm_active_percent";
+
+	for (int device = 0; device < 2; device++) {
+		uint32_t schema = sb_builder_schema(m->b, "gpu_pm", device, &column, 1);
+
+		for (uint64_t i = 0; i <= 130; i++)
+			sb_builder_sample(m->b, schema, i * SECOND / 10, &(double){ device ? 80 : 2 }, 1);
+	}
+}
+
+/* Of two GPUs of the process one idles: its samples were in the mean. */
+static void a_slow_moment_has_the_gpu_that_it_ran_on(void **state)
+{
+	char text[160];
+	struct strobe_attr attr = { SB_RUN_SLOW_MOMENT, STROBE_TYPE_STRING, { .s = text } };
+
+	(void)state;
+	for (int device = 0; device < 2; device++) {
+		struct made m = begin_made();
+		const struct sb_slow_moment *moment;
+
+		snprintf(text, sizeof text, "generation time %llu %llu %llu %llu %llu",
+			(unsigned long long)sb_builder_ticks_at(m.b, 10 * SECOND),
+			(unsigned long long)sb_builder_ticks_at(m.b, 12 * SECOND),
+			(unsigned long long)sb_builder_ticks_at(m.b, 8 * SECOND),
+			(unsigned long long)sb_builder_ticks_at(m.b, 9 * SECOND),
+			(unsigned long long)(sb_builder_ticks_at(m.b, SECOND) - sb_builder_ticks_at(m.b, 0)));
+		sb_builder_meta(m.b, SB_META_RUN, &attr);
+		samples(&m);
+		for (uint64_t at = 8; at <= 10; at += 2) {
+			sb_builder_begin(m.w, at * SECOND, sb_builder_name(m.b, "video", NULL));
+			sb_builder_role(m.w, STROBE_ROLE_GENERATION);
+			timed(&m, "denoise", device, at, at == 8 ? 9 : 12);
+			sb_builder_end(m.w, (at == 8 ? 9 : 12) * SECOND, 0);
+		}
+		end_made(&m, 13 * SECOND);
+		assert_int_equal(m.model->slow_moments.count, 1);
+		moment = &m.model->slow_moments.all[0];
+		assert_int_equal(moment->counter_count, 1);
+		close_to(moment->counters[0].percent, device ? 80 : 2);
+		close_to(moment->counters[0].normal_percent, device ? 80 : 2);
+		done(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +243,7 @@ int main(void)
 		cmocka_unit_test(an_idle_gpu_of_a_stage_stays_idle),
 		cmocka_unit_test(tensors_on_a_gpu_that_no_zone_names_count),
 		cmocka_unit_test(uuids_tie_the_programs_numbers_to_the_monitors),
+		cmocka_unit_test(a_slow_moment_has_the_gpu_that_it_ran_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

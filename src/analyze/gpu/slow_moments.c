@@ -1,9 +1,11 @@
 /* Slow moments that a watch caught (--gpu-trace=slow:1.5): what each did longer than a normal one. */
 #include "analyze/gpu/kernels.h"
 #include "analyze/gpu/paths.h"
+#include "analyze/gpu/slow_counters.h"
 #include "analyze/gpu/slow_keys.h"
 #include "analyze/gpu/slow_samples.h"
 #include "analyze/gpu/slow_words.h"
+#include "analyze/touched_devices.h"
 #include "run/gpu_traces.h"
 
 #include "base/error.h"
@@ -33,9 +35,7 @@ struct side { /* the slow one, or the normal one */
 	int64_t overlap_ns; /* of the zone that says so */
 	struct sb_union busy;
 	int64_t work_ns, first_ns, last_ns;
-	struct {
-		double weighted, known_s;
-	} counters[SB_COUNTERS]; /* of the samples inside */
+	struct sb_slow_counters counters; /* of the samples inside */
 };
 
 struct caught {
@@ -51,6 +51,7 @@ struct moments {
 	struct sb_run *run;
 	struct sb_vec all; /* struct caught */
 	struct sb_slow_samples samples;
+	struct sb_device_numbers numbers;
 	int64_t *row_ns; /* by schema: when its row before was */
 	bool no_memory;
 };
@@ -157,28 +158,13 @@ static void take_event_in(struct moments *m, struct side *s, const struct sb_eve
 		take_work(m, s, e);
 }
 
-static int counter_of(const char *column)
+static void take_row_in(struct moments *m, struct side *s, const struct sb_event *e, int64_t from_ns)
 {
-	for (int i = 0; i < SB_COUNTERS; i++)
-		if (!strcmp(column, sb_gpu_counter_columns[i]))
-			return i;
-	return -1;
-}
+	int device = sb_device_number(&m->numbers, e->process, e->sample.schema->device);
 
-static void take_row_in(struct side *s, const struct sb_event *e, int64_t from_ns)
-{
-	const struct sb_run_schema *schema = e->sample.schema;
-
-	if (!is_in(s, from_ns + (e->t_ns - from_ns) / 2))
-		return;
-	for (uint32_t i = 0; i < schema->column_count; i++) {
-		int counter = counter_of(schema->columns[i]);
-
-		if (counter < 0 || !(e->sample.values[i] >= 0))
-			continue;
-		s->counters[counter].weighted += (double)(e->t_ns - from_ns) / 1e9 * e->sample.values[i];
-		s->counters[counter].known_s += (double)(e->t_ns - from_ns) / 1e9;
-	}
+	if (is_in(s, from_ns + (e->t_ns - from_ns) / 2) &&
+		!sb_slow_counters_take(&s->counters, device, e, (double)(e->t_ns - from_ns) / 1e9))
+		m->no_memory = true;
 }
 
 /* A row is of the time since the row before it. */
@@ -191,7 +177,7 @@ static void take_row(struct moments *m, const struct sb_event *e)
 	for (size_t i = 0; from_ns > INT64_MIN && e->t_ns > from_ns && i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
 			if (all[i].said.process == e->process)
-				take_row_in(&all[i].sides[s], e, from_ns);
+				take_row_in(m, &all[i].sides[s], e, from_ns);
 }
 
 static void take_event(void *self, const struct sb_event *e)
@@ -226,7 +212,7 @@ static enum certainty certainty_of(const struct caught *c, const struct side *s,
 }
 
 /* Generations may run beside each other: the surest zone tells the thread, of several the one that covers most. */
-static void find_thread(const struct caught *c, struct side *s, const struct sb_zone *z)
+static void find_thread(struct moments *m, const struct caught *c, struct side *s, const struct sb_zone *z)
 {
 	int64_t begin_ns = z->begin_ns > s->begin_ns ? z->begin_ns : s->begin_ns;
 	int64_t overlap_ns = (z->end_ns < s->end_ns ? z->end_ns : s->end_ns) - begin_ns;
@@ -237,6 +223,7 @@ static void find_thread(const struct caught *c, struct side *s, const struct sb_
 	s->certain = certain;
 	s->overlap_ns = overlap_ns;
 	s->thread.track = z->track;
+	s->counters.named = sb_device_number_bits(&m->numbers, z->process, z->gpu_devices);
 }
 
 static int64_t step_of(const struct sb_zone *z)
@@ -277,7 +264,7 @@ static void take_zone_in(struct moments *m, struct caught *c, int side, const st
 {
 	struct side *s = &c->sides[side];
 
-	find_thread(c, s, z);
+	find_thread(m, c, s, z);
 	if (!side && llabs(z->begin_ns - s->begin_ns) <= EDGE_NS)
 		take_step(c, z, step_of(z)); /* also of one that went on after it was asked for */
 	if (s->end_ns <= s->begin_ns || z->end_ns <= s->begin_ns || z->begin_ns >= s->end_ns ||
@@ -368,22 +355,6 @@ static void fill_work(struct side *s, double *out_work_s, double *out_idle_s)
 	*out_idle_s = !s->traced ? NAN : idle_ns < IDLE_LEAST_NS ? 0 : seconds(idle_ns);
 }
 
-static double mean_of(const struct side *s, int counter)
-{
-	return s->counters[counter].known_s > 0 ? s->counters[counter].weighted / s->counters[counter].known_s
-						: NAN;
-}
-
-static void fill_counters(struct sb_model *model, const struct caught *c, struct sb_slow_moment *out)
-{
-	out->counters = sb_model_alloc(model, SB_COUNTERS * sizeof *out->counters);
-	for (int i = 0; out->counters && i < SB_COUNTERS; i++)
-		if (c->sides[0].counters[i].known_s > 0)
-			out->counters[out->counter_count++] = (struct sb_slow_counter){
-				sb_gpu_counter_columns[i], mean_of(&c->sides[0], i), mean_of(&c->sides[1], i)
-			};
-}
-
 static void fill_row(struct sb_model *model, const struct caught *c, struct sb_slow_moment *out)
 {
 	out->row = (struct sb_slow_row){ .count = c->said.row.count,
@@ -413,7 +384,7 @@ static void fill_moment(
 	fill_row(model, c, out);
 	fill_work(slow, &out->work_s, &out->idle_s);
 	fill_work(normal, &out->normal_work_s, &out->normal_idle_s);
-	fill_counters(model, c, out);
+	sb_slow_counters_fill(model, &slow->counters, &normal->counters, out);
 	out->parts = sb_model_alloc(model, (KINDS + 1) * PARTS_MOST * sizeof *out->parts);
 	for (int kind = 0; out->parts && kind < KINDS; kind++)
 		if (kind != KERNEL || normal->traced)
@@ -437,6 +408,7 @@ static void done(void *self)
 			for (int kind = 0; kind < KINDS; kind++)
 				sb_vec_done(&side->tallies[kind]);
 			sb_union_done(&side->busy);
+			sb_slow_counters_done(&side->counters);
 		}
 	if (m) {
 		sb_vec_done(&m->all);
@@ -461,6 +433,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (m) {
 		m->run = m->samples.run = run;
+		m->numbers.run = run;
 		m->samples.model = model;
 		err = find_moments(m);
 	}
@@ -474,6 +447,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK | 1u << SB_EVENT_SAMPLE |
 			 1u << SB_EVENT_CODE_FILE | 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
+		.gpu_spans = true,
 		.event = take_event,
 		.zone = take_zone };
 	return 0;
