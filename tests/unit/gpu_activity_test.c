@@ -74,6 +74,7 @@ static void kernels_tell_the_shape_of_their_launch(void **state)
 	(void)state;
 	start();
 	t = fake->now();
+	fake->sized(64, 256, 32); /* a grid without an extent is none */
 	fake->shape(96 << 10, 4);
 	fake->kernel(fake->launch(), t, t + 1000, "tiles");
 	fake->shape(0, 1);
@@ -81,6 +82,7 @@ static void kernels_tell_the_shape_of_their_launch(void **state)
 	fake->shape(1024, 1);
 	fake->kernel(fake->launch(), t, t + 1000, "neither");
 	fake->shape(0, 0);
+	fake->sized(0, 0, 0);
 	sb_activity_stop(NULL);
 	assert_int_equal(written_count, 3);
 	assert_int_equal(written_flags(&written[0]), SB_GPU_TILED);
