@@ -85,7 +85,7 @@ static int ask_all(const struct args *args, struct fit_question *question, int f
 static int read_capacity(const struct args *args, struct fit_question *question)
 {
 	const char *gpu = args_value(args, "gpu"), *memory = args_value(args, "memory");
-	const struct sb_peak_rates *rates = gpu ? sb_peak_rates_find(gpu) : NULL;
+	const struct sb_peak_rates *rates = gpu ? sb_peak_rates_find(gpu, NAN) : NULL;
 	char *end;
 
 	question->request.capacity_bytes = NAN;

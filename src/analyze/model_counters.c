@@ -9,7 +9,7 @@ const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "
 	"dram_read_percent", "dram_write_percent", "nvdec_active_percent" };
 
 const char *const sb_gpu_beside_columns[SB_BESIDES] = { "utilization_percent", "pcie_rx_gb_per_s",
-	"pcie_tx_gb_per_s", "nvlink_rx_gb_per_s", "nvlink_tx_gb_per_s" };
+	"pcie_tx_gb_per_s", "nvlink_rx_gb_per_s", "nvlink_tx_gb_per_s", "dram_gb_per_s" };
 
 const char *const sb_counter_source_names[SB_COUNTER_SOURCES] = { "gpm", "pm sampling" };
 
@@ -90,6 +90,8 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 		"received over NVLink"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_NVLINK_TX], "nvlink_tx_gb_per_s", SB_KNOWN,
 		"sent over NVLink"),
+	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_DRAM], "dram_gb_per_s", SB_KNOWN,
+		"read from and written to the memory, where that was sampled"),
 	SB_FIELD(sb_gpu_counters, covered_ratio, "covered_ratio", SB_KNOWN,
 		"share of the time in readings in which the GPU was at nothing else", .range = SB_SHARE),
 	SB_FIELD_NAMED(sb_gpu_counters, source, "source", SB_KNOWN, sources,

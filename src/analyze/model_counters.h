@@ -34,6 +34,7 @@ enum sb_gpu_beside {
 	SB_BESIDE_PCIE_TX,
 	SB_BESIDE_NVLINK_RX,
 	SB_BESIDE_NVLINK_TX,
+	SB_BESIDE_DRAM, /* read and written, as sampled */
 	SB_BESIDES
 };
 extern const char *const sb_gpu_beside_columns[SB_BESIDES];

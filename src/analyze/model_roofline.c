@@ -22,6 +22,9 @@ SB_FIELD_WHEN(has_flops, sb_stage_work, !isnan(it->flops))
 
 static const char *const bases[] = { "counters", "rate", "trace", "zones", SB_NAMES_END };
 
+static const char *const bound_keys[] = { "tensor", "fp32", "dram", "sm", "launch", "host", "copies",
+	"communication", SB_NAMES_END };
+
 static const char *const call_names[] = { SB_CALLS_WARM, SB_CALLS_COLD, SB_NAMES_END };
 
 static const struct sb_field sb_stage_work_fields_rows[] = {
@@ -57,7 +60,8 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 		"absent, too)"),
 	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "rate_flop_count at the peak rate"),
 	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
-		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),
+		"moved to and from DRAM: as sampled, else from the counters' mean and the data sheet's "
+		"bandwidth"),
 	SB_FIELD(
 		sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "rate_flop_count over dram_bytes"),
 	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
@@ -92,9 +96,9 @@ static const struct sb_field sb_efficiency_fields_rows[] = {
 	SB_FIELD(sb_efficiency, work_mfu_percent, "work_mfu_percent", SB_KNOWN,
 		"mfu_percent without that time"),
 	SB_FIELD(sb_efficiency, bytes, "bytes", SB_KNOWN, "moved to and from DRAM"),
-	SB_FIELD(sb_efficiency, bound, "bound_by", SB_KNOWN,
-		"tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of "
-		"these is near its peak"),
+	SB_FIELD_NAMED(sb_efficiency, bound, "bound_by", SB_KNOWN, bound_keys,
+		"what held the GPU up most of the time; sm: its processors work, and neither tensor cores, "
+		"FP32 pipes nor memory are near their peak"),
 	SB_FIELD(sb_efficiency, bound_why, "bound_why", SB_KNOWN,
 		"why bound_by is absent, and which option tells it"),
 	SB_FIELD(sb_efficiency, floor_s, "floor_s", SB_KNOWN, "operations of rate_calls at the peak rate"),

@@ -292,6 +292,42 @@ static void more_than_a_gpu_can_do_is_no_rate(void **state)
 	}
 }
 
+/* Sampled bytes are those that went over the memory's bus: no data sheet is needed for them. */
+static void measured_bytes_are_the_stages_bytes(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent",
+		"dram_read_bytes_per_s", "dram_write_bytes_per_s" };
+	static const char *const gpus[] = { "NVIDIA H200", "Fake GPU 9000" };
+	const struct sb_stage *stage;
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) { /* in turn with sampled bytes, and with percent alone */
+		uint32_t schema;
+
+		open_gpu(&s, gpus[i % 2]);
+		schema = sb_builder_schema(s.b, "gpu_pm", 0, columns, i < 2 ? 4 : 2);
+		for (uint64_t k = 0; k <= 400; k++)
+			sb_builder_sample(s.b, schema, k * 10 * MS, (double[]){ 80, 40, 1.5e12, 0.5e12 },
+				i < 2 ? 4 : 2);
+		for (uint64_t k = 0; k < 4; k++)
+			call(&s, k * SECOND, (k + 1) * SECOND);
+		m = synthetic_model(&s, 4 * SECOND);
+		stage = sb_model_stage(m, "Net");
+		if (i < 2) {
+			assert_float_equal(stage->counters.beside[SB_BESIDE_DRAM], 2000, 1e-6);
+			assert_float_equal(stage->work.bytes, 3 * 2e12, 1e6);
+			assert_float_equal(stage->work.intensity, 100, 1e-6);
+		} else if (i == 2) {
+			assert_float_equal(stage->work.bytes, 3 * 0.4 * 4.8e12, 1e6);
+		} else {
+			assert_true(isnan(stage->work.bytes) && isnan(stage->work.intensity));
+		}
+		synthetic_done(&s);
+	}
+}
+
 /* Beside calls that have a shape, one without is not counted: its time is in the stage. */
 static void calls_without_a_shape_are_told(void **state)
 {
@@ -339,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_that_a_cache_serves_add_no_operations),
 		cmocka_unit_test(more_than_a_gpu_can_do_is_no_rate),
+		cmocka_unit_test(measured_bytes_are_the_stages_bytes),
 		cmocka_unit_test(calls_without_a_shape_are_told),
 		cmocka_unit_test(a_gpu_without_the_precision_says_so),
 		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),

@@ -233,7 +233,7 @@ export type GpuWork = {
   work_mfu_ratio?: number; // the same over rate_over_s without moves_s: of what the GPU computes, not of the stage
   mfu_why?: string; // why mfu_ratio is absent though the GPU is in the table of peak rates: it ran on the CPU, this GPU has no such precision, or more was counted than it can do (then the rate and floor_s are absent, too)
   floor_s?: number; // rate_flop_count at the peak rate
-  dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
+  dram_bytes?: number; // moved to and from DRAM: as sampled, else from the counters' mean and the data sheet's bandwidth
   flop_per_byte_ratio?: number; // rate_flop_count over dram_bytes
   bound?: string; // what held the GPU up most of the time
   bound_calls?: "warm" | "cold"; // which calls that holds of, as rate_calls; cold: none of the warm ones was read, sampled or traced, or there are none
@@ -268,6 +268,7 @@ export type GpuCounters = {
   pcie_tx_gb_per_s?: number; // sent over PCIe
   nvlink_rx_gb_per_s?: number; // received over NVLink
   nvlink_tx_gb_per_s?: number; // sent over NVLink
+  dram_gb_per_s?: number; // read from and written to the memory, where that was sampled
   covered_ratio?: number; // share of the time in readings in which the GPU was at nothing else
   source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };
@@ -1125,7 +1126,7 @@ export type StageEfficiency = {
   moves_s?: number; // of their time, weights move
   work_mfu_percent?: number; // mfu_percent without that time
   bytes?: number; // moved to and from DRAM
-  bound_by?: string; // tensor, fp32, dram, launch, copies, communication, host; sm: its processors work, none of these is near its peak
+  bound_by?: "tensor" | "fp32" | "dram" | "sm" | "launch" | "host" | "copies" | "communication"; // what held the GPU up most of the time; sm: its processors work, and neither tensor cores, FP32 pipes nor memory are near their peak
   bound_why?: string; // why bound_by is absent, and which option tells it
   floor_s?: number; // operations of rate_calls at the peak rate
 };

@@ -20,7 +20,7 @@ function report() {
       gpu_counters: counters(97, 41.5, 3, 22),
       gpu_work: { flop_count: 2e14, precision: 'bf16', achieved_tflop_per_s: 405.4, peak_tflop_per_s: 989, mfu_ratio: 0.41, floor_s: 0.202, rate_over_s: 0.494, rate_calls: 'warm', rate_call_count: 9, dram_bytes: 5e11, flop_per_byte_ratio: 400, bound: 'tensor', bounds: [{ bound: 'tensor', share_ratio: 0.52 }, { bound: 'DRAM', share_ratio: 0.46 }, { bound: 'host', share_ratio: 0.02 }] },
     },
-    { name: 'vae_decode', first_s: 0.7, end_s: 0.9, count: 1, total_s: 0.2, self_s: 0.2, wall_ratio: 0.2, kernel_s: 0.2, kernel_families: families(['convolution', 1]), gpu_work: { uncounted_count: 2, uncounted_why: 'scripted module' } },
+    { name: 'vae_decode', first_s: 0.7, end_s: 0.9, count: 1, total_s: 0.2, self_s: 0.2, wall_ratio: 0.2, kernel_s: 0.2, kernel_families: families(['convolution', 1]), gpu_work: { uncounted_count: 2, uncounted_why: 'scripted module', mfu_why: 'its models ran on the CPU' } },
   ];
   return {
     session_info: { id: 'hw', name: 'hw' }, summary: { wall_s: 1 }, recommendations: [], recording: { zones: 2, dropped_count: 0 },
@@ -163,6 +163,7 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
   assert.match(rows[2], /^vae_decode n\/a n\/a n\/a n\/a n\/a/);
   const rates = await bodyRows(page, '#hardware', 'Operations of model calls');
   assert.deepEqual(rates, ['denoise 405 41.0 % bf16 202 ms 494 ms 400 9 warm', 'vae_decode n/a n/a n/a n/a n/a scripted module']);
+  assert.equal(await page.locator('#hardware [title="its models ran on the CPU"]').innerText(), 'n/a');
   assert.match(await page.locator('#hardware').innerText(), /Peak rates: data sheet of the H200/);
   await close();
 });

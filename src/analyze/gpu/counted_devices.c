@@ -80,6 +80,8 @@ static void end_beside(
 	for (int i = 0; d->source == SB_COUNTED_PM && i < 3; i++)
 		out_mean[i] = out_known[i] = column_of(e, sampled[i]) /
 					     (i == SB_BESIDE_UTILIZATION ? 1 : 1e9);
+	out_mean[SB_BESIDE_DRAM] = out_known[SB_BESIDE_DRAM] =
+		(column_of(e, "dram_read_bytes_per_s") + column_of(e, "dram_write_bytes_per_s")) / 1e9;
 }
 
 static bool add_percents(

@@ -2,15 +2,16 @@
 #include "analyze/gpu/peak_rates.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct sb_peak_rates table[] = {
 #define PEAK(words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source) \
-	{ words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source, false },
-#define PEAK_FP16(words, fp64, fp32, fp16, int8, gb_per_s, memory_gb, source) \
-	{ words, fp64, fp32, 0, fp16, 0, int8, 0, gb_per_s, memory_gb, source, true },
+	{ words, fp64, fp32, tf32, bf16, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source },
+#define PEAK_FP16(words, fp64, fp32, bf16, fp16, int8, gb_per_s, memory_gb, source) \
+	{ words, fp64, fp32, 0, bf16, fp16, 0, int8, 0, gb_per_s, memory_gb, source },
 #include "analyze/gpu/peak_rates.inc"
 };
 
@@ -51,12 +52,20 @@ static bool is_lesser(const char *name, const char *words)
 	return false;
 }
 
-const struct sb_peak_rates *sb_peak_rates_find(const char *gpu)
+const struct sb_peak_rates *sb_peak_rates_find(const char *gpu, double memory_gb)
 {
-	for (size_t i = 0; gpu && i < sizeof table / sizeof table[0]; i++)
-		if (has_words(gpu, table[i].words) && !is_lesser(gpu, table[i].words))
-			return &table[i];
-	return NULL;
+	const struct sb_peak_rates *found = NULL;
+
+	for (size_t i = 0; gpu && i < sizeof table / sizeof table[0]; i++) {
+		const struct sb_peak_rates *p = &table[i];
+
+		if (found ? strcmp(p->words, found->words) != 0
+			  : !has_words(gpu, p->words) || is_lesser(gpu, p->words))
+			continue;
+		if (!found || fabs(p->memory_gb - memory_gb) < fabs(found->memory_gb - memory_gb))
+			found = p;
+	}
+	return found;
 }
 
 double sb_peak_rate(const struct sb_peak_rates *p, const char *precision)
@@ -68,8 +77,8 @@ double sb_peak_rate(const struct sb_peak_rates *p, const char *precision)
 		{ "fp32", offsetof(struct sb_peak_rates, fp32) },
 		{ "tf32", offsetof(struct sb_peak_rates, tf32) },
 		{ "bf16", offsetof(struct sb_peak_rates, bf16) },
-		{ "fp16", offsetof(struct sb_peak_rates, bf16) },
-		{ "16-bit", offsetof(struct sb_peak_rates, bf16) },
+		{ "fp16", offsetof(struct sb_peak_rates, fp16) },
+		{ "16-bit", offsetof(struct sb_peak_rates, fp16) },
 		{ "fp8", offsetof(struct sb_peak_rates, fp8) },
 		{ "int8", offsetof(struct sb_peak_rates, int8) },
 		{ "fp4", offsetof(struct sb_peak_rates, fp4) } };
@@ -79,8 +88,6 @@ double sb_peak_rate(const struct sb_peak_rates *p, const char *precision)
 
 		if (strcmp(rates[i].name, precision) != 0)
 			continue;
-		if (p->no_bf16 && !strcmp(precision, "bf16"))
-			return NAN;
 		memcpy(&rate, (const char *)p + rates[i].at, sizeof rate);
 		return rate > 0 ? rate : NAN;
 	}

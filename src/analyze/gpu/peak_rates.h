@@ -2,18 +2,16 @@
 #ifndef SB_ANALYZE_GPU_PEAK_RATES_H
 #define SB_ANALYZE_GPU_PEAK_RATES_H
 
-#include <stdbool.h>
-
 struct sb_peak_rates {
 	const char *words;
-	double fp64, fp32, tf32, bf16, fp8, int8, fp4; /* dense TFLOP/s; 0: no such unit */
+	double fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4; /* dense TFLOP/s; 0: no such unit */
 	double gb_per_s; /* of its memory */
 	double memory_gb; /* how much it has */
 	const char *source;
-	bool no_bf16; /* the 16-bit rate is that of fp16 alone */
 };
 
-const struct sb_peak_rates *sb_peak_rates_find(const char *gpu); /* NULL: not in the table */
+/* NULL: not in the table. memory_gb tells kinds of one name apart; NAN: not known. */
+const struct sb_peak_rates *sb_peak_rates_find(const char *gpu, double memory_gb);
 /* TFLOP/s of a precision ("bf16", "fp16", "16-bit"...); NAN: not known, or no such unit. */
 double sb_peak_rate(const struct sb_peak_rates *p, const char *precision);
 

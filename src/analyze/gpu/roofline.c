@@ -33,7 +33,7 @@ static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
 	for (size_t i = 0; r->ceilings && i < sizeof precisions / sizeof *precisions; i++) {
 		double rate = sb_peak_rate(p, precisions[i]);
 
-		if (!isnan(rate) && (p->no_bf16 || strcmp(precisions[i], "fp16") != 0))
+		if (!isnan(rate) && (p->fp16 != p->bf16 || strcmp(precisions[i], "fp16") != 0))
 			r->ceilings[r->ceiling_count++] = (struct sb_ceiling){ precisions[i], rate };
 	}
 	r->source = p->source;
@@ -44,6 +44,14 @@ static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
 static double least_covered(const struct sb_gpu_counters *c)
 {
 	return c->source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
+}
+
+/* As it was measured, else by the data sheet; NAN: neither. */
+static double dram_gb_per_s(const struct sb_gpu_counters *c, const struct sb_peak_rates *p)
+{
+	if (c->beside[SB_BESIDE_DRAM] > 0)
+		return c->beside[SB_BESIDE_DRAM];
+	return p && c->percent[SB_COUNTER_DRAM] > 0 ? c->percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s : NAN;
 }
 
 #define MFU_MOST 1.05 /* a GPU's clock may be a little above that of its data sheet */
@@ -95,8 +103,8 @@ static void fill_rate(struct sb_model *model, const struct sb_peak_rates *p, str
 	else if (w->precision && !strcmp(w->precision, "tf32") && p && !(p->tf32 > 0))
 		w->precision = "fp32"; /* allowed, and the GPU has none */
 	fill_mfu(model, p, w);
-	if (p && c->percent[SB_COUNTER_DRAM] > 0 && c->covered_ratio > least_covered(c))
-		w->bytes = c->percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
+	if (!sb_stage_work_on_cpu(w) && c->covered_ratio > least_covered(c))
+		w->bytes = dram_gb_per_s(c, p) * 1e9 * w->time_s;
 	w->intensity = w->bytes > 0 && !isnan(w->tflops) ? w->rate_flops / w->bytes : NAN;
 }
 
@@ -160,7 +168,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	bool on_cpu = sb_models_on_cpu(model);
 	const struct sb_device *device = on_cpu ? NULL : device_of(model);
-	const struct sb_peak_rates *peak = device ? sb_peak_rates_find(device->name) : NULL;
+	const struct sb_peak_rates *peak =
+		device ? sb_peak_rates_find(device->name, device->memory_total_mb / 1024) : NULL;
 
 	(void)self;
 	(void)run;

@@ -272,6 +272,15 @@ static void read_beside(const struct sb_model *model, const struct sb_generation
 		out->beside[k] = sb_series_held_mean(counters, sb_series_column_find(counters, sampled[k]),
 					 row->begin_s, row->end_s, &known_s) /
 				 (k == SB_BESIDE_UTILIZATION ? 1 : 1e9);
+	if (source == SB_COUNTED_PM)
+		out->beside[SB_BESIDE_DRAM] =
+			(sb_series_held_mean(counters,
+				 sb_series_column_find(counters, "dram_read_bytes_per_s"), row->begin_s,
+				 row->end_s, &known_s) +
+				sb_series_held_mean(counters,
+					sb_series_column_find(counters, "dram_write_bytes_per_s"),
+					row->begin_s, row->end_s, &known_s)) /
+			1e9;
 	for (size_t i = 0; source == SB_COUNTED_GPM && i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
 

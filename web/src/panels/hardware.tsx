@@ -262,14 +262,16 @@ function counterColumns(rows: Row[]): Column<Row>[] {
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
 const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefined : w.work);
 
+const number = (key: string, value: (w: Row) => number | undefined, words: ((v: number) => string) | undefined, more: Partial<Column<Row>>): Column<Row> => ({ key, value, cell: (w, show) => known(value(w), words ?? show), ...more });
+
 function workColumns(): Column<Row>[] {
   return [
-    { key: 'rate', head: 'TFLOP/s', help: 'GEMM, attention, convolution in warm calls', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, rateText) },
-    { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
+    number('rate', (w) => w.work?.achieved_tflop_per_s, rateText, { head: 'TFLOP/s', help: 'GEMM, attention, convolution in warm calls' }),
+    number('mfu', (w) => w.work?.mfu_ratio, percent, { head: 'MFU', help: "of this GPU's peak rate in that precision", cell: (w) => <span title={w.work?.mfu_why}>{known(w.work?.mfu_ratio, percent)}</span> }),
     { key: 'precision', value: (w) => rated(w)?.precision },
-    { key: 'floor_s', help: 'at the peak rate', value: (w) => rated(w)?.floor_s, cell: (w, show) => known(rated(w)?.floor_s, show) },
-    { key: 'rate_over_s', head: 'of', help: 'that rate, MFU and floor are of', value: (w) => rated(w)?.rate_over_s, cell: (w, show) => known(rated(w)?.rate_over_s, show) },
-    { key: 'flop_per_byte_ratio', head: 'FLOP per byte', help: 'of DRAM', value: (w) => rated(w)?.flop_per_byte_ratio, cell: (w) => known(rated(w)?.flop_per_byte_ratio, rateText) },
+    number('floor_s', (w) => rated(w)?.floor_s, undefined, { help: 'at the peak rate' }),
+    number('rate_over_s', (w) => rated(w)?.rate_over_s, undefined, { head: 'of', help: 'that rate, MFU and floor are of' }),
+    number('flop_per_byte_ratio', (w) => rated(w)?.flop_per_byte_ratio, rateText, { head: 'FLOP per byte', help: 'of DRAM' }),
     { key: 'calls', help: 'warm: without the first; cold: there is no other', value: (w) => callsText(w.work) },
   ];
 }
