@@ -147,7 +147,7 @@ def counted(monkeypatch, calls, seconds_each, clock_each=0.0):
 
     monkeypatch.setattr(flops, "_now", lambda: now[0])
     monkeypatch.setattr(flops, "_clock", lambda: clock[0])
-    monkeypatch.setattr(flops, "_record", lambda shape, flops, why, precision: said.append((shape.number, flops, why)))
+    monkeypatch.setattr(flops, "_record", lambda number, counted, shape=None: said.append((number, counted.flops, counted.why)))
     monkeypatch.setattr(flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
     flops.forget()
     models = [Model(number) for number, _ in enumerate(calls)]
