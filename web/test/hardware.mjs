@@ -170,12 +170,13 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
 
 test('occupancy, FP64, NVDEC, utilisation and links have a column where something used them; why no stage has an MFU is said', async (browser) => {
   const r = report();
-  r.gpu_counters = { ...r.gpu_counters, occupancy_percent: 41, fp64_active_percent: 0, utilization_percent: 90, pcie_rx_gb_per_s: 12.5, nvlink_tx_gb_per_s: 0 };
+  r.gpu_counters = { ...r.gpu_counters, occupancy_percent: 41, fp64_active_percent: 0.04, tensor_integer_percent: 7, fp16_active_percent: 3, utilization_percent: 90, pcie_rx_gb_per_s: 12.5, nvlink_tx_gb_per_s: 0.004 };
   r.roofline = { mfu_why: 'no GPU was seen' };
   const { page, close } = await open(browser, writePage('other-parts', { report: r, timeline: timeline() }));
   const heads = await page.locator('#hardware table').filter({ hasText: 'bound by' }).locator('th').allInnerTexts();
-  assert.ok(heads.some((h) => h.startsWith('occupancy')) && !heads.some((h) => /^(FP64|NVDEC|NVLink)/.test(h)), heads.join());
-  assert.match((await bodyRows(page, '#hardware', 'bound by'))[0], /41(\.0)? % 90(\.0)? % 12\.50 GB\/s/);
+  assert.ok(['occupancy', 'tensor integer', 'FP16'].every((head) => heads.some((h) => h.startsWith(head))), heads.join());
+  assert.ok(!heads.some((h) => /^(FP64|NVDEC|NVLink)/i.test(h)), 'what is shown as 0 has no column: ' + heads.join());
+  assert.match((await bodyRows(page, '#hardware', 'bound by'))[0], /41(\.0)? % 7(\.0)? % 3(\.0)? % 90(\.0)? % 12\.50 GB\/s/);
   assert.match(await page.locator('#hardware').innerText(), /MFU n\/a: no GPU was seen/);
   await close();
 });

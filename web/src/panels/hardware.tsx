@@ -235,34 +235,26 @@ function rowsOf(r: Report): Row[] {
   return [{ ...r, name: 'whole run' }, ...inner].map((s: { name: string; gpu_counters?: GpuCounters; gpu_work?: GpuWork }) => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work })).filter((w) => w.counters || w.work);
 }
 
-type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent' | 'occupancy_percent' | 'fp64_active_percent' | 'nvdec_active_percent' | 'utilization_percent' | 'pcie_rx_gb_per_s' | 'pcie_tx_gb_per_s' | 'nvlink_rx_gb_per_s' | 'nvlink_tx_gb_per_s';
-const PARTS: [Counter, string?, string?][] = [
-  ['sm_active_percent', 'SMs', 'an SM had work, mean of all'],
-  ['tensor_active_percent', 'tensor', 'of their peak'],
-  ['fp32_active_percent', 'FP32', 'of their peak'],
-  ['dram_active_percent', 'DRAM', 'of its peak bandwidth'],
-  ['occupancy_percent'],
-  ['fp64_active_percent', 'FP64'],
-  ['nvdec_active_percent', 'NVDEC'],
-  ['utilization_percent'],
-  ['pcie_rx_gb_per_s'],
-  ['pcie_tx_gb_per_s'],
-  ['nvlink_rx_gb_per_s'],
-  ['nvlink_tx_gb_per_s'],
-];
+type Counter = Extract<keyof GpuCounters, `${string}_percent` | `${string}_gb_per_s`>;
+const PERCENTS = 'sm_active tensor_active fp32_active dram_active occupancy fp64_active nvdec_active tensor_float tensor_integer fp16_active integer_active dram_read dram_write utilization'.split(' ').map((key) => `${key}_percent`);
+const LINKS = 'pcie_rx pcie_tx nvlink_rx nvlink_tx'.split(' ').map((key) => `${key}_gb_per_s`);
+const PARTS = [...PERCENTS, ...LINKS] as Counter[];
+const HEADS = [['SMs', 'an SM had work, mean of all'], ['tensor', 'of their peak'], ['FP32', 'of their peak'], ['DRAM', 'of its peak bandwidth']];
+const leastOf = (key: string) => (key.endsWith('s') ? 0.005 : 0.05); // of GB/s and percent: less is shown as 0
 
 const rateText = (v: number) => (v < 100 ? v.toPrecision(3) : v.toFixed(0));
 const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
 
+const number = (key: string, value: (w: Row) => number | undefined, words: ((v: number) => string) | undefined, more: Partial<Column<Row>>): Column<Row> => ({ key, value, cell: (w, show) => known(value(w), words ?? show), ...more });
+
 function counterColumns(rows: Row[]): Column<Row>[] {
-  const used = PARTS.filter(([key, , help]) => help || rows.some((w) => w.counters?.[key])).map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => known(w.counters?.[key], (v) => keyed(key, v)) }));
-  return [...used, { key: 'covered_ratio', help: 'in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => known(w.counters?.covered_ratio, percent) }];
+  const column = (key: Counter, i: number) => number(key, (w) => w.counters?.[key], (v) => keyed(key, v), { head: HEADS[i]?.[0] ?? /^(fp|nvd)\w+?(?=_)/.exec(key)?.[0].toUpperCase(), help: HEADS[i]?.[1] });
+  const used = PARTS.filter((key, i) => HEADS[i] || rows.some((w) => w.counters?.[key]! >= leastOf(key))).map(column);
+  return [...used, number('covered_ratio', (w) => w.counters?.covered_ratio, percent, { help: 'in readings that lie wholly inside' })];
 }
 
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
 const rated = (w: Row) => (w.work?.achieved_tflop_per_s === undefined ? undefined : w.work);
-
-const number = (key: string, value: (w: Row) => number | undefined, words: ((v: number) => string) | undefined, more: Partial<Column<Row>>): Column<Row> => ({ key, value, cell: (w, show) => known(value(w), words ?? show), ...more });
 
 function workColumns(): Column<Row>[] {
   return [
