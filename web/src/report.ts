@@ -119,7 +119,7 @@ const FIRST: Record<FirstChart['source'], [string, (r: Report, device?: number) 
   process: ['Process', (r) => r.cpu_metrics?.process],
 };
 
-// What the report names as drawn first, in its order; after the first of them what the GPU's parts did, as fine as it is known.
+// What the report names as drawn first, in its order; after the first of them what that GPU's parts did, as fine as it is known.
 export function firstCharts(r: Report, most: number): Chart[] {
   const named = (r.first_charts ?? []).flatMap((c) => {
     const [group, find] = FIRST[c.source];
@@ -127,7 +127,7 @@ export function firstCharts(r: Report, most: number): Chart[] {
     const [chart] = chartsOf(group === 'GPU' && series ? gpuOf(r, c.device_index) : group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
     return chart ? [chart] : [];
   });
-  const all = timeCharts(r).filter((c) => c.lines[0].key === PARTS[0]);
-  const counters = all.find((c) => c.group.endsWith('sampled:')) ?? all[0];
+  // Of the GPU that is drawn first; its samples come after its readings.
+  const counters = timeCharts(r).filter((c) => c.lines[0].key === PARTS[0] && c.group.startsWith(`${named[0]?.group} `)).pop();
   return [...named.slice(0, 1), ...(counters ? [{ ...counters, lines: counters.lines.slice(0, PARTS.length) }] : []), ...named.slice(1)].slice(0, most);
 }

@@ -297,6 +297,21 @@ test('what is sampled seldom says its last value and how old that is', async (br
   await close();
 });
 
+test('the first chart of counters is of the GPU that is drawn first', async (browser) => {
+  const { report: made, timeline } = fixture();
+  const t_s = [60, 61, 62, 63], [device] = made.gpu_metrics.devices;
+  const of = (index, percent) => ({ ...device, index, counters: { t_s, sm_active_percent: t_s.map(() => percent) } });
+  made.gpu_metrics.devices = [of(0, 99), of(1, 40)];
+  made.first_charts = [{ source: 'gpu', device_index: 1, columns: ['utilization_percent'] }];
+  const { page, seen, close } = await open(browser, writePage('gpu-first-counters', { report: made, timeline }));
+  await ready(page);
+  const words = (await page.locator('.card.right .chart figcaption').allInnerTexts()).map(spaced);
+  assert.ok(words.some((w) => /GPU 1 parts/.test(w)), words.join(' | '));
+  assert.ok(!words.some((w) => /GPU 0/.test(w)), words.join(' | '));
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test('counters sampled around slow moments are a track below the lanes, on their axis and under their crosshair', async (browser) => {
   const { report: made, timeline } = fixture();
   made.gpu_metrics.devices[0].sampled = { t_s: [60, 60.5, 61, 90, 90.5, 91], sm_active_percent: [null, 12, 14, null, 88, 90], tensor_active_percent: [null, 3, 4, null, 40, 41] };
