@@ -326,7 +326,7 @@ const struct sb_stage *sb_model_stage(
 double sb_model_setting_number(const struct sb_model *model, const char *key);
 double sb_model_threshold(const struct sb_model *model, const char *name);
 double sb_model_tag_number(const struct sb_model *model, const char *key);
-/* Joules of all GPUs in [from, to]: the running integral where there is one,
+/* Joules of the GPUs that the run used (all, where nothing tells) in [from, to]: the running integral where there is one,
  * else integrated power. NAN: never sampled. */
 double sb_model_energy_j(const struct sb_model *model, double from_s, double to_s);
 

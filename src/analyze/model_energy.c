@@ -1,4 +1,4 @@
-/* Energy of a part of the run, from the GPUs' series. */
+/* Energy of a part of the run, from the series of the GPUs that the run used. */
 #include "analyze/model.h"
 
 #include <string.h>
@@ -37,7 +37,8 @@ double sb_model_energy_j(const struct sb_model *model, double from_s, double to_
 		const struct sb_series_column *total, *power;
 		double j;
 
-		if (strcmp(s->source, "gpu") != 0 || !s->count)
+		if (strcmp(s->source, "gpu") != 0 || !s->count ||
+			!sb_device_is_of_run(&model->devices.touched, s->device))
 			continue;
 		total = sb_series_column_find(s, "energy_j");
 		power = sb_series_column_find(s, "power_w");

@@ -114,7 +114,8 @@ SB_FIELD_WHEN(any_devices, sb_devices_panel, it->count > 0)
 
 static const struct sb_field sb_devices_fields_rows[] = {
 	SB_FIELD(sb_devices_panel, count, "device_count", SB_ALWAYS, "GPUs that were sampled"),
-	SB_FIELD(sb_devices_panel, energy_wh, "energy_wh", SB_KNOWN, "energy of all GPUs over the whole run"),
+	SB_FIELD(sb_devices_panel, energy_wh, "energy_wh", SB_KNOWN,
+		"energy of the GPUs that the run used, over the whole run; of all where nothing tells"),
 	SB_FIELD(sb_devices_panel, cost, "gpu_cost", SB_KNOWN,
 		"cost of the whole run, in the currency of gpu_cost_per_hour"),
 	SB_FIELD_LIST(sb_devices_panel, all, count, "devices", SB_ALWAYS, device, "every GPU, by its number"),

@@ -19,15 +19,15 @@ struct gpu {
 static void gpu(struct made *m, int device, const struct gpu *g)
 {
 	static const char *const counters[] = { "sm_active_percent", "tensor_active_percent" };
-	static const char *const driver[] = { "utilization_percent", "process_memory_mb" };
+	static const char *const driver[] = { "utilization_percent", "process_memory_mb", "power_w" };
 	uint32_t counted = sb_builder_schema(m->b, "gpu_counters", device, counters, 2);
-	uint32_t sampled = sb_builder_schema(m->b, "gpu", device, driver, 2);
+	uint32_t sampled = sb_builder_schema(m->b, "gpu", device, driver, 3);
 
 	for (uint64_t i = 0; i < ROWS; i++) {
 		double sm = g->sm[i > ROWS / 2];
 
 		sb_builder_sample(
-			m->b, sampled, i * SECOND, (const double[]){ g->utilization, g->own_mb }, 2);
+			m->b, sampled, i * SECOND, (const double[]){ g->utilization, g->own_mb, 300 }, 3);
 		sb_builder_sample(m->b, counted, i * SECOND, (const double[]){ sm, sm - 1 }, 2);
 	}
 }
@@ -95,6 +95,8 @@ static void a_gpu_of_others_says_nothing_of_the_run(void **state)
 	close_to(m.model->summary.gpu_utilization_mean_percent, 90);
 	assert_true(m.model->devices.all[0].used);
 	assert_false(m.model->devices.all[1].used);
+	close_to(m.model->summary.energy_wh, 300 * 20 / 3600.0); /* not twice as much */
+	close_to(m.model->devices.all[1].energy_wh, m.model->devices.all[0].energy_wh);
 	done(&m);
 }
 

@@ -1134,7 +1134,7 @@ export type StageEfficiency = {
 // What the GPU monitor sampled.
 export type GpuMetrics = {
   device_count: number; // GPUs that were sampled
-  energy_wh?: number; // energy of all GPUs over the whole run
+  energy_wh?: number; // energy of the GPUs that the run used, over the whole run; of all where nothing tells
   gpu_cost?: number; // cost of the whole run, in the currency of gpu_cost_per_hour
   devices: GpuDevice[]; // every GPU, by its number
 };
