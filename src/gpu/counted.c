@@ -84,10 +84,13 @@ bool sb_counted_in_use(void)
 
 void sb_counted_close(void)
 {
+	int mode = device_count ? sb_cuda_capture_relax() : -1;
+
 	for (uint32_t i = 0; i < device_count; i++) {
 		overflow_count += devices[i].session.overflow_count;
 		sb_pm_session_close(&devices[i].session);
 	}
+	sb_cuda_capture_restore(mode);
 	device_count = 0;
 	too_many = false;
 }

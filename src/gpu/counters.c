@@ -245,11 +245,12 @@ static bool is_idle(void)
 	return now == OFF || (now != ON && spec.bound == SB_TRACE_STEPS);
 }
 
+/* Else what CUPTI does on this thread would break a capture on another. */
 static void collect_until_quit(void)
 {
+	bool relaxed = false;
 	int cancel;
 
-	sb_cuda_capture_relax();
 	while (!atomic_load(&collector.quit)) {
 		sb_collector_sleep(&collector, is_idle());
 		cancel = sb_collector_hold(&collector);
@@ -257,6 +258,7 @@ static void collect_until_quit(void)
 		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) != ON)
 			continue;
+		sb_cuda_capture_relax_thread(&relaxed);
 		if (!atomic_load(&stop_wanted) && sb_counted_look())
 			first_drain = true;
 		if (first_drain)
@@ -266,6 +268,7 @@ static void collect_until_quit(void)
 		if (useless() || atomic_load(&stop_wanted) || sb_clock_ticks() > deadline_ticks)
 			finish();
 	}
+	sb_cuda_capture_relax_thread(&relaxed);
 	if (atomic_load(&phase) == ON)
 		finish();
 }

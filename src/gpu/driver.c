@@ -176,6 +176,12 @@ void sb_cuda_capture_restore(int mode)
 		cuda->capture_mode(&mode);
 }
 
+void sb_cuda_capture_relax_thread(bool *relaxed)
+{
+	if (!*relaxed && sb_cuda_initialised())
+		*relaxed = sb_cuda_capture_relax() >= 0;
+}
+
 void sb_cuda_look_again(void)
 {
 	atomic_store(&next_look_ticks, 0);

@@ -93,6 +93,8 @@ double sb_cuda_dram_peak(int device);
  * sb_cuda_capture_restore(); -1: there is no driver. */
 int sb_cuda_capture_relax(void);
 void sb_cuda_capture_restore(int mode); /* takes -1 */
+/* The same for as long as the calling thread lives, from when CUDA is there; it may come after the thread. *relaxed: false at first. */
+void sb_cuda_capture_relax_thread(bool *relaxed);
 
 void sb_cuda_look_now(void); /* makes the next sb_cuda_get() look, however recent the last look is */
 void sb_cuda_look_again(void); /* in a new session: reports again what is wrong with the driver */

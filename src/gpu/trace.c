@@ -268,12 +268,6 @@ static bool is_idle(void)
 }
 
 /* Else what CUPTI does on this thread would break a capture on another. */
-static void relax_capture(bool *relaxed)
-{
-	if (!*relaxed)
-		*relaxed = sb_cuda_capture_relax() >= 0;
-}
-
 static void collect_until_quit(void)
 {
 	bool relaxed = false;
@@ -281,6 +275,7 @@ static void collect_until_quit(void)
 
 	while (!atomic_load(&sb_gpu_trace_collector.quit)) {
 		sb_collector_sleep(&sb_gpu_trace_collector, is_idle());
+		sb_cuda_capture_relax_thread(&relaxed);
 		sb_gpu_trace_answer();
 		cancel = sb_collector_hold(&sb_gpu_trace_collector);
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
@@ -290,10 +285,11 @@ static void collect_until_quit(void)
 		if (atomic_load(&phase) == ARMED && for_slow())
 			watch_untraced();
 		if (atomic_load(&phase) == ON) {
-			relax_capture(&relaxed);
+			sb_cuda_capture_relax_thread(&relaxed);
 			drain();
 		}
 	}
+	sb_cuda_capture_relax_thread(&relaxed);
 	if (for_slow())
 		sb_gpu_trace_answer(); /* it came with the end */
 	if (atomic_load(&phase) == ON)

@@ -71,7 +71,7 @@ endif()
 
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
-  foreach(name session_with_fakes counters_with_fakes counted_with_fakes signal_with_fakes watch_with_fakes)
+  foreach(name session_with_fakes counters_with_fakes counted_with_fakes captures_with_fakes signal_with_fakes watch_with_fakes)
     add_test(NAME gpu/${name} COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/gpu/${name}.py ${CMAKE_BINARY_DIR})
     set_tests_properties(gpu/${name} PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   endforeach()
