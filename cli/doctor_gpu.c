@@ -34,13 +34,14 @@ static struct nvml_visit {
 	bool answered;
 } nvml;
 
-/* The first reading comes with the second call: that it is to come is enough. */
+/* The first reading comes with the second call: that it is to come is enough, unless this one was refused. */
 static bool counts(struct sb_gpus_device *device)
 {
 	double values[SB_GPUS_COUNTERS];
 	uint32_t wanted = SB_GPUS_COUNTERS_USUAL;
 
-	return sb_gpus_nvml.count(device, &wanted, values) != SB_GPUS_UNCOUNTED && wanted;
+	return sb_gpus_nvml.count(device, &wanted, values) != SB_GPUS_UNCOUNTED && wanted &&
+	       !*device->uncounted;
 }
 
 static void visit(struct sb_thread *thread)

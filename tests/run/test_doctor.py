@@ -50,6 +50,10 @@ def test_counters_that_are_always_on_are_told(strobe):
     _, found, _ = checks(strobe)
     assert found["counters"]["state"] == "limited" and "NVIDIA Hopper and newer do" in found["counters"]["detail"]
     assert found["counters"]["fix"] == "--gpu-trace shows what kernels do"
+    for answer, why in (("999", "NVML refuses to read it (error 999)"), ("4", "no permission to read it")):
+        strobe.fake_nvml("gpus 2\ngpm 40\ngpm_sample %s\n" % answer)
+        _, found, _ = checks(strobe)
+        assert found["counters"]["state"] == "limited" and why in found["counters"]["detail"], found["counters"]
 
 
 def test_whether_counters_can_be_sampled_is_told(strobe):
