@@ -63,11 +63,16 @@ static void *run(void *self)
 	return NULL;
 }
 
+bool sb_collector_is_over(const struct sb_collector *c)
+{
+	return c->stopped_epoch == sb_session_epoch();
+}
+
 bool sb_collector_start(struct sb_collector *c)
 {
 	sigset_t all, before;
 
-	if (c->started || c->ending)
+	if (c->started || c->ending || sb_collector_is_over(c))
 		return c->started;
 	sem_init(&c->bell, 0, 0);
 	atomic_store(&c->quit, false);
@@ -85,6 +90,7 @@ void sb_collector_stop(struct sb_collector *c)
 	bool join = c->started;
 
 	c->started = false;
+	c->stopped_epoch = sb_session_epoch();
 	c->ending |= join;
 	atomic_store(&c->quit, true);
 	if (join)

@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sb_collector {
 	const char *name; /* of the thread */
@@ -19,6 +20,7 @@ struct sb_collector {
 	sem_t bell;
 	bool started;
 	bool ending; /* told to quit, not yet joined: its thread, bell and quit are still its own */
+	uint32_t stopped_epoch; /* the session that stopped it last */
 	_Atomic bool quit;
 };
 
@@ -33,8 +35,10 @@ struct sb_collector {
 int sb_collector_hold(struct sb_collector *c);
 void sb_collector_release(struct sb_collector *c, int cancel); /* the lock */
 
-/* Call with the lock held. True if the thread runs, also if it did before; false: none could be made. */
+/* Call with the lock held. True if the thread runs, also if it did before; false: none could be made, or the session is over. */
 bool sb_collector_start(struct sb_collector *c);
+/* Call with the lock held. True: the session is ending and has stopped the thread, so that nothing that began now would end. */
+bool sb_collector_is_over(const struct sb_collector *c);
 void sb_collector_stop(struct sb_collector *c); /* returns when the thread has ended */
 bool sb_collector_is_self(const struct sb_collector *c); /* the caller is this thread */
 

@@ -147,9 +147,9 @@ static void step_begun(void)
 	if (now == OFF || seen + 1 < spec.skip)
 		return;
 	cancel = sb_collector_hold(&collector);
-	if (atomic_load(&phase) == ARMED)
+	if (atomic_load(&phase) == ARMED && !sb_collector_is_over(&collector))
 		open_devices();
-	if (atomic_load(&phase) == READY && seen >= spec.skip) {
+	if (atomic_load(&phase) == READY && seen >= spec.skip && !sb_collector_is_over(&collector)) {
 		begin();
 		atomic_store(&steps_seen, 1);
 	}
@@ -303,6 +303,8 @@ int strobe_gpu_counters_start(const char *text)
 			&collector.changed, &collector.lock); /* the last samples are being put away */
 	if (atomic_load(&phase) == ON)
 		err = sb_fail(STROBE_EBUSY, "GPU counters are being sampled already");
+	else if (sb_collector_is_over(&collector))
+		err = sb_fail(STROBE_EINVAL, "the session ends: no GPU counters are sampled in it");
 	else if (!sb_collector_start(&collector))
 		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU counters");
 	else {

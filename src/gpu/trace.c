@@ -137,7 +137,7 @@ static void step_begun(void)
 		if (!cuda_came())
 			return;
 		cancel = sb_collector_hold(&sb_gpu_trace_collector);
-		if (atomic_load(&phase) == ARMED)
+		if (atomic_load(&phase) == ARMED && !sb_collector_is_over(&sb_gpu_trace_collector))
 			begin();
 		atomic_store(&steps_seen, 1);
 		sb_collector_release(&sb_gpu_trace_collector, cancel);
@@ -319,6 +319,8 @@ int strobe_gpu_trace_start(const char *text)
 	}
 	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
+	else if (sb_collector_is_over(&sb_gpu_trace_collector))
+		err = sb_fail(STROBE_EINVAL, "the session ends: no GPU trace begins in it");
 	else if (!sb_collector_start(&sb_gpu_trace_collector))
 		err = sb_fail(STROBE_ENOMEM, "cannot start a thread for the GPU trace");
 	else
@@ -487,7 +489,8 @@ void sb_gpu_trace_cuda_started(void)
 	if (sb_session_active())
 		sb_gpu_trace_listen();
 	cancel = sb_collector_hold(&sb_gpu_trace_collector);
-	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable)
+	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
+		!sb_collector_is_over(&sb_gpu_trace_collector))
 		begin();
 	sb_collector_release(&sb_gpu_trace_collector, cancel);
 }

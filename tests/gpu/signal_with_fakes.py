@@ -162,9 +162,25 @@ def nothing_listens_again_while_the_session_ends():
     hook = ctypes.CFUNCTYPE(None)(while_it_stops)
     p.cupti.on(b"cuptiPmSamplingStop", ctypes.cast(hook, ctypes.c_void_p))
     p.strobe.strobe_stop()
-    assert seen == [1]
-    threads = [open(name).read().strip() for name in glob.glob("/proc/self/task/*/comm")]
-    assert "strobe-trace" not in threads, threads
+    assert seen == [1] and "strobe-trace" not in threads()
+
+
+def threads():
+    return [open(name).read().strip() for name in glob.glob("/proc/self/task/*/comm")]
+
+
+@case
+def no_trace_begins_while_the_session_ends():
+    """Another thread asks for one after the trace's own has ended: nobody would end it."""
+    p = Asked({"STROBE_GPU_COUNTERS": "all"})
+    p.until(lambda: p.pm.sampling(0), "the sampling")
+    seen = []
+    hook = ctypes.CFUNCTYPE(None)(lambda: seen.append(p.strobe.strobe_gpu_trace_start(b"")))
+    p.cupti.on(b"cuptiPmSamplingStop", ctypes.cast(hook, ctypes.c_void_p))
+    p.strobe.strobe_stop()
+    assert seen == [-3] and not p.cupti.subscribed() and "strobe-trace" not in threads(), (seen, threads())
+    assert p.strobe.strobe_start(None) == 0 and p.strobe.strobe_gpu_trace_start(b"") == 0, p.strobe.strobe_error()
+    p.strobe.strobe_stop()
 
 
 @case
