@@ -7,6 +7,7 @@
 #include "record/put.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -22,7 +23,7 @@ struct held_row {
 static struct held_row *ring; /* NULL: rows are written at once */
 static uint64_t total;
 static struct sb_ring asked; /* made once, kept: a thread may be about to push */
-static bool made;
+static _Atomic bool made;
 static struct sb_kept_moments kept;
 static struct sb_counter_counts counts;
 

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,28 +120,38 @@ static int resolve(struct sb_cupti *c, void *library)
 	return 0;
 }
 
+static int find(struct sb_cupti *c)
+{
+	bool named;
+	void *library = open_library(&named);
+
+	if (!library && named)
+		return sb_fail(STROBE_ENOENT, "STROBE_CUPTI_PATH names '%s', which cannot be loaded",
+			secure_getenv("STROBE_CUPTI_PATH"));
+	if (!library)
+		return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
+					      "wheels and the CUDA toolkit");
+	return resolve(c, library);
+}
+
+/* The threads of trace and counters may look for it at the same time: what the first one found is used. */
 int sb_cupti_load(const struct sb_cupti **out_cupti)
 {
-	static struct sb_cupti cupti;
-	static bool loaded;
-	void *library;
-	bool named;
+	static struct sb_cupti *_Atomic loaded;
+	struct sb_cupti *cupti = atomic_load(&loaded), *first = NULL;
 	int err;
 
-	if (!loaded) {
-		library = open_library(&named);
-		if (!library && named)
-			return sb_fail(STROBE_ENOENT, "STROBE_CUPTI_PATH names '%s', which cannot be loaded",
-				secure_getenv("STROBE_CUPTI_PATH"));
-		if (!library)
-			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
-						      "wheels and the CUDA toolkit");
-		err = resolve(&cupti, library);
+	if (!cupti) {
+		cupti = calloc(1, sizeof *cupti);
+		err = cupti ? find(cupti) : sb_fail(STROBE_ENOMEM, "no memory for CUPTI's functions");
+		if (err || !atomic_compare_exchange_strong(&loaded, &first, cupti)) {
+			free(cupti);
+			cupti = first;
+		}
 		if (err)
 			return err;
-		loaded = true;
 	}
-	*out_cupti = &cupti;
+	*out_cupti = cupti;
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static uint32_t waiting_count;
 
 static pthread_t thread;
 static bool threaded, stopping;
-static bool ending; /* told to stop, not yet joined: no other thread before that */
+static bool ending; /* until the thread is joined, or what it left is drained: no other thread before that */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -264,23 +264,22 @@ SB_HOT_CODE bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)
 
 void sb_gpu_resolve_stop(void)
 {
-	bool join;
+	bool join, made;
 
 	pthread_mutex_lock(&lock);
 	join = threaded;
+	made = waiting;
 	threaded = false;
-	stopping = true;
-	ending |= join;
+	stopping = ending = true;
 	pthread_cond_signal(&wake);
 	pthread_mutex_unlock(&lock);
-	if (join) {
+	if (join)
 		pthread_join(thread, NULL);
-		pthread_mutex_lock(&lock);
-		ending = false;
-		pthread_mutex_unlock(&lock);
-	} else if (waiting) {
+	else if (made)
 		drain();
-	}
+	pthread_mutex_lock(&lock);
+	ending = false;
+	pthread_mutex_unlock(&lock);
 }
 
 void sb_gpu_resolve_forget(void)

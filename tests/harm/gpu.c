@@ -175,6 +175,22 @@ static void *launch_until_over(void *seed)
 	return NULL;
 }
 
+/* CUDA comes after the session: the threads of trace and counters find CUPTI side by side. */
+static void find_late(void)
+{
+	setenv("STROBE_GPU_TRACE", "slow:1.5,100", 1);
+	setenv("STROBE_GPU_COUNTERS", "slow", 1);
+	must(strobe_start(NULL), "strobe_start");
+	gpu->make_current(&contexts[0], 0);
+	while (!cupti->subscribed() || !pm->sampling(0)) {
+		strobe_gpu_trace_keep("now");
+		sched_yield();
+	}
+	must(strobe_stop(), "strobe_stop");
+	unsetenv("STROBE_GPU_TRACE");
+	unsetenv("STROBE_GPU_COUNTERS");
+}
+
 /* Sessions begin and end while threads launch; traces and counters begin and end inside of them. */
 static void go_collected(int rounds)
 {
@@ -183,6 +199,11 @@ static void go_collected(int rounds)
 
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, launch_until_over, &seeds[i]);
+	for (int i = 0; i < rounds * 50;
+		i++) { /* each thread's first zone comes at any moment of one, also at its end */
+		must(strobe_start(NULL), "strobe_start");
+		must(strobe_stop(), "strobe_stop");
+	}
 	for (int i = 0; i < rounds; i++) {
 		must(strobe_start(NULL), "strobe_start");
 		must(strobe_gpu_counters_start("seconds:60"), "strobe_gpu_counters_start");
@@ -216,11 +237,13 @@ int main(int count, char **arguments)
 	cupti->reset();
 	pm = ((fake_pm_function)symbol_of("STROBE_CUPTI_PATH", "fake_pm"))();
 	pm->reset();
+	alarm(HUNG_S);
+	if (!strcmp(what, "collect"))
+		find_late();
 	for (int i = CONTEXTS - 1; i >= 0; i--)
 		gpu->make_current(&contexts[i], i);
 	gpu->work(stream, 1);
 	gpu->advance(1000);
-	alarm(HUNG_S);
 	if (!strcmp(what, "cancel"))
 		go_cancelled(rounds);
 	else if (!strcmp(what, "fork"))
