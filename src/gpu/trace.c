@@ -131,14 +131,16 @@ static int begin(void)
 static void step_begun(void)
 {
 	uint32_t seen = atomic_fetch_add(&steps_seen, 1);
-	int cancel;
+	int cancel, mode;
 
 	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
 		if (!cuda_came())
 			return;
 		cancel = sb_collector_hold(&sb_gpu_trace_collector);
+		mode = sb_cuda_capture_relax();
 		if (atomic_load(&phase) == ARMED && !sb_collector_is_over(&sb_gpu_trace_collector))
 			begin();
+		sb_cuda_capture_restore(mode);
 		atomic_store(&steps_seen, 1);
 		sb_collector_release(&sb_gpu_trace_collector, cancel);
 	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {

@@ -74,6 +74,17 @@ def a_trace_begins_without_breaking_a_capture():
 
 
 @case
+def a_trace_of_steps_begins_without_breaking_a_capture():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"steps:1@0") == 0, p.strobe.strobe_error()
+    seen, mine = modes(p, os.environ["STROBE_CUDA_PATH"], b"cuptiActivityEnable"), ctypes.c_int(0)
+    p.step(b"step")
+    ctypes.CDLL(os.environ["STROBE_CUDA_PATH"]).cuThreadExchangeStreamCaptureMode(ctypes.byref(mine))
+    assert seen and set(seen) == {RELAXED} and mine.value == 0, (seen, mine)
+    p.stop()
+
+
+@case
 def what_was_held_for_steps_is_given_back_without_breaking_a_capture():
     p = Sampled("steps:1@2")
     for i in range(2):
