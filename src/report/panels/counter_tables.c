@@ -292,6 +292,15 @@ static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
 			p->clocks ? ", as they do when they are not sampled" : "");
 }
 
+/* "2.47 GB", "1.0 MB": as the page has it. */
+static void rate_text(char *out, size_t size, double bytes)
+{
+	if (bytes >= 1e9)
+		snprintf(out, size, "%.2f GB", bytes / 1e9);
+	else
+		sb_text_bytes(out, size, bytes);
+}
+
 void sb_counter_samples(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -309,8 +318,8 @@ void sb_counter_samples(
 	sb_buf_putc(out, '\n');
 	clocks_text(p, out);
 	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s)) {
-		sb_text_bytes(read, sizeof read, p->pcie_read_bytes_per_s);
-		sb_text_bytes(written, sizeof written, p->pcie_write_bytes_per_s);
+		rate_text(read, sizeof read, p->pcie_read_bytes_per_s);
+		rate_text(written, sizeof written, p->pcie_write_bytes_per_s);
 		sb_buf_printf(out, "    PCIe: %s/s read, %s/s written\n", read, written);
 	}
 	put_heads(options, "", out);
