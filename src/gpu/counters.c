@@ -179,15 +179,16 @@ static void arm(const struct sb_trace_spec *wanted)
 
 static void say_lost(const struct sb_counter_counts *c)
 {
-	char text[160];
-
 	uint64_t overflows = sb_counted_overflows();
+	char text[160], full[64] = "";
 
 	if (!c->lost && !overflows)
 		return;
-	snprintf(text, sizeof text, "%llu of about %llu samples were lost, the buffer was full %llu times",
-		(unsigned long long)c->lost, (unsigned long long)(c->lost + c->taken),
-		(unsigned long long)overflows);
+	if (overflows)
+		snprintf(full, sizeof full, ", the buffer was full %llu time%s",
+			(unsigned long long)overflows, overflows == 1 ? "" : "s");
+	snprintf(text, sizeof text, "%llu of about %llu samples were lost%s", (unsigned long long)c->lost,
+		(unsigned long long)(c->lost + c->taken), full);
 	sb_keep_missing("some sampled counters", text, HOW);
 }
 

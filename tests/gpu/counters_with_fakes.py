@@ -66,7 +66,7 @@ def lost_samples_are_counted_and_leave_a_gap():
     assert [v["sm_active_percent"] == v["sm_active_percent"] for _, _, v in rows] == [False] + [True] * 4 + [False] + [True] * 4
     assert rec.meta["gpu_counters_lost_count"] == 6
     said = [why for what, why in rec.missing if what == "some sampled counters"]
-    assert len(said) == 1 and "6 of about 14 samples were lost" in said[0], rec.missing
+    assert len(said) == 1 and said[0].startswith("6 of about 14 samples were lost, the buffer was full 1 time|"), rec.missing
 
 
 @case
@@ -185,6 +185,7 @@ def samples_out_of_order_twice_or_without_times_are_left_out_and_counted():
     rows = rec.sampled("gpu_pm")
     assert values_of(rec) == [10, 11, 13, 14, 16], rows
     assert rec.meta["gpu_counters_lost_count"] == 3, rec.meta  # 2 came too late, 5 and the last had no times
+    assert "samples were lost|" in said_of(rec, "some sampled counters")[0], rec.missing  # the buffer was never full
 
 
 @case

@@ -150,6 +150,33 @@ static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
 	}
 }
 
+/* Nor of the run and its generations, on a GPU that has no readings of the driver. */
+static void samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
+
+	(void)state;
+	for (int64_t of_slow = 0; of_slow <= 1; of_slow++) {
+		const struct strobe_attr attr = { SB_RUN_GPU_COUNTERS_OF_SLOW, STROBE_TYPE_INT,
+			{ .i = of_slow } };
+		struct made m = begin_made();
+		uint32_t schema = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+		if (of_slow)
+			sb_builder_meta(m.b, SB_META_RUN, &attr);
+		for (uint64_t i = 0; i < 4; i++)
+			sb_builder_sample(
+				m.b, schema, SECOND + i * SECOND / 100, (const double[]){ 90, 1 }, 2);
+		zone(&m, "video", STROBE_ROLE_GENERATION, SECOND, 2 * SECOND);
+		end_made(&m, 3 * SECOND);
+		assert_int_equal(m.model->gpu_counters.source != NULL, !of_slow);
+		assert_int_equal(m.model->generations.all[0].counters.source != NULL, !of_slow);
+		text_holds(&m, "SMs   tensor     FP32     DRAM  covered");
+		text_holds(&m, "while sampled                      90.0 %");
+		done(&m);
+	}
+}
+
 /* Two seconds of matrix products, two of copies, one of nothing. */
 static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 {
@@ -344,6 +371,10 @@ static void operations_over_time_over_the_peak(void **state)
 		       "    1.00 s; 1.2 TB to and from DRAM, 333.3 FLOP per byte");
 	w->flops = 800e6, w->tflops = 800e-6, w->mfu_ratio = 8e-7; /* 0.0008 TFLOP, 0.0 % say nothing */
 	text_holds(&m, "denoise: 800 MFLOP; 1 call, cold: 800 MFLOP/s, MFU < 0.1 % of the bf16 rate");
+	w->flops = 14.96e15, w->tflops = 1200; /* 1.496e+04 TFLOP is hard to read */
+	text_holds(&m, "denoise: 14.96 PFLOP; 1 call, cold: 1200 TFLOP/s");
+	w->flops = 2e18;
+	text_holds(&m, "denoise: 2 EFLOP; ");
 	done(&m);
 }
 
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),
 		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
+		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
 		cmocka_unit_test(copies_and_communication_bound_a_stage),
 		cmocka_unit_test(links_bound_a_reading_by_their_means),

@@ -63,6 +63,8 @@ static void a_gap_between_samples_covers_nothing(void **state)
 	close_to(m.model->pm_samples.pcie_read_bytes_per_s, 2e9);
 	assert_int_equal(m.model->pm_samples.sample_count, 8);
 	text_holds(&m, "Sampled for 4.00 ms, from 10.0 ms of the run on: 8 samples of 500 us");
+	m.model->pm_samples.pcie_write_bytes_per_s = 1e6;
+	text_holds(&m, "PCIe: 2.00 GB/s read, 1.0 MB/s written\n");
 	done(&m);
 }
 

@@ -149,6 +149,12 @@ static void markdown_has_rate_and_bound_of_a_stage(void **state)
 	assert_int_equal(sb_report_markdown(s.model, &out), 0);
 	assert_non_null(strstr(sb_buf_text(&out), "\n- denoise: what bounds it is n/a: too few readings; SM "
 						  "95.1 %, tensor 60.2 %, DRAM 20.0 %\n"));
+	sb_buf_clear(&out);
+	s.model->stages.stages[0].counters.source = NULL;
+	w->tflops = 15;
+	w->bound_why = w->mfu_why = "its models ran on the CPU";
+	assert_int_equal(sb_report_markdown(s.model, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "\n- denoise: MFU n/a: its models ran on the CPU\n"));
 	sb_buf_done(&out);
 	synthetic_done(&s);
 }

@@ -44,23 +44,17 @@ export function percent(ratio: number | undefined, digits = 1): string {
   return ratio > 0 && ratio * 100 < least / 2 ? `<${NBSP}${least.toFixed(digits)}${NBSP}%` : `${(ratio * 100).toFixed(digits)}${NBSP}%`;
 }
 
-export function bytes(v: number | undefined): string {
+// The unit is that of the rounded number, as in the text (src/report/panels/words.c).
+function sized(v: number | undefined, step: number): string {
   if (v === undefined || !Number.isFinite(v)) return 'n/a';
-  const a = Math.abs(v);
-  if (a >= 1e9) return `${(v / 1e9).toFixed(1)}${NBSP}GB`;
-  if (a >= 1e6) return `${(v / 1e6).toFixed(1)}${NBSP}MB`;
-  if (a >= 1e3) return `${(v / 1e3).toFixed(1)}${NBSP}kB`;
-  return `${v.toFixed(0)}${NBSP}B`;
+  const unit = [4, 3, 2, 1].find((n) => Math.abs(v) >= 0.99995 * step ** n) ?? 0;
+  return `${(v / step ** unit).toFixed(unit && 1)}${NBSP}${['B', 'kB', 'MB', 'GB', 'TB'][unit]}`;
 }
 
+export const bytes = (v: number | undefined): string => sized(v, 1e3);
+
 // Memory as nvidia-smi and torch have it: 1 MB is 2^20 bytes.
-export function memory(v: number | undefined): string {
-  if (v === undefined || !Number.isFinite(v)) return 'n/a';
-  const a = Math.abs(v);
-  if (a >= 2 ** 30) return `${(v / 2 ** 30).toFixed(1)}${NBSP}GB`;
-  if (a >= 2 ** 20) return `${(v / 2 ** 20).toFixed(1)}${NBSP}MB`;
-  return a >= 1024 ? `${(v / 1024).toFixed(1)}${NBSP}kB` : `${v.toFixed(0)}${NBSP}B`;
-}
+export const memory = (v: number | undefined): string => sized(v, 1024);
 
 // The unit that suits it, by the rule of the text (src/stats/energy.c).
 export function energy(wh: number): string {

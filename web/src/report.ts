@@ -101,8 +101,10 @@ const PARTS = ['sm', 'tensor', 'fp32', 'dram'].map((k) => `${k}_active_percent`)
 export function timeCharts(r: Report): Chart[] {
   const out: Chart[] = [];
   const devices = r.gpu_metrics?.devices ?? [];
-  for (const d of devices) out.push(...chartsOf(gpuOf(r, d.index), d.series, apart(r, 'gpu', d.index)));
-  for (const d of devices) for (const [words, series] of [['parts', d.counters], ['sampled', d.sampled]] as const) out.push(...chartsOf(`${gpuOf(r, d.index)} ${words}:`, series && { ...Object.fromEntries(PARTS.map((k) => [k, series[k]])), ...series }));
+  for (const d of devices) {
+    out.push(...chartsOf(gpuOf(r, d.index), d.series, apart(r, 'gpu', d.index)));
+    for (const [words, series] of [['parts', d.counters], ['sampled', d.sampled]] as const) out.push(...chartsOf(`${gpuOf(r, d.index)} ${words}:`, series && { ...Object.fromEntries(PARTS.map((k) => [k, series[k]])), ...series }));
+  }
   out.push(...chartsOf('CPU', r.cpu_metrics?.series, apart(r, 'cpu')));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));

@@ -85,7 +85,7 @@ const CAPTIONS: Record<string, string> = {
 };
 
 const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end|step|gap)(?=(_max|_mean|_min|_peak)?$)/;
-const CAPITALS = /\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|io|id|pid|cuda|cupti|uuid|rss|pss|dram|fp\d\d)\b/gi;
+const CAPITALS = /\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|io|id|pid|cuda|cupti|uuid|rss|pss|dram|nvdec|fp\d\d)\b/gi;
 const SPELT: Record<string, string> = { pcie: 'PCIe', nvlink: 'NVLink' };
 
 // "memory_used_mb" -> "memory used", "core_count" -> "cores"

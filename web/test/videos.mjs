@@ -85,6 +85,14 @@ test('where the CPU runs ahead of the GPU a video has the report\'s times of its
   await close();
 });
 
+test('what rounding leaves of a video is no part of it', async (browser) => {
+  const path = videos(LENGTHS, 1.1, (r) => { r.generations.items[r.generations.median_index].wall_s = 0.216 + 1e-12; });
+  const { page, close } = await open(browser, path);
+  await ready(page);
+  assert.deepEqual((await bar(page)).map((b) => b.split(':')[0]), ['denoise', 'vae_decode']);
+  await close();
+});
+
 test('generations without frames are not called videos, and those of several videos say how many', async (browser) => {
   const images = await open(browser, videos(LENGTHS, 1.1, (r) => r.generations.items.forEach((g) => delete g.frames)));
   assert.match(await images.page.locator('.videos').innerText(), /before generation 1[\s\S]*5 generations[\s\S]*about generation 5, a cat/);

@@ -27,7 +27,7 @@ struct counters {
 	struct sb_run *run;
 	const struct sb_touched_devices *touched;
 	struct sb_counted_devices devices;
-	bool picked; /* the samples are those around slow moments: of a stage they show the exceptions alone */
+	bool picked; /* the samples are those around slow moments: of a stage and the run they show the exceptions alone */
 	struct sb_warm_calls warm;
 	struct path_lot {
 		struct path_readings *paths;
@@ -228,8 +228,9 @@ static void whole_run(struct counters *c, struct sb_model *model)
 	struct sb_counter_sums sums = { 0 };
 
 	for (int i = 0; i < SB_COUNTER_SOURCES && !d; i++)
-		d = sb_counted_busiest(&c->devices, i, SB_ANY_PROCESS, sb_devices_of_zone(c->touched, 0),
-			INT64_MIN / 2, INT64_MAX / 2);
+		if (i != SB_COUNTED_PM || !c->picked)
+			d = sb_counted_busiest(&c->devices, i, SB_ANY_PROCESS,
+				sb_devices_of_zone(c->touched, 0), INT64_MIN / 2, INT64_MAX / 2);
 	if (!d)
 		return;
 	all = d->readings.items;

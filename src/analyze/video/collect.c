@@ -3,6 +3,7 @@
 
 #include "run/gpu_spans.h"
 #include "base/error.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	}
 	v->run = run;
 	v->device_numbers.run = run;
+	v->picked = sb_run_meta_find(run, SB_META_RUN, SB_RUN_GPU_COUNTERS_OF_SLOW);
 	v->model = model;
 	v->warm.served_too = true;
 	v->warm_ns = run->from_ns;

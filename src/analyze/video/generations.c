@@ -322,14 +322,16 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 }
 
 /* By the source that a stage would have. */
-static void fill_counters(const struct sb_model *model, uint64_t devices, struct sb_generation *row)
+static void fill_counters(
+	const struct sb_model *model, bool picked, uint64_t devices, struct sb_generation *row)
 {
 	static const char *const series[] = { [SB_COUNTED_GPM] = "gpu_counters", [SB_COUNTED_PM] = "gpu_pm" };
 	struct sb_gpu_counters read[SB_COUNTER_SOURCES];
 	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
 
 	for (int i = 0; i < SB_COUNTER_SOURCES; i++) {
-		read_counters(model, row, devices, series[i], i, &read[i]);
+		read_counters(
+			model, row, devices, i == SB_COUNTED_PM && picked ? "" : series[i], i, &read[i]);
 		sums[i].covered_s = read[i].covered_s;
 	}
 	row->counters = read[sb_counter_source_better(sums)];
@@ -353,7 +355,7 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
 	row->utilization_percent = utilization(model, devices, row->begin_s, row->end_s);
-	fill_counters(model, devices, row);
+	fill_counters(model, v->picked, devices, row);
 	row->track = n->track;
 	row->open = n->open;
 	row->cut = n->cut;

@@ -106,6 +106,7 @@ struct sb_video {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_device_numbers device_numbers;
+	bool picked; /* samples of counters are those around slow moments: they show exceptions alone */
 	struct sb_vec steps, blocks, generations, stages, frames;
 	struct sb_vec lookups;
 	struct sb_vec encodes; /* struct sb_video_stage: of texts, and with the VAE */

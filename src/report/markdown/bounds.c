@@ -6,6 +6,7 @@
 #include "report/panels/work_words.h"
 
 #include <math.h>
+#include <string.h>
 
 #define STAGES_SHOWN 8u
 #define NAME_MOST 60u
@@ -35,11 +36,18 @@ static bool has_rate(const struct sb_stage_work *w)
 	return w->mfu_ratio > 0 && w->precision;
 }
 
+/* Why it has no MFU; what holds for all stages stands below them. */
+static bool own_why(const struct sb_model *model, const struct sb_stage_work *w)
+{
+	return !has_rate(w) && w->mfu_why && (w->tflops > 0 || !isnan(w->peak_tflops)) &&
+	       (!model->roofline.mfu_why || strcmp(model->roofline.mfu_why, w->mfu_why));
+}
+
 /* "- denoise: MFU 41.0 % of the bf16 rate, bound by tensor; SM 95.1 %, tensor 60.2 %" */
 static void line(const struct sb_model *model, const struct sb_stage *s, struct sb_buf *out)
 {
 	const struct sb_stage_work *w = &s->work;
-	bool cold = sb_work_is_cold(w->calls), rate = has_rate(w);
+	bool cold = sb_work_is_cold(w->calls), rate = has_rate(w), said = rate || own_why(model, w);
 	struct sb_buf name = { 0 };
 
 	sb_buf_puts(out, "- ");
@@ -51,11 +59,15 @@ static void line(const struct sb_model *model, const struct sb_stage *s, struct 
 		sb_work_mfu_words(out, w);
 	if (rate && cold)
 		sb_buf_puts(out, " (cold)");
+	if (own_why(model, w)) {
+		sb_buf_puts(out, "MFU n/a: ");
+		sb_markdown_put(out, w->mfu_why);
+	}
 	if (w->bound) {
-		sb_buf_puts(out, rate ? ", " : "");
+		sb_buf_puts(out, said ? ", " : "");
 		sb_work_bound_words(out, w, rate && cold);
-	} else if (w->bound_why) {
-		sb_buf_printf(out, "%swhat bounds it is n/a: ", rate ? ", " : "");
+	} else if (w->bound_why && !(own_why(model, w) && !strcmp(w->mfu_why, w->bound_why))) {
+		sb_buf_printf(out, "%swhat bounds it is n/a: ", said ? ", " : "");
 		sb_markdown_put(out, w->bound_why);
 	}
 	put_counters(&s->counters, out);
@@ -70,7 +82,8 @@ void sb_markdown_bounds(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < all->stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *s = &all->stages[all->by_total ? all->by_total[i] : i];
 
-		if (!s->work.bound && !has_rate(&s->work) && !(s->work.bound_why && s->counters.source))
+		if (!s->work.bound && !has_rate(&s->work) && !own_why(model, &s->work) &&
+			!(s->work.bound_why && s->counters.source))
 			continue;
 		if (!shown++)
 			sb_markdown_heading(out, "Rates and bounds");

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "report/markdown/words.h"
+#include "report/panels/family_rows.h"
 #include "report/panels/panel.h"
 #include "report/panels/stages.h"
 #include "report/place.h"
@@ -289,23 +290,16 @@ void sb_markdown_iterations(const struct sb_model *model, struct sb_buf *out)
 
 static void families(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
-	for (size_t i = 0; i < g->family_count && i < FAMILIES_SHOWN; i++) {
-		const struct sb_kernel_share *k = &g->families[i];
-		char share[32];
+	struct sb_family_rows rows;
 
-		snprintf(share, sizeof share, "%.0f %%", 100 * k->ratio);
-		sb_buf_printf(out, "%s%s",
+	sb_family_rows_fill(g->families, g->family_count, true, &rows);
+	for (size_t i = 0; i < rows.count && i < FAMILIES_SHOWN; i++)
+		sb_buf_printf(out, "%s%s %.0f %%",
 			i              ? ", "
 			: g->slow_only ? "- Kernels by family, around slow moments: "
 				       : "- Kernels by family: ",
-			k->family);
-		if (k->kind)
-			sb_buf_printf(out, " %s", k->kind);
-		if (k->precision)
-			sb_buf_printf(out, " %s", k->precision);
-		sb_buf_printf(out, " %s", share);
-	}
-	if (g->family_count)
+			rows.all[i].name, 100 * rows.all[i].ratio);
+	if (rows.count)
 		sb_buf_putc(out, '\n');
 }
 

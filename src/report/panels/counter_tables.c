@@ -258,6 +258,12 @@ static void other_parts(const struct sb_model *model, const struct sb_text_optio
 		parts_table(model, options, rows, shown, count, out);
 }
 
+static void put_heads(const struct sb_text_options *options, const char *more, struct sb_buf *out)
+{
+	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s%s\n", (int)name_columns(options), "", "SMs",
+		"tensor", "FP32", "DRAM", "covered", more);
+}
+
 void sb_counter_tables(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -266,8 +272,7 @@ void sb_counter_tables(
 	begin_rows(&rows, "the whole run", &model->gpu_counters);
 	add_generations(model, &rows);
 	add_stages(model, &rows);
-	sb_buf_printf(out, "    %-*s %8s %8s %8s %8s %8s  bound by\n", (int)name_columns(options), "", "SMs",
-		"tensor", "FP32", "DRAM", "covered");
+	put_heads(options, "  bound by", out);
 	main_table(model, options, &rows, out);
 	other_parts(model, options, &rows, true, out);
 }
@@ -287,11 +292,20 @@ static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
 			p->clocks ? ", as they do when they are not sampled" : "");
 }
 
+/* "2.47 GB", "1.0 MB": as the page has it. */
+static void rate_text(char *out, size_t size, double bytes)
+{
+	if (bytes >= 1e9)
+		snprintf(out, size, "%.2f GB", bytes / 1e9);
+	else
+		sb_text_bytes(out, size, bytes);
+}
+
 void sb_counter_samples(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_pm_samples_panel *p = &model->pm_samples;
-	char at[24], sampled[24], interval[24];
+	char at[24], sampled[24], interval[24], read[24], written[24];
 	struct rows rows;
 
 	sb_text_seconds(at, sizeof at, p->t_s);
@@ -303,9 +317,12 @@ void sb_counter_samples(
 		sb_buf_printf(out, ", %lld lost", (long long)p->lost_count);
 	sb_buf_putc(out, '\n');
 	clocks_text(p, out);
-	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s))
-		sb_buf_printf(out, "    PCIe: %.2f GB/s read, %.2f GB/s written\n",
-			p->pcie_read_bytes_per_s / 1e9, p->pcie_write_bytes_per_s / 1e9);
+	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s)) {
+		rate_text(read, sizeof read, p->pcie_read_bytes_per_s);
+		rate_text(written, sizeof written, p->pcie_write_bytes_per_s);
+		sb_buf_printf(out, "    PCIe: %s/s read, %s/s written\n", read, written);
+	}
+	put_heads(options, "", out);
 	begin_rows(&rows, "while sampled", &p->counters);
 	add_families(p, &rows);
 	main_table(model, options, &rows, out);

@@ -1,4 +1,5 @@
 /* gpu_trace: what the GPU did, kernel by kernel. */
+#include "report/panels/family_rows.h"
 #include "report/panels/panel.h"
 #include "report/place.h"
 
@@ -12,7 +13,6 @@
 #define WAIT_WIDTH 21u
 #define DEVICES_SHOWN 16
 #define TRACES_SHOWN 4u
-#define FAMILIES_MOST 96u /* by name; ten of them are shown */
 #define RATE_LEAST 0.05 /* GB/s: a smaller rate would read 0.0, and is that of a few bytes */
 #define STAGES_SHOWN 8u
 #define STAGE_LEAST 0.05 /* of the kernels' time: smaller stages are left to the JSON */
@@ -211,78 +211,39 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 
 /* ---- kernel families ---- */
 
-/* "GEMM bf16", "attention flash 2 bf16" */
-static void share_name(const struct sb_kernel_share *k, char *out, size_t size)
-{
-	bool by_kind = k->kind && (!strcmp(k->family, "attention") || !strcmp(k->family, "communication"));
-
-	snprintf(out, size, "%s%s%s%s%s", k->family, by_kind ? " " : "", by_kind ? k->kind : "",
-		k->precision ? " " : "", k->precision ? k->precision : "");
-}
-
-static int row_by_total(const void *a, const void *b)
-{
-	double x = ((const struct sb_gpu_row *)a)->total_s, y = ((const struct sb_gpu_row *)b)->total_s;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Adds a share to the row of this name; true if it is a new one. */
-static bool add_share(struct sb_gpu_row *rows, size_t n, const char *name, const struct sb_kernel_share *k)
-{
-	size_t at = 0;
-
-	while (at < n && strcmp(rows[at].name, name))
-		at++;
-	if (at == n)
-		rows[at] = (struct sb_gpu_row){ .name = name, .bytes = NAN };
-	rows[at].count += k->count;
-	rows[at].total_s += k->total_s;
-	rows[at].ratio += k->ratio;
-	return at == n;
-}
-
 static void families_text(
 	const struct sb_gpu_panel *g, const struct sb_text_options *options, struct sb_buf *out)
 {
-	struct sb_gpu_row rows[FAMILIES_MOST];
-	char names[FAMILIES_MOST][80];
-	size_t n = 0;
+	struct sb_family_rows rows;
 
-	for (size_t i = 0; i < g->family_count && n < FAMILIES_MOST; i++) {
-		share_name(&g->families[i], names[n], sizeof names[n]);
-		n += add_share(rows, n, names[n], &g->families[i]);
-	}
-	qsort(rows, n, sizeof *rows, row_by_total);
+	sb_family_rows_fill(g->families, g->family_count, true, &rows);
 	rows_text(out, options, g->slow_only ? "Kernels by family, around slow moments" : "Kernels by family",
-		"count", rows, n);
+		"count", rows.all, rows.count);
 }
 
 /* "denoise: GEMM 41 %, attention 30 %, element-wise 20 %" */
 static void stage_families_text(
 	const struct sb_stage *s, const struct sb_text_options *options, struct sb_buf *out)
 {
-	struct sb_gpu_row rows[FAMILIES_MOST];
+	struct sb_family_rows rows;
 	char total[24], part[80];
-	size_t n = 0, column;
+	size_t column;
 
-	for (size_t i = 0; i < s->kernel_share_count && n < FAMILIES_MOST; i++)
-		n += add_share(rows, n, s->kernels[i].family, &s->kernels[i]);
-	qsort(rows, n, sizeof *rows, row_by_total);
+	sb_family_rows_fill(s->kernels, s->kernel_share_count, false, &rows);
 	sb_text_seconds(total, sizeof total, s->kernel_s);
 	sb_buf_puts(out, "    ");
 	column = 4 + sb_text_name(out, s->name, 30);
 	snprintf(part, sizeof part, ", %s of kernels:", total);
 	sb_buf_puts(out, part);
 	column += strlen(part);
-	for (size_t i = 0; i < n && i < STAGE_FAMILIES_SHOWN; i++) {
-		double percent = rows[i].total_s / s->kernel_s * 100;
+	for (size_t i = 0; i < rows.count && i < STAGE_FAMILIES_SHOWN; i++) {
+		double percent = rows.all[i].total_s / s->kernel_s * 100;
 
 		snprintf(part, sizeof part,
 			percent < 0.1   ? "%s < 0.1 %%"
 			: percent < 0.5 ? "%s %.1f %%"
 					: "%s %.0f %%",
-			rows[i].name, percent);
+			rows.all[i].name, percent);
 		sb_buf_puts(out, i ? "," : "");
 		column += strlen(part) + 2;
 		if (column >= (size_t)sb_text_columns(options)) {

@@ -31,16 +31,18 @@ static void put_more(struct sb_buf *out, size_t count, size_t shown, const char 
 
 /* ---- operations ---- */
 
-/* "12.4 TFLOP", "805.3 MFLOP" */
-static void put_flops(struct sb_buf *out, const char *before, double flops, const char *after)
+enum { EXA, TERA = 2 };
+
+/* "14.96 PFLOP", "12.4 TFLOP", "805.3 MFLOP"; largest: the first unit, as rates are in TFLOP/s at most */
+static void put_flops(struct sb_buf *out, double flops, size_t largest)
 {
-	static const char *const units[] = { "TFLOP", "GFLOP", "MFLOP", "kFLOP", "FLOP" };
-	double unit = 1e12;
-	size_t i = 0;
+	static const char *const units[] = { "EFLOP", "PFLOP", "TFLOP", "GFLOP", "MFLOP", "kFLOP", "FLOP" };
+	double unit = largest == TERA ? 1e12 : 1e18;
+	size_t i = largest;
 
 	for (; i + 1 < sizeof units / sizeof *units && flops < unit; i++)
 		unit /= 1000;
-	sb_buf_printf(out, "%s%.4g %s%s", before, flops / unit, units[i], after);
+	sb_buf_printf(out, "%.4g %s", flops / unit, units[i]);
 }
 
 /* "; 9 warm calls: 405 TFLOP/s, MFU 41.0 % of the bf16 rate, floor 1.71 s of 4.15 s; weights move in 1.20 s of it, 57.7 % without".
@@ -58,7 +60,8 @@ static void put_rate(struct sb_buf *line, const struct sb_stage_work *w, const c
 	sb_buf_printf(line, "; %lld%s call%s%s%s: ", (long long)w->call_count, warm ? " warm" : "",
 		w->call_count == 1 ? "" : "s", warm ? "" : ", cold",
 		w->cached_count ? " that no cache served" : "");
-	put_flops(line, "", w->tflops * 1e12, "/s");
+	put_flops(line, w->tflops * 1e12, TERA);
+	sb_buf_puts(line, "/s");
 	if (w->mfu_why && (!why || strcmp(why, w->mfu_why) != 0))
 		sb_buf_printf(line, ", MFU n/a: %s", w->mfu_why);
 	if (!isnan(w->mfu_ratio)) {
@@ -102,10 +105,11 @@ static void work_line(const struct sb_model *model, const struct sb_stage *s, bo
 	char text[24];
 
 	put_name(&line, model, s);
-	if (isnan(w->flops))
-		sb_buf_puts(&line, ": operations n/a");
-	else
-		put_flops(&line, ": ", w->flops, w->uncounted_count ? " in the calls that were counted" : "");
+	sb_buf_puts(&line, isnan(w->flops) ? ": operations n/a" : ": ");
+	if (!isnan(w->flops)) {
+		put_flops(&line, w->flops, EXA);
+		sb_buf_puts(&line, w->uncounted_count ? " in the calls that were counted" : "");
+	}
 	put_rate(&line, w, model->roofline.mfu_why);
 	if (!model->gpu.slow_only && element_wise_ratio(s) >= ELEMENT_WISE_LEAST)
 		sb_buf_printf(&line, "; %.0f %% of its kernels' time is element-wise, which a compiler fuses",

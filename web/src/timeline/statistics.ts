@@ -184,7 +184,7 @@ export function partsOf(r: Report, t: Timeline, g: Generation): TimePart[] {
   const sum = (of: TimePart[]) => of.reduce((total, p) => total + p.part_s, 0);
   if (all.length > PARTS_MOST) parts.push({ ...part('smaller', sum(all.slice(PARTS_MOST))), stage_count: all.length - PARTS_MOST });
   const rest = g.wall_s - sum(all);
-  if (rest > 0) parts.push(part('unattributed', rest));
+  if (rest > 1e-9) parts.push(part('unattributed', rest)); // less is rounding
   return parts;
 }
 
