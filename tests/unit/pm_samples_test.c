@@ -169,10 +169,10 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 }
 
 /* The driver's clock of a busy GPU, every second. */
-static void driver_clock(struct made *m, double mhz)
+static void driver_clock(struct made *m, int device, double mhz)
 {
 	static const char *const columns[] = { "utilization_percent", "sm_clock_mhz" };
-	uint32_t schema = sb_builder_schema(m->b, "gpu", 0, columns, 2);
+	uint32_t schema = sb_builder_schema(m->b, "gpu", device, columns, 2);
 
 	for (uint64_t i = 0; i < 5; i++)
 		sb_builder_sample(m->b, schema, i * SECOND, (double[]){ 100, mhz }, 2);
@@ -191,7 +191,7 @@ static void clocks_that_are_held_are_told(void **state)
 		struct made m = begin_made();
 		uint32_t pm = pm_schema(&m, 0);
 
-		driver_clock(&m, cases[i].usual);
+		driver_clock(&m, 0, cases[i].usual);
 		sampled(&m, pm, SECOND + MS, 20, 90, cases[i].sampled);
 		sampled(&m, pm, 2 * SECOND + MS, 20, 90, cases[i].later);
 		end_made(&m, 5 * SECOND);
@@ -200,6 +200,25 @@ static void clocks_that_are_held_are_told(void **state)
 		text_holds(&m, i ? "as they do when they are not sampled" : "times measured meanwhile");
 		done(&m);
 	}
+}
+
+/* The program hid GPU 0 from itself: the clock of another one's is not its own. */
+static void clocks_are_compared_on_the_same_gpu(void **state)
+{
+	struct made m = begin_made();
+	uint32_t pm = pm_schema(&m, 0);
+
+	(void)state;
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu0.uuid", "GPU-a");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu1.uuid", "GPU-b");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "cuda_device_0_uuid", "GPU-b");
+	driver_clock(&m, 0, 1200);
+	driver_clock(&m, 1, 1980);
+	sampled(&m, pm, SECOND + MS, 40, 90, 1970);
+	end_made(&m, 5 * SECOND);
+	close_to(m.model->pm_samples.sm_clock_elsewhere_mhz, 1980);
+	assert_string_equal(m.model->pm_samples.clocks, "as usual");
+	done(&m);
 }
 
 int main(void)
@@ -212,6 +231,7 @@ int main(void)
 		cmocka_unit_test(a_stage_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_family_has_the_samples_that_its_kernels_fill),
 		cmocka_unit_test(clocks_that_are_held_are_told),
+		cmocka_unit_test(clocks_are_compared_on_the_same_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * if kernels of that family, and no others, ran in all of it. */
 #include "analyze/analysis.h"
 #include "analyze/gpu/families.h"
+#include "analyze/touched_devices.h"
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -391,9 +392,12 @@ static bool in_samples(const struct pm_sample *all, size_t count, double t_s)
 }
 
 /* The driver's clock of that GPU while it was busy and not sampled. */
-static double clock_elsewhere(const struct sb_model *model, const struct pm_sample *all, size_t count)
+static double clock_elsewhere(
+	const struct sb_run *run, const struct sb_model *model, const struct pm_sample *all, size_t count)
 {
-	const struct sb_series *s = sb_model_series(model, "gpu", all->at.device);
+	struct sb_device_numbers numbers = { .run = run };
+	const struct sb_series *s = sb_model_series(
+		model, "gpu", sb_device_number(&numbers, all->at.process, all->at.device));
 	const struct sb_series_column *clock = s ? sb_series_column_find(s, "sm_clock_mhz") : NULL;
 	const struct sb_series_column *busy = s ? sb_series_column_find(s, "utilization_percent") : NULL;
 	double sum = 0, rows = 0;
@@ -438,7 +442,7 @@ static void fill_panel(struct pm_samples *p, struct sb_model *model)
 	panel->pcie_read_bytes_per_s = mean_of(all, count, PCIE_READ, 0);
 	panel->pcie_write_bytes_per_s = mean_of(all, count, PCIE_WRITE, 0);
 	panel->sm_clock_mhz = mean_of(all, count, SM_CLOCK, SMS_WORK);
-	panel->sm_clock_elsewhere_mhz = clock_elsewhere(model, all, count);
+	panel->sm_clock_elsewhere_mhz = clock_elsewhere(p->run, model, all, count);
 	ratio = panel->sm_clock_mhz / panel->sm_clock_elsewhere_mhz;
 	panel->clocks = isnan(ratio) ? NULL
 			: fabs(ratio - 1) > CLOCKS_APART && clock_is_steady(all, count, panel->sm_clock_mhz)
