@@ -239,25 +239,34 @@ static const struct pm_sample *busiest(const struct sb_vec *samples, size_t *out
 
 /* ---- families ---- */
 
-struct sweep { /* kernels that a sample may meet, in the order of their begin */
+struct sweep { /* kernels that a sample may meet, in the order of their begin; of one class at the same time they are one */
 	const struct kernel *kernels;
 	size_t count, next;
-	const struct kernel **active;
+	struct kernel *active;
 	size_t active_count, active_room;
+	size_t *newest; /* by class: the one of it that began last, and 1 */
 };
 
 static bool activate(struct sweep *w, const struct kernel *k)
 {
+	struct kernel *before = w->newest[k->class] ? &w->active[w->newest[k->class] - 1] : NULL;
+
+	if (before && same_gpu(&before->at, &k->at) && k->at.begin_ns <= before->at.end_ns) {
+		if (k->at.end_ns > before->at.end_ns)
+			before->at.end_ns = k->at.end_ns;
+		return true;
+	}
 	if (w->active_count == w->active_room) {
 		size_t room = w->active_room * 2 + 64;
-		const struct kernel **more = realloc(w->active, room * sizeof *more);
+		struct kernel *more = realloc(w->active, room * sizeof *more);
 
 		if (!more)
 			return false;
 		w->active = more;
 		w->active_room = room;
 	}
-	w->active[w->active_count++] = k;
+	w->active[w->active_count++] = *k;
+	w->newest[k->class] = w->active_count;
 	return true;
 }
 
@@ -270,9 +279,13 @@ static bool advance(struct sweep *w, const struct place *s)
 		by_place(&w->kernels[w->next].at, &(struct place){ s->process, s->device, s->end_ns, 0 }) < 0)
 		if (!activate(w, &w->kernels[w->next++]))
 			return false;
-	for (size_t i = 0; i < w->active_count; i++)
-		if (same_gpu(&w->active[i]->at, s) && w->active[i]->at.end_ns > s->begin_ns)
+	for (size_t i = 0; i < w->active_count; i++) {
+		w->newest[w->active[i].class] = 0;
+		if (same_gpu(&w->active[i].at, s) && w->active[i].at.end_ns > s->begin_ns)
 			w->active[kept++] = w->active[i];
+	}
+	for (size_t i = 0; i < kept; i++)
+		w->newest[w->active[i].class] = i + 1;
 	w->active_count = kept;
 	return true;
 }
@@ -283,11 +296,11 @@ static int filled_by(const struct sweep *w, const struct place *s)
 	int64_t covered_ns = 0, to_ns = s->begin_ns;
 
 	for (size_t i = 0; i < w->active_count; i++) {
-		const struct place *k = &w->active[i]->at;
+		const struct place *k = &w->active[i].at;
 		int64_t end_ns = k->end_ns < s->end_ns ? k->end_ns : s->end_ns;
 		int64_t begin_ns = k->begin_ns > to_ns ? k->begin_ns : to_ns;
 
-		if (w->active[i]->class != w->active[0]->class)
+		if (w->active[i].class != w->active[0].class)
 			return -1;
 		if (end_ns > begin_ns) {
 			covered_ns += end_ns - begin_ns;
@@ -295,7 +308,7 @@ static int filled_by(const struct sweep *w, const struct place *s)
 		}
 	}
 	return (double)covered_ns >= (1 - BREAKS) * (double)(s->end_ns - s->begin_ns)
-		       ? (int)w->active[0]->class
+		       ? (int)w->active[0].class
 		       : -1;
 }
 
@@ -336,9 +349,11 @@ static int sum_families(struct pm_samples *p, struct sb_model *model)
 	uint32_t count = sb_gpu_families_class_count(p->families);
 	struct sb_counter_sums *sums = calloc(count + 1, sizeof *sums);
 	double *total_s = calloc(count + 1, sizeof *total_s);
-	struct sweep w = { .kernels = p->kernels.items, .count = p->kernels.count };
+	struct sweep w = { .kernels = p->kernels.items,
+		.count = p->kernels.count,
+		.newest = calloc(count + 1, sizeof *w.newest) };
 	const struct pm_sample *samples = p->samples.items;
-	bool good = sums && total_s;
+	bool good = sums && total_s && w.newest;
 
 	for (size_t i = 0; good && i < w.count; i++)
 		total_s[w.kernels[i].class] += (double)(w.kernels[i].at.end_ns - w.kernels[i].at.begin_ns) /
@@ -354,6 +369,7 @@ static int sum_families(struct pm_samples *p, struct sb_model *model)
 	if (good)
 		fill_families(p, sums, total_s, model);
 	free(w.active);
+	free(w.newest);
 	free(sums);
 	free(total_s);
 	return good ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the sampled families");
