@@ -220,7 +220,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	return 0;
 }
 
-/* Of the run the readings that are always on speak; samples where there are none. */
+/* Of the run the readings that are always on speak; samples of all of it where there are none. */
 static void whole_run(struct counters *c, struct sb_model *model)
 {
 	const struct sb_counted_device *d = NULL;
@@ -228,8 +228,9 @@ static void whole_run(struct counters *c, struct sb_model *model)
 	struct sb_counter_sums sums = { 0 };
 
 	for (int i = 0; i < SB_COUNTER_SOURCES && !d; i++)
-		d = sb_counted_busiest(&c->devices, i, SB_ANY_PROCESS, sb_devices_of_zone(c->touched, 0),
-			INT64_MIN / 2, INT64_MAX / 2);
+		if (i != SB_COUNTED_PM || !c->picked)
+			d = sb_counted_busiest(&c->devices, i, SB_ANY_PROCESS,
+				sb_devices_of_zone(c->touched, 0), INT64_MIN / 2, INT64_MAX / 2);
 	if (!d)
 		return;
 	all = d->readings.items;

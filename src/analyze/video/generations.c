@@ -2,6 +2,7 @@
 #include "analyze/video/shared_out.h"
 #include "analyze/video/video.h"
 #include "base/inorder.h"
+#include "format/run_keys.h"
 
 #include "stats/statistics.h"
 
@@ -260,7 +261,7 @@ static double utilization(const struct sb_model *model, uint64_t devices, double
 	return busiest;
 }
 
-/* What the driver says of that GPU; samples say it themselves. */
+/* What the driver says of that GPU; samples say all but NVLink themselves. */
 static void read_beside(const struct sb_model *model, const struct sb_generation *row,
 	const struct sb_series *counters, enum sb_counter_source source, struct sb_gpu_counters *out)
 {
@@ -281,13 +282,15 @@ static void read_beside(const struct sb_model *model, const struct sb_generation
 					sb_series_column_find(counters, "dram_write_bytes_per_s"),
 					row->begin_s, row->end_s, &known_s)) /
 			1e9;
-	for (size_t i = 0; source == SB_COUNTED_GPM && i < model->series_count; i++) {
+	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
+		bool same = !strcmp(s->source, "gpu") && s->device == counters->device;
 
-		for (int k = 0; k < SB_BESIDES && !strcmp(s->source, "gpu") && s->device == counters->device;
-			k++)
-			out->beside[k] = sb_series_mean(s, sb_series_column_find(s, sb_gpu_beside_columns[k]),
-				row->begin_s, row->end_s);
+		for (int k = 0; same && k < SB_BESIDES; k++)
+			if (source == SB_COUNTED_GPM || k == SB_BESIDE_NVLINK_RX || k == SB_BESIDE_NVLINK_TX)
+				out->beside[k] = sb_series_mean(s,
+					sb_series_column_find(s, sb_gpu_beside_columns[k]), row->begin_s,
+					row->end_s);
 	}
 }
 
@@ -321,8 +324,9 @@ static void read_counters(const struct sb_model *model, const struct sb_generati
 	}
 }
 
-/* By the source that a stage would have. */
-static void fill_counters(const struct sb_model *model, uint64_t devices, struct sb_generation *row)
+/* By the source that a stage would have. picked: the samples are those around slow moments, which do not speak for it. */
+static void fill_counters(
+	const struct sb_model *model, uint64_t devices, bool picked, struct sb_generation *row)
 {
 	static const char *const series[] = { [SB_COUNTED_GPM] = "gpu_counters", [SB_COUNTED_PM] = "gpu_pm" };
 	struct sb_gpu_counters read[SB_COUNTER_SOURCES];
@@ -330,7 +334,7 @@ static void fill_counters(const struct sb_model *model, uint64_t devices, struct
 
 	for (int i = 0; i < SB_COUNTER_SOURCES; i++) {
 		read_counters(model, row, devices, series[i], i, &read[i]);
-		sums[i].covered_s = read[i].covered_s;
+		sums[i].covered_s = i == SB_COUNTED_PM && picked ? 0 : read[i].covered_s;
 	}
 	row->counters = read[sb_counter_source_better(sums)];
 }
@@ -353,7 +357,8 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
 	row->utilization_percent = utilization(model, devices, row->begin_s, row->end_s);
-	fill_counters(model, devices, row);
+	fill_counters(model, devices,
+		sb_run_meta_find(v->run, SB_META_RUN, SB_RUN_GPU_COUNTERS_OF_SLOW) != NULL, row);
 	row->track = n->track;
 	row->open = n->open;
 	row->cut = n->cut;
