@@ -79,15 +79,15 @@ static void a_model_on_the_cpu_has_no_peak_of_a_gpu(void **state)
 
 	(void)state;
 	w = &sb_model_stage(m, "text_encoder")->work;
-	assert_float_equal(w->flops, 3e12, 1e9);
+	assert_near(w->flops, 3e12, 1e9);
 	assert_true(w->tflops > 0 && isnan(w->mfu_ratio) && isnan(w->floor_s));
 	assert_string_equal(w->mfu_why, "its models ran on the CPU");
 	assert_string_equal(w->precision, "fp32");
 	w = &sb_model_stage(m, "transformer")->work;
 	assert_true(w->mfu_ratio > 0 && w->floor_s > 0);
 	w = &sb_model_stage(m, "pipeline")->work;
-	assert_float_equal(w->flops, 203e12, 1e9);
-	assert_float_equal(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
+	assert_near(w->flops, 203e12, 1e9);
+	assert_near(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
 	assert_string_equal(w->precision, "bf16");
 	assert_null(m->roofline.mfu_why);
 	synthetic_done(&s);
@@ -103,7 +103,7 @@ static void calls_without_a_count_may_be_of_the_gpu(void **state)
 	(void)state;
 	w = &sb_model_stage(m, "pipeline")->work;
 	assert_int_equal(w->uncounted_count, 1);
-	assert_float_equal(w->cpu_flops, w->flops, 1);
+	assert_near(w->cpu_flops, w->flops, 1);
 	assert_null(w->mfu_why);
 	assert_true(!w->bound_why || !strstr(w->bound_why, "CPU"));
 	assert_true(isnan(w->mfu_ratio) && isnan(w->floor_s));
@@ -235,11 +235,11 @@ static void steps_that_a_cache_serves_add_no_operations(void **state)
 		m = model_with_cache(&s, marks[i]);
 		for (int k = 0; k < 2; k++) {
 			w = &sb_model_stage(m, k ? "Net" : "step")->work;
-			assert_float_equal(w->flops, 10 * 200e12, 1e9);
+			assert_near(w->flops, 10 * 200e12, 1e9);
 			assert_int_equal(w->uncounted_count, 10);
 			assert_int_equal(w->call_count, 9); /* whole, and not the first */
-			assert_float_equal(w->tflops, 200, 1e-6);
-			assert_float_equal(w->floor_s, 9 * 200 / 989.5, 1e-6);
+			assert_near(w->tflops, 200, 1e-6);
+			assert_near(w->floor_s, 9 * 200 / 989.5, 1e-6);
 		}
 		assert_non_null(strstr(w->why, "a cache served their steps"));
 		w = &sb_model_stage(m, "denoise")->work;
@@ -254,7 +254,7 @@ static void steps_that_a_cache_serves_add_no_operations(void **state)
 	m = model_with_cache(&s, NULL);
 	w = &sb_model_stage(m, "denoise")->work;
 	assert_int_equal(w->uncounted_count, 0);
-	assert_float_equal(w->tflops, 200, 1e-6);
+	assert_near(w->tflops, 200, 1e-6);
 	synthetic_done(&s);
 }
 
@@ -274,7 +274,7 @@ static void more_than_a_gpu_can_do_is_no_rate(void **state)
 			call(&s, k * took_ms[i] * MS, (k + 1) * took_ms[i] * MS);
 		m = synthetic_model(&s, SECOND);
 		w = &sb_model_stage(m, "Net")->work;
-		assert_float_equal(w->flops, 800e12, 1e9);
+		assert_near(w->flops, 800e12, 1e9);
 		assert_int_equal(isnan(w->mfu_ratio), i == 0);
 		assert_int_equal(isnan(w->tflops), i == 0);
 		assert_int_equal(isnan(w->floor_s), i == 0);
@@ -316,11 +316,11 @@ static void measured_bytes_are_the_stages_bytes(void **state)
 		m = synthetic_model(&s, 4 * SECOND);
 		stage = sb_model_stage(m, "Net");
 		if (i < 2) {
-			assert_float_equal(stage->counters.beside[SB_BESIDE_DRAM], 2000, 1e-6);
-			assert_float_equal(stage->work.bytes, 3 * 2e12, 1e6);
-			assert_float_equal(stage->work.intensity, 100, 1e-6);
+			assert_near(stage->counters.beside[SB_BESIDE_DRAM], 2000, 1e-6);
+			assert_near(stage->work.bytes, 3 * 2e12, 1e6);
+			assert_near(stage->work.intensity, 100, 1e-6);
 		} else if (i == 2) {
-			assert_float_equal(stage->work.bytes, 3 * 0.4 * 4.8e12, 1e6);
+			assert_near(stage->work.bytes, 3 * 0.4 * 4.8e12, 1e6);
 		} else {
 			assert_true(isnan(stage->work.bytes) && isnan(stage->work.intensity));
 		}
@@ -363,10 +363,97 @@ static void a_gpu_without_the_precision_says_so(void **state)
 		call(&s, i * 20 * SECOND, (i + 1) * 20 * SECOND);
 	m = synthetic_model(&s, 80 * SECOND);
 	w = &sb_model_stage(m, "Net")->work;
-	assert_float_equal(w->tflops, 10, 1e-6);
+	assert_near(w->tflops, 10, 1e-6);
 	assert_true(isnan(w->mfu_ratio));
 	assert_string_equal(w->mfu_why, "this GPU has no peak rate for bf16");
 	assert_string_equal(m->roofline.mfu_why, w->mfu_why);
+	synthetic_done(&s);
+}
+
+/* A context alone is on GPU 0, or tensors are on both: these have a peak each. */
+static void the_peak_is_that_of_the_gpu_that_computes(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	for (int both = 0; both < 2; both++) {
+		const struct sb_stage_work *w;
+
+		open_gpu(&s, "NVIDIA L4");
+		sb_builder_meta_string(s.b, SB_META_SYSTEM, "gpu1.name", "NVIDIA H200");
+		synthetic_gpu_sample(&s, synthetic_gpu(&s, 1), 0, 1000, 85, 300);
+		for (int device = !both; device < 2; device++)
+			sb_builder_snapshot(s.b, SECOND, "strobe.memory.device", device, 1000, 1000, 1000);
+		for (uint64_t i = 0; i < 4; i++)
+			call(&s, i * 2 * SECOND, (i + 1) * 2 * SECOND);
+		m = synthetic_model(&s, 8 * SECOND);
+		w = &sb_model_stage(m, "Net")->work;
+		assert_near(w->tflops, 100, 1e-6);
+		if (both) {
+			assert_true(isnan(w->mfu_ratio) && !m->roofline.ceiling_count);
+			assert_string_equal(m->roofline.mfu_why,
+				"the run used GPUs of several kinds (NVIDIA L4, NVIDIA H200)");
+		} else {
+			assert_near(w->mfu_ratio, 100 / 989.5, 1e-6);
+			assert_string_equal(m->roofline.gpu, "NVIDIA H200");
+		}
+		synthetic_done(&s);
+	}
+}
+
+/* 25 TFLOP/s in float32, which a V100 cannot do, and its tensor cores have no TF32 to do it in. */
+static void no_rate_above_the_peak_where_there_is_no_tf32(void **state)
+{
+	const struct strobe_attr attrs[] = { INT("shape", 2), TEXT("precision", "fp32"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = 50e12 } } };
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	open_gpu(&s, "Tesla V100-SXM2-16GB");
+	sb_builder_event(s.b, 0, SB_EVENT_FLOPS, 0, attrs, 3);
+	for (uint64_t i = 0; i < 4; i++) {
+		synthetic_begin(&s, i * 2 * SECOND, "Net", 0);
+		synthetic_attr(&s, "flops_shape", 2);
+		synthetic_end(&s, (i + 1) * 2 * SECOND);
+	}
+	m = synthetic_model(&s, 8 * SECOND);
+	w = &sb_model_stage(m, "Net")->work;
+	assert_string_equal(w->precision, "fp32");
+	assert_true(isnan(w->tflops) && isnan(w->mfu_ratio) && isnan(w->floor_s));
+	assert_non_null(strstr(w->mfu_why, "more operations were counted"));
+	synthetic_done(&s);
+}
+
+/* What a shape takes is said when the session ends, after the part that is looked at. */
+static void a_part_of_the_run_has_its_operations(void **state)
+{
+	const struct sb_cut part = { .generation = 2 };
+	const struct strobe_attr attrs[] = { INT("shape", 1), TEXT("precision", "bf16"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } } };
+	const struct sb_stage_work *w;
+	struct synthetic s;
+	struct sb_model *m;
+
+	(void)state;
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
+	synthetic_gpu_sample(&s, synthetic_gpu(&s, 0), 5 * SECOND, 1000, 85, 300);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(&s, i * 4 * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 4; k++)
+			call(&s, (i * 4 + k) * SECOND, (i * 4 + k + 1) * SECOND);
+		synthetic_end(&s, (i + 1) * 4 * SECOND);
+	}
+	sb_builder_event(s.b, 9 * SECOND, SB_EVENT_FLOPS, 0, attrs, 3);
+	m = synthetic_part(&s, 10 * SECOND, &part);
+	w = &sb_model_stage(m, "Net")->work;
+	assert_near(w->flops, 4 * 200e12, 1e9);
+	assert_int_equal(w->uncounted_count, 0);
+	assert_near(w->mfu_ratio, 200 / 989.5, 1e-6);
+	assert_near(m->stages.wall_s, 4, 1e-9);
 	synthetic_done(&s);
 }
 
@@ -378,6 +465,9 @@ int main(void)
 		cmocka_unit_test(measured_bytes_are_the_stages_bytes),
 		cmocka_unit_test(calls_without_a_shape_are_told),
 		cmocka_unit_test(a_gpu_without_the_precision_says_so),
+		cmocka_unit_test(the_peak_is_that_of_the_gpu_that_computes),
+		cmocka_unit_test(no_rate_above_the_peak_where_there_is_no_tf32),
+		cmocka_unit_test(a_part_of_the_run_has_its_operations),
 		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),
 		cmocka_unit_test(calls_without_a_count_may_be_of_the_gpu),
 		cmocka_unit_test(a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others),

@@ -218,6 +218,18 @@ static bool has_counts(const struct sb_run *run)
 	return false;
 }
 
+/* They are said when the session ends: a part of the run does not have them. */
+static int read_shapes_of_all(struct flops *f, struct sb_run *run)
+{
+	struct sb_visitor v = { .self = f, .kinds = 1u << SB_EVENT_EVENT, .event = take_event };
+	int err;
+
+	run->is_cut = false;
+	err = sb_run_visit(run, &v, 1);
+	run->is_cut = true;
+	return err ? err : f->err;
+}
+
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct flops *f;
@@ -228,14 +240,17 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	f = calloc(1, sizeof *f);
 	err = f ? sb_warm_calls_init(&f->warm, run, model)
 		: sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	if (!err) {
+		f->run = run;
+		f->model = model;
+		err = run->is_cut ? read_shapes_of_all(f, run) : 0;
+	}
 	if (err) {
 		free_flops(f);
 		return err;
 	}
-	f->run = run;
-	f->model = model;
 	*v = (struct sb_visitor){ .self = f,
-		.kinds = 1u << SB_EVENT_EVENT,
+		.kinds = run->is_cut ? 0 : 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,
 		.event = take_event };
