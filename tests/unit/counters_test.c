@@ -311,7 +311,7 @@ static void links_bound_a_sample_by_what_the_driver_said_then(void **state)
 	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
 	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), 180);
 	assert_string_equal(m.model->generations.all[0].counters.source, "pm sampling");
-	assert_true(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_TX] > 80);
+	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_TX], 90.5);
 	done(&m);
 }
 

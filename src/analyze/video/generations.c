@@ -286,11 +286,15 @@ static void read_beside(const struct sb_model *model, const struct sb_generation
 		const struct sb_series *s = &model->series[i];
 		bool same = !strcmp(s->source, "gpu") && s->device == counters->device;
 
-		for (int k = 0; same && k < SB_BESIDES; k++)
-			if (source == SB_COUNTED_GPM || k == SB_BESIDE_NVLINK_RX || k == SB_BESIDE_NVLINK_TX)
-				out->beside[k] = sb_series_mean(s,
-					sb_series_column_find(s, sb_gpu_beside_columns[k]), row->begin_s,
-					row->end_s);
+		if (same && source == SB_COUNTED_GPM)
+			out->beside[SB_BESIDE_UTILIZATION] = sb_series_mean(s,
+				sb_series_column_find(s, sb_gpu_beside_columns[SB_BESIDE_UTILIZATION]),
+				row->begin_s, row->end_s);
+		for (int k = source == SB_COUNTED_GPM ? SB_BESIDE_PCIE_RX : SB_BESIDE_NVLINK_RX;
+			same && k <= SB_BESIDE_NVLINK_TX; k++) /* since the row before, as counters */
+			out->beside[k] = sb_series_held_mean(s,
+				sb_series_column_find(s, sb_gpu_beside_columns[k]), row->begin_s, row->end_s,
+				&known_s);
 	}
 }
 
