@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "counted_run.h"
-#include "format/builder_stream.h"
 #include "format/run_keys.h"
 
 static void a_stage_has_the_readings_wholly_inside_it(void **state)
@@ -178,6 +177,33 @@ static void a_counter_has_one_mean_in_all_panels(void **state)
 	done(&m);
 }
 
+/* A damaged file: what is said before and after it stays what it is. */
+static void what_is_no_percentage_spoils_no_other_reading(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
+	static const double wrong[] = { 1e300, INFINITY, -1e300, 6553.5 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct made m = begin_made();
+		uint32_t schema = sb_builder_schema(m.b, "gpu_counters", 0, columns, 2);
+
+		for (uint64_t t = 0; t <= 6; t++)
+			sb_builder_sample(
+				m.b, schema, t * SECOND, (const double[]){ t == 3 ? wrong[i] : 60, 7 }, 2);
+		zone(&m, "before", 0, 0, 2 * SECOND);
+		zone(&m, "damaged", 0, 2 * SECOND, 3 * SECOND);
+		zone(&m, "after", 0, 3 * SECOND, 6 * SECOND);
+		end_made(&m, 6 * SECOND);
+		close_to(sb_model_stage(m.model, "before")->counters.percent[SB_COUNTER_SM], 60);
+		assert_true(isnan(sb_model_stage(m.model, "damaged")->counters.percent[SB_COUNTER_SM]));
+		close_to(sb_model_stage(m.model, "damaged")->counters.percent[SB_COUNTER_DRAM], 7);
+		close_to(sb_model_stage(m.model, "after")->counters.percent[SB_COUNTER_SM], 60);
+		close_to(m.model->gpu_counters.percent[SB_COUNTER_SM], 60);
+		done(&m);
+	}
+}
+
 /* Two seconds of matrix products, two of copies, one of nothing. */
 static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 {
@@ -205,11 +231,6 @@ static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 	assert_string_equal(sb_model_stage(m.model, "fp32")->work.bound, "FP32");
 	assert_string_equal(sb_model_stage(m.model, "tiny")->work.bound, "launch");
 	done(&m);
-}
-
-static double beside(struct made *m, const char *stage, enum sb_gpu_beside which)
-{
-	return sb_model_stage(m->model, stage)->counters.beside[which];
 }
 
 /* Offloading: processors idle while weights come; ranks that exchange what they have; and both beside real work. */
@@ -270,71 +291,6 @@ static void links_bound_a_reading_by_their_means(void **state)
 	end_made(&m, 20 * SECOND + 10);
 	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), (4 * 180 + 1) / 5.0);
 	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
-	done(&m);
-}
-
-/* As strobe writes them: among the records of the GPU, behind all that the monitors sampled. */
-static void sample_of(struct made *m, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
-{
-	uint64_t *at = sb_stream_writer_long(m->b->device, SB_SAMPLE, schema, 1 + count);
-
-	assert_non_null(at);
-	at[0] = sb_builder_ticks_at(m->b, t_ns);
-	memcpy(at + 1, values, count * sizeof *values);
-}
-
-/* Kernels of collectives keep the SMs busy with waiting, also where --gpu-counters samples them. */
-static void links_bound_a_sample_by_what_the_driver_said_then(void **state)
-{
-	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
-	static const char *const device[] = { "nvlink_tx_gb_per_s", "nvlink_rx_gb_per_s" };
-	struct made m = begin_made();
-	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, device, 2);
-	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
-
-	(void)state;
-	for (uint64_t i = 0; i <= 9; i++) {
-		double rate = i < 5 ? 1 : 180;
-
-		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ rate, rate }, 2);
-	}
-	for (uint64_t i = 0; i <= 80; i++)
-		sample_of(&m, pm, i * SECOND / 10, (const double[]){ 60, 5 }, 2);
-	sb_builder_begin(m.w, 0, sb_builder_name(m.b, "video", NULL));
-	sb_builder_role(m.w, STROBE_ROLE_GENERATION);
-	zone(&m, "denoise", 0, 0, 4 * SECOND);
-	zone(&m, "all_reduce", 0, 4 * SECOND, 8 * SECOND);
-	sb_builder_end(m.w, 8 * SECOND, 0);
-	end_made(&m, 9 * SECOND);
-	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "SM");
-	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 1);
-	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
-	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), 180);
-	assert_string_equal(m.model->generations.all[0].counters.source, "pm sampling");
-	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_TX], 90.5);
-	done(&m);
-}
-
-/* Samples are taken of some steps alone; a row without values ends the gap between. */
-static void what_links_did_in_a_gap_is_no_samples(void **state)
-{
-	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
-	static const char *const link = "nvlink_tx_gb_per_s";
-	struct made m = begin_made();
-	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, &link, 1);
-	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
-
-	(void)state;
-	for (uint64_t i = 0; i <= 12; i++) {
-		const double sampled = i > 10 ? 90 : NAN;
-
-		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ i < 10 ? 200 : 2 }, 1);
-		if (!i || i >= 10)
-			sample_of(&m, pm, i * SECOND + 1, (const double[]){ sampled, sampled - 10 }, 2);
-	}
-	zone(&m, "denoise", 0, 10 * SECOND + 1, 12 * SECOND + 1);
-	end_made(&m, 12 * SECOND + 10);
-	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 2);
 	done(&m);
 }
 
@@ -461,11 +417,10 @@ int main(void)
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),
 		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
 		cmocka_unit_test(a_counter_has_one_mean_in_all_panels),
+		cmocka_unit_test(what_is_no_percentage_spoils_no_other_reading),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
 		cmocka_unit_test(copies_and_communication_bound_a_stage),
 		cmocka_unit_test(links_bound_a_reading_by_their_means),
-		cmocka_unit_test(links_bound_a_sample_by_what_the_driver_said_then),
-		cmocka_unit_test(what_links_did_in_a_gap_is_no_samples),
 		cmocka_unit_test(operations_over_time_over_the_peak),
 		cmocka_unit_test(what_was_not_counted_has_no_rate),
 		cmocka_unit_test(a_run_without_counters_says_nothing),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "counted_run.h"
+#include "format/builder_stream.h"
 
 #define MS 1000000ull
 #define SAMPLE (MS / 2)
@@ -221,6 +222,71 @@ static void clocks_are_compared_on_the_same_gpu(void **state)
 	done(&m);
 }
 
+/* As strobe writes them: among the records of the GPU, behind all that the monitors sampled. */
+static void sample_of(struct made *m, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
+{
+	uint64_t *at = sb_stream_writer_long(m->b->device, SB_SAMPLE, schema, 1 + count);
+
+	assert_non_null(at);
+	at[0] = sb_builder_ticks_at(m->b, t_ns);
+	memcpy(at + 1, values, count * sizeof *values);
+}
+
+/* Kernels of collectives keep the SMs busy with waiting, also where --gpu-counters samples them. */
+static void links_bound_a_sample_by_what_the_driver_said_then(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const device[] = { "nvlink_tx_gb_per_s", "nvlink_rx_gb_per_s" };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, device, 2);
+	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 9; i++) {
+		double rate = i < 5 ? 1 : 180;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ rate, rate }, 2);
+	}
+	for (uint64_t i = 0; i <= 80; i++)
+		sample_of(&m, pm, i * SECOND / 10, (const double[]){ 60, 5 }, 2);
+	sb_builder_begin(m.w, 0, sb_builder_name(m.b, "video", NULL));
+	sb_builder_role(m.w, STROBE_ROLE_GENERATION);
+	zone(&m, "denoise", 0, 0, 4 * SECOND);
+	zone(&m, "all_reduce", 0, 4 * SECOND, 8 * SECOND);
+	sb_builder_end(m.w, 8 * SECOND, 0);
+	end_made(&m, 9 * SECOND);
+	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "SM");
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 1);
+	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
+	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), 180);
+	assert_string_equal(m.model->generations.all[0].counters.source, "pm sampling");
+	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_TX], 90.5);
+	done(&m);
+}
+
+/* Samples are taken of some steps alone; a row without values ends the gap between. */
+static void what_links_did_in_a_gap_is_no_samples(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const link = "nvlink_tx_gb_per_s";
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, &link, 1);
+	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 12; i++) {
+		const double sampled = i > 10 ? 90 : NAN;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ i < 10 ? 200 : 2 }, 1);
+		if (!i || i >= 10)
+			sample_of(&m, pm, i * SECOND + 1, (const double[]){ sampled, sampled - 10 }, 2);
+	}
+	zone(&m, "denoise", 0, 10 * SECOND + 1, 12 * SECOND + 1);
+	end_made(&m, 12 * SECOND + 10);
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 2);
+	done(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +298,8 @@ int main(void)
 		cmocka_unit_test(a_family_has_the_samples_that_its_kernels_fill),
 		cmocka_unit_test(clocks_that_are_held_are_told),
 		cmocka_unit_test(clocks_are_compared_on_the_same_gpu),
+		cmocka_unit_test(links_bound_a_sample_by_what_the_driver_said_then),
+		cmocka_unit_test(what_links_did_in_a_gap_is_no_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

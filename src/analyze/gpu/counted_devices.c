@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#define PERCENT_MOST 105 /* as when they are recorded */
+#define BESIDE_MOST 1e6 /* percent, GB/s */
+
 bool sb_counted_source_of(const struct sb_run_schema *schema, enum sb_counter_source *out)
 {
 	if (strcmp(schema->source, "gpu_counters") != 0 && strcmp(schema->source, "gpu_pm") != 0)
@@ -154,17 +157,21 @@ static void end_beside(struct sb_counted_devices *c, struct sb_counted_device *d
 		(column_of(e, "dram_read_bytes_per_s") + column_of(e, "dram_write_bytes_per_s")) / 1e9;
 }
 
+/* A damaged file may say anything, and sums would keep it for all that follows. */
+static double sane(double value, double most)
+{
+	return value >= 0 && value <= most ? value : NAN;
+}
+
 static bool add_percents(
 	const struct sb_event *e, double dt_s, struct sb_counter_sums *sums, double *out_percent)
 {
 	bool known = false;
 
 	for (int k = 0; k < SB_COUNTERS; k++) {
-		out_percent[k] = column_of(e, sb_gpu_counter_columns[k]);
-		if (!(out_percent[k] >= 0)) {
-			out_percent[k] = NAN;
+		out_percent[k] = sane(column_of(e, sb_gpu_counter_columns[k]), PERCENT_MOST);
+		if (isnan(out_percent[k]))
 			continue;
-		}
 		sums->weighted[k] += dt_s * out_percent[k];
 		sums->known_s[k] += dt_s;
 		known = true;
@@ -188,7 +195,7 @@ static void add_row(struct sb_counted_devices *c, struct sb_counted_device *d, c
 		return;
 	sums->covered_s += dt_s;
 	for (int i = 0; i < SB_BESIDES; i++)
-		if (mean[i] >= 0) {
+		if (!isnan(sane(mean[i], BESIDE_MOST))) {
 			sums->beside[i] += dt_s * mean[i];
 			sums->beside_s[i] += dt_s;
 		}
