@@ -169,6 +169,27 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 	done(&m);
 }
 
+/* A damaged file: rows that go back are left out, and so is what is no percentage. */
+static void damaged_rows_are_no_samples(void **state)
+{
+	struct made m = begin_made();
+	uint32_t pm = pm_schema(&m, 0);
+
+	(void)state;
+	sampled(&m, pm, 10 * MS, 4, 50, 1500);
+	sampled(&m, pm, 11 * MS, 2, 99, 1500); /* these were */
+	sb_builder_sample(m.b, pm, 12 * MS + SAMPLE, (const double[]){ 1e300, 20, INFINITY, 1500 }, 4);
+	zone(&m, "denoise", 0, 8 * MS, 24 * MS);
+	end_made(&m, 30 * MS);
+	assert_int_equal(m.model->pm_samples.sample_count, 5);
+	close_to(m.model->pm_samples.sampled_s, 0.0025);
+	close_to(m.model->pm_samples.counters.percent[SB_COUNTER_SM], 50);
+	close_to(m.model->pm_samples.counters.percent[SB_COUNTER_DRAM_READ], 20);
+	close_to(m.model->pm_samples.pcie_read_bytes_per_s, 2e9);
+	close_to(sb_model_stage(m.model, "denoise")->counters.percent[SB_COUNTER_SM], 50);
+	done(&m);
+}
+
 /* The driver's clock of a busy GPU, every second. */
 static void driver_clock(struct made *m, int device, double mhz)
 {
@@ -296,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_generation_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_stage_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_family_has_the_samples_that_its_kernels_fill),
+		cmocka_unit_test(damaged_rows_are_no_samples),
 		cmocka_unit_test(clocks_that_are_held_are_told),
 		cmocka_unit_test(clocks_are_compared_on_the_same_gpu),
 		cmocka_unit_test(links_bound_a_sample_by_what_the_driver_said_then),

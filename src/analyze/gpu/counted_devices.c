@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PERCENT_MOST 105 /* as when they are recorded */
 #define BESIDE_MOST 1e6 /* percent, GB/s */
 
 bool sb_counted_source_of(const struct sb_run_schema *schema, enum sb_counter_source *out)
@@ -157,7 +156,7 @@ static void end_beside(struct sb_counted_devices *c, struct sb_counted_device *d
 		(column_of(e, "dram_read_bytes_per_s") + column_of(e, "dram_write_bytes_per_s")) / 1e9;
 }
 
-/* A damaged file may say anything, and sums would keep it for all that follows. */
+/* Sums would keep what is not for all that follows. */
 static double sane(double value, double most)
 {
 	return value >= 0 && value <= most ? value : NAN;
@@ -169,7 +168,7 @@ static bool add_percents(
 	bool known = false;
 
 	for (int k = 0; k < SB_COUNTERS; k++) {
-		out_percent[k] = sane(column_of(e, sb_gpu_counter_columns[k]), PERCENT_MOST);
+		out_percent[k] = sane(column_of(e, sb_gpu_counter_columns[k]), SB_PERCENT_MOST);
 		if (isnan(out_percent[k]))
 			continue;
 		sums->weighted[k] += dt_s * out_percent[k];

@@ -21,6 +21,7 @@ struct shape {
 	bool on_cpu;
 };
 
+#define FLOPS_MOST 1e30 /* of a call; what is more is a damaged file's */
 #define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
 #define SERVED "a cache served their steps, and what such a step still computes is not known"
 #define NO_SHAPE "the shapes they were called with were not recorded"
@@ -64,7 +65,8 @@ static bool is_on_cpu(const struct sb_event *e)
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct flops *f = self;
-	double number = sb_attr_number(e->attrs, e->attr_count, "shape");
+	double number = sb_attr_number(e->attrs, e->attr_count, "shape"),
+	       flops = sb_attr_number(e->attrs, e->attr_count, "flops");
 	struct shape *s;
 
 	if (f->err || !(number >= 1 && number < SHAPES_MOST) ||
@@ -76,7 +78,7 @@ static void take_event(void *self, const struct sb_event *e)
 		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 		return;
 	}
-	*s = (struct shape){ e->process, (int64_t)number, sb_attr_number(e->attrs, e->attr_count, "flops"),
+	*s = (struct shape){ e->process, (int64_t)number, flops <= FLOPS_MOST ? flops : NAN,
 		text_of(f, e, "why"), text_of(f, e, "precision"), is_on_cpu(e) };
 }
 
@@ -308,7 +310,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 				counted ? 0 : c->count, c->served ? c->count : 0,
 				counted     ? NULL
 				: c->served ? SERVED
-				: s         ? s->why
+				: s         ? (s->why ? s->why : "what they take is not known")
 					    : "the session did not end in order",
 				counted ? s->precision : NULL, counted && s->on_cpu ? 0 : flops });
 	}

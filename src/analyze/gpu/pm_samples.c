@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "format/run_keys.h"
+#include "run/gpu_traces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define BUSY 50 /* percent, of the driver's utilisation */
 
 #define COLUMNS_MAX 32u
+#define VALUE_MOST 1e15 /* bytes per second, MHz */
 
 enum { PCIE_READ = SB_COUNTERS, PCIE_WRITE, SM_CLOCK, VALUES };
 
@@ -81,18 +83,23 @@ static void take_row(struct pm_samples *p, const struct sb_event *e)
 	const struct sb_run_schema *schema = e->sample.schema;
 	struct rows *rows = rows_of(p, schema);
 	struct pm_sample s = { { e->process, schema->device, rows->last_ns, e->t_ns }, { 0 } };
-	bool follows = rows->begun && rows->last_ns < e->t_ns, known = false;
+	bool follows = rows->begun, known = false;
 	struct pm_sample *kept;
 
+	if (follows && e->t_ns <= rows->last_ns)
+		return;
 	rows->begun = true;
 	rows->last_ns = e->t_ns;
 	for (int i = 0; i < VALUES; i++)
 		s.values[i] = NAN;
-	for (uint32_t i = 0; i < schema->column_count && i < COLUMNS_MAX; i++)
-		if (rows->values[i] >= 0 && e->sample.values[i] >= 0) {
-			s.values[rows->values[i]] = (float)e->sample.values[i];
-			known = true;
-		}
+	for (uint32_t i = 0; i < schema->column_count && i < COLUMNS_MAX; i++) {
+		double most = rows->values[i] < SB_COUNTERS ? SB_PERCENT_MOST : VALUE_MOST;
+
+		if (rows->values[i] < 0 || !(e->sample.values[i] >= 0 && e->sample.values[i] <= most))
+			continue;
+		s.values[rows->values[i]] = (float)e->sample.values[i];
+		known = true;
+	}
 	if (!follows || !known || e->t_ns > p->run->to_ns || s.at.begin_ns < p->run->from_ns)
 		return;
 	kept = sb_vec_push(&p->samples, sizeof *kept);
@@ -377,21 +384,6 @@ static int sum_families(struct pm_samples *p, struct sb_model *model)
 
 /* ---- when, and how fast the clocks ran ---- */
 
-/* Adds up the ints of a key; each time of sampling has one. */
-static int64_t sum_of_metas(const struct sb_run *run, const char *key)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < run->meta_count; i++) {
-		const struct sb_run_meta *meta = &run->metas[i];
-
-		if (meta->scope == SB_META_RUN && meta->attr.type == STROBE_TYPE_INT &&
-			!strcmp(meta->attr.key, key) && meta->attr.i > 0 && meta->attr.i < INT64_MAX / 4096)
-			sum += meta->attr.i;
-	}
-	return sum;
-}
-
 static bool in_samples(const struct pm_sample *all, size_t count, double t_s)
 {
 	size_t low = 0, high = count;
@@ -451,7 +443,7 @@ static void fill_panel(struct pm_samples *p, struct sb_model *model)
 	panel->duration_s = (double)(last_ns - first_ns) / 1e9;
 	panel->sampled_s = sums.covered_s;
 	panel->sample_count = (int64_t)p->samples.count;
-	panel->lost_count = sum_of_metas(p->run, SB_RUN_GPU_COUNTERS_LOST);
+	sb_gpu_traces_number(p->run, SB_RUN_GPU_COUNTERS_LOST, &(int64_t){ 0 }, &panel->lost_count);
 	panel->interval_s = sums.covered_s / (double)count;
 	sb_gpu_counters_from_sums(&sums, (double)(p->run->to_ns - p->run->from_ns) / 1e9,
 		sb_counter_source_names[SB_COUNTED_PM], &panel->counters);
