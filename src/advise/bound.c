@@ -118,14 +118,14 @@ static double active_sms(const struct sb_model *model)
 	return most && most->covered_ratio >= SMS_READ ? most->percent[SB_COUNTER_SM] : NAN;
 }
 
-/* "97 % util", and where that says too much ", on 3 % of its SMs". */
-static const char *utilization_words(struct sb_model *model)
+/* "97 % util", "90 % busy", and where that says too much ", on 3 % of its SMs". */
+static const char *busy_words(struct sb_model *model, double percent, const char *what)
 {
 	double sms = active_sms(model);
 
 	if (sms < SB_SMS_WORK)
-		return sb_model_printf(model, "%.0f %% util, on %.0f %% of its SMs", utilization(model), sms);
-	return sb_model_printf(model, "%.0f %% util", utilization(model));
+		return sb_model_printf(model, "%.0f %% %s, on %.0f %% of its SMs", percent, what, sms);
+	return sb_model_printf(model, "%.0f %% %s", percent, what);
 }
 
 static bool by_gpu(struct sb_model *model)
@@ -133,9 +133,9 @@ static bool by_gpu(struct sb_model *model)
 	double busy = sb_idle_busy_ratio(model);
 
 	if (busy >= GPU_BUSY)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
+		model->summary.bound_reason = busy_words(model, busy * 100, "busy");
 	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
-		model->summary.bound_reason = utilization_words(model);
+		model->summary.bound_reason = busy_words(model, utilization(model), "util");
 	else if (behind(model) >= GPU_BEHIND) /* a trace has mostly cold steps, these have them all */
 		model->summary.bound_reason = sb_model_printf(
 			model, "the CPU runs ahead of it for %.0f %% of the warm time", behind(model) * 100);

@@ -40,6 +40,7 @@ enum sb_gpu_beside {
 extern const char *const sb_gpu_beside_columns[SB_BESIDES];
 
 #define SB_SMS_WORK 40 /* percent: fewer do not hold up a GPU */
+#define SB_PERCENT_MOST 105 /* what is more is none: a damaged file may say anything */
 
 struct sb_gpu_counters {
 	double percent[SB_COUNTERS];

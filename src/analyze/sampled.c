@@ -251,19 +251,27 @@ static int place(struct sb_sampled *s, double t_s, const double *values)
 	return err;
 }
 
-static void count_value(struct sb_sampled_column *c, double t_s, double value)
+/* A mean has been that since the sample before it; else there are straight lines between known values. */
+static void integrate(const struct sb_sampled *s, struct sb_sampled_column *c, double t_s, double value)
+{
+	bool means = s->merge == SB_SAMPLED_MEANS;
+	double interval_s = means && s->sample_count ? t_s - s->last_t_s
+			    : !means && c->count     ? t_s - c->previous_t_s
+						     : 0;
+
+	c->integral += (means ? value : (value + c->last) / 2) * interval_s;
+	c->known_s += interval_s;
+}
+
+static void count_value(const struct sb_sampled *s, struct sb_sampled_column *c, double t_s, double value)
 {
 	if (isnan(value))
 		return;
 	if (!c->count) {
-		c->first = c->min = c->max = value;
+		c->first = c->min = c->max = c->last = value;
 		c->max_t_s = t_s;
-	} else {
-		double interval_s = t_s - c->previous_t_s;
-
-		c->integral += (value + c->last) / 2 * interval_s;
-		c->known_s += interval_s;
 	}
+	integrate(s, c, t_s, value);
 	if (value < c->min)
 		c->min = value;
 	if (value > c->max) {
@@ -285,10 +293,10 @@ int sb_sampled_add(struct sb_sampled *s, double t_s, const double *values)
 	err = place(s, t_s, values);
 	if (err)
 		return err;
+	for (size_t i = 0; i < s->column_count; i++)
+		count_value(s, &s->columns[i], t_s, values[i]);
 	s->last_t_s = t_s;
 	s->sample_count++;
-	for (size_t i = 0; i < s->column_count; i++)
-		count_value(&s->columns[i], t_s, values[i]);
 	return 0;
 }
 

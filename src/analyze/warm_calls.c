@@ -150,7 +150,7 @@ bool sb_warm_calls_kind(struct sb_warm_calls *w, const struct sb_zone *z, enum s
 	seen->process = z->process + 1;
 	own = begins_to_be_traced(w, seen, z) || meets_own(w, z);
 	own = own || z->flags & SB_ZONE_WARMING || sb_zone_failed(z) ||
-	      (w->generations && sb_warm_generations_cold(w->generations, z)) ||
+	      (w->generations && !w->cold_too && sb_warm_generations_cold(w->generations, z)) ||
 	      (w->generations && !w->served_too && sb_warm_generations_served(w->generations, z));
 	*out_kind = own ? SB_CALL_COLD : first ? SB_CALL_FIRST : SB_CALL_WARM;
 	return true;

@@ -22,6 +22,7 @@ struct sb_warm_calls {
 	} * seen; /* by path */
 	uint32_t path_room;
 	bool served_too; /* steps that a cache served are as warm as others */
+	bool cold_too; /* so are calls of cold generations and steps */
 };
 
 int sb_warm_calls_init(struct sb_warm_calls *w, struct sb_run *run, struct sb_model *model);

@@ -13,7 +13,7 @@ struct sb_series_column {
 	double *values; /* NAN: unknown */
 	struct sb_stats stats; /* of every sample; mean: weighted by the real time between samples */
 	double first, max_t_s;
-	double integral; /* value x seconds, trapezoids over the real intervals */
+	double integral; /* value x seconds: trapezoids over the real intervals; of means each over its own */
 };
 struct sb_series {
 	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */

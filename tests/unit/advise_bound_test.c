@@ -201,8 +201,8 @@ static void calls_of_which_some_are_slow_are_not_fast_enough(void **state)
 	assert_false(is_praised(1400)); /* 85 ms a call on average */
 }
 
-/* A minute of steps at 97 % utilisation, with readings of the SMs. */
-static struct sb_model *with_sms(struct synthetic *s, double sms)
+/* A minute of steps at 97 % utilisation, with readings of the SMs. traced: with kernels that follow each other. */
+static struct sb_model *with_sms(struct synthetic *s, double sms, bool traced)
 {
 	static const char *const columns[] = { "sm_active_percent" };
 	uint32_t gpu, counters;
@@ -212,6 +212,8 @@ static struct sb_model *with_sms(struct synthetic *s, double sms)
 	for (uint64_t i = 1; i < 60; i++)
 		synthetic_stage(s, i * SECOND, (i + 1) * SECOND, "step", STROBE_ROLE_STEP);
 	synthetic_end(s, 60 * SECOND);
+	for (uint64_t i = 10; traced && i < 590; i++)
+		synthetic_kernel(s, "ampere_sgemm_32x32", i * SECOND / 10, 97 * MS);
 	gpu = synthetic_gpu(s, 0);
 	counters = sb_builder_schema(s->b, "gpu_counters", 0, columns, 1);
 	for (uint64_t t = 0; t < 61; t++) {
@@ -232,14 +234,20 @@ static bool has_reading(const struct sb_model *m, const char *id)
 static void utilisation_says_on_how_many_sms_where_they_are_few(void **state)
 {
 	struct synthetic s;
-	struct sb_model *m = with_sms(&s, 3);
+	struct sb_model *m = with_sms(&s, 3, false);
 
 	(void)state;
 	assert_string_equal(m->summary.bound_by, "gpu");
 	assert_string_equal(m->summary.bound_reason, "97 % util, on 3 % of its SMs");
 	assert_true(has_reading(m, "gpu_partly_used") && !has_reading(m, "gpu_well_used"));
 	synthetic_done(&s);
-	m = with_sms(&s, 80);
+	m = with_sms(&s, 3, true);
+	assert_string_equal(m->summary.bound_reason, "97 % busy, on 3 % of its SMs");
+	synthetic_done(&s);
+	m = with_sms(&s, 80, true);
+	assert_string_equal(m->summary.bound_reason, "97 % busy");
+	synthetic_done(&s);
+	m = with_sms(&s, 80, false);
 	assert_string_equal(m->summary.bound_reason, "97 % util");
 	assert_true(has_reading(m, "gpu_well_used") && !has_reading(m, "gpu_partly_used"));
 	synthetic_done(&s);

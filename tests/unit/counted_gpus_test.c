@@ -200,6 +200,29 @@ static void samples(struct made *m)
 	}
 }
 
+/* Samples have the program's number: GPU 0, which it hid, had them, and the generation had none. */
+static void samples_are_of_the_gpu_that_the_monitors_count(void **state)
+{
+	static const struct gpu gpus[] = { { { 99, 99 }, 100, 0 }, { { 10, 60 }, 90, NAN } };
+	static const char *const columns[] = { "sm_active_percent", "sm_clock_mhz" };
+	struct made m = two_stages(gpus, 0, 0);
+	uint32_t schema = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 200; i++)
+		sb_builder_sample(m.b, schema, i * SECOND / 10, (const double[]){ 80, 1500 }, 2);
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu0.uuid", "GPU-a");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu1.uuid", "GPU-b");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "cuda_device_0_uuid", "GPU-b");
+	end_made(&m, 20 * SECOND);
+	assert_null(m.model->devices.all[0].sampled);
+	assert_non_null(m.model->devices.all[1].sampled);
+	close_to(m.model->generations.all[0].counters.percent[SB_COUNTER_SM], 80);
+	assert_string_equal(m.model->generations.all[0].counters.source, "pm sampling");
+	close_to(sm_of(&m, "denoise"), 80);
+	done(&m);
+}
+
 /* Of two GPUs of the process one idles: its samples were in the mean. */
 static void a_slow_moment_has_the_gpu_that_it_ran_on(void **state)
 {
@@ -245,6 +268,7 @@ int main(void)
 		cmocka_unit_test(an_idle_gpu_of_a_stage_stays_idle),
 		cmocka_unit_test(tensors_on_a_gpu_that_no_zone_names_count),
 		cmocka_unit_test(uuids_tie_the_programs_numbers_to_the_monitors),
+		cmocka_unit_test(samples_are_of_the_gpu_that_the_monitors_count),
 		cmocka_unit_test(a_slow_moment_has_the_gpu_that_it_ran_on),
 	};
 

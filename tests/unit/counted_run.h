@@ -80,6 +80,11 @@ static inline void readings(struct made *m, int rows)
 	}
 }
 
+static inline double beside(struct made *m, const char *stage, enum sb_gpu_beside which)
+{
+	return sb_model_stage(m->model, stage)->counters.beside[which];
+}
+
 static inline void text_holds(const struct made *m, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };

@@ -123,7 +123,7 @@ static void a_generation_shorter_than_its_readings_has_none(void **state)
 	done(&m);
 }
 
-/* Samples that were kept around slow moments alone say nothing of the stage's other calls. */
+/* Samples that were kept around slow moments alone say nothing of the stage's other calls, nor of the run. */
 static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
 {
 	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
@@ -141,9 +141,15 @@ static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
 		for (uint64_t i = 0; i < 4; i++)
 			sb_builder_sample(
 				m.b, schema, SECOND + i * SECOND / 100, (const double[]){ 3, 1 }, 2);
+		sb_builder_begin(m.w, SECOND, sb_builder_name(m.b, "video", NULL));
+		sb_builder_role(m.w, STROBE_ROLE_GENERATION);
 		zone(&m, "denoise", 0, SECOND, 2 * SECOND);
+		sb_builder_end(m.w, 2 * SECOND, 0);
 		end_made(&m, 3 * SECOND);
 		s = sb_model_stage(m.model, "denoise");
+		assert_int_equal(m.model->generations.count, 1);
+		assert_int_equal(!m.model->generations.all[0].counters.source, of_slow);
+		assert_int_equal(!m.model->gpu_counters.source, of_slow);
 		assert_true(of_slow ? !s->counters.source : !strcmp(s->counters.source, "pm sampling"));
 		assert_true(of_slow ? !s->work.bound : s->work.bound != NULL);
 		done(&m);
@@ -177,6 +183,54 @@ static void samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation(void 
 	}
 }
 
+/* Each value is that of the time before it: the System panel said 45 %, the Hardware panel 50 %. */
+static void a_counter_has_one_mean_in_all_panels(void **state)
+{
+	static const char *const utilization[] = { "utilization_percent" };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, utilization, 1);
+	const struct sb_series *s;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ 90 }, 1);
+	readings(&m, 10);
+	end_made(&m, 9 * SECOND);
+	s = sb_model_series(m.model, "gpu_counters", 0);
+	close_to(m.model->gpu_counters.percent[SB_COUNTER_SM], 50);
+	close_to(sb_series_column_find(s, "sm_active_percent")->stats.mean, 50);
+	text_holds(&m, "SMs active                      0.0       50.0       90.0  %");
+	text_holds(&m, "the whole run                      50.0 %");
+	done(&m);
+}
+
+/* A damaged file: what is said before and after it stays what it is. */
+static void what_is_no_percentage_spoils_no_other_reading(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
+	static const double wrong[] = { 1e300, INFINITY, -1e300, 6553.5 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct made m = begin_made();
+		uint32_t schema = sb_builder_schema(m.b, "gpu_counters", 0, columns, 2);
+
+		for (uint64_t t = 0; t <= 6; t++)
+			sb_builder_sample(
+				m.b, schema, t * SECOND, (const double[]){ t == 3 ? wrong[i] : 60, 7 }, 2);
+		zone(&m, "before", 0, 0, 2 * SECOND);
+		zone(&m, "damaged", 0, 2 * SECOND, 3 * SECOND);
+		zone(&m, "after", 0, 3 * SECOND, 6 * SECOND);
+		end_made(&m, 6 * SECOND);
+		close_to(sb_model_stage(m.model, "before")->counters.percent[SB_COUNTER_SM], 60);
+		assert_true(isnan(sb_model_stage(m.model, "damaged")->counters.percent[SB_COUNTER_SM]));
+		close_to(sb_model_stage(m.model, "damaged")->counters.percent[SB_COUNTER_DRAM], 7);
+		close_to(sb_model_stage(m.model, "after")->counters.percent[SB_COUNTER_SM], 60);
+		close_to(m.model->gpu_counters.percent[SB_COUNTER_SM], 60);
+		done(&m);
+	}
+}
+
 /* Two seconds of matrix products, two of copies, one of nothing. */
 static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 {
@@ -206,11 +260,6 @@ static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
 	done(&m);
 }
 
-static double beside(struct made *m, const char *stage, enum sb_gpu_beside which)
-{
-	return sb_model_stage(m->model, stage)->counters.beside[which];
-}
-
 /* Offloading: processors idle while weights come; ranks that exchange what they have; and both beside real work. */
 static void copies_and_communication_bound_a_stage(void **state)
 {
@@ -238,12 +287,12 @@ static void copies_and_communication_bound_a_stage(void **state)
 	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
 	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "tensor");
 	assert_string_equal(sb_model_stage(m.model, "tiny")->work.bound, "launch");
-	assert_float_equal(beside(&m, "offload", SB_BESIDE_PCIE_RX), 24, 1e-9);
-	assert_float_equal(beside(&m, "offload", SB_BESIDE_PCIE_TX), 0.1, 1e-9);
-	assert_float_equal(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 180, 1e-9);
+	close_to(beside(&m, "offload", SB_BESIDE_PCIE_RX), 24);
+	close_to(beside(&m, "offload", SB_BESIDE_PCIE_TX), 0.1);
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 180);
 	assert_true(isnan(beside(&m, "denoise", SB_BESIDE_NVLINK_RX))); /* was not read */
-	assert_float_equal(beside(&m, "offload", SB_BESIDE_UTILIZATION), 0, 1e-9);
-	assert_float_equal(beside(&m, "tiny", SB_BESIDE_UTILIZATION), 90, 1e-9);
+	close_to(beside(&m, "offload", SB_BESIDE_UTILIZATION), 0);
+	close_to(beside(&m, "tiny", SB_BESIDE_UTILIZATION), 90);
 	done(&m);
 }
 
@@ -269,30 +318,6 @@ static void links_bound_a_reading_by_their_means(void **state)
 	end_made(&m, 20 * SECOND + 10);
 	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), (4 * 180 + 1) / 5.0);
 	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
-	done(&m);
-}
-
-/* Samples are taken of some steps alone; a row without values ends the gap between. */
-static void what_links_did_in_a_gap_is_no_samples(void **state)
-{
-	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
-	static const char *const link = "nvlink_tx_gb_per_s";
-	struct made m = begin_made();
-	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, &link, 1);
-	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
-
-	(void)state;
-	for (uint64_t i = 0; i <= 12; i++) {
-		const double sampled = i > 10 ? 90 : NAN;
-
-		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ i < 10 ? 200 : 2 }, 1);
-		if (!i || i >= 10)
-			sb_builder_sample(
-				m.b, pm, i * SECOND + 1, (const double[]){ sampled, sampled - 10 }, 2);
-	}
-	zone(&m, "denoise", 0, 10 * SECOND + 1, 12 * SECOND + 1);
-	end_made(&m, 12 * SECOND + 10);
-	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 2);
 	done(&m);
 }
 
@@ -423,10 +448,11 @@ int main(void)
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),
 		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
 		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation),
+		cmocka_unit_test(a_counter_has_one_mean_in_all_panels),
+		cmocka_unit_test(what_is_no_percentage_spoils_no_other_reading),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
 		cmocka_unit_test(copies_and_communication_bound_a_stage),
 		cmocka_unit_test(links_bound_a_reading_by_their_means),
-		cmocka_unit_test(what_links_did_in_a_gap_is_no_samples),
 		cmocka_unit_test(operations_over_time_over_the_peak),
 		cmocka_unit_test(what_was_not_counted_has_no_rate),
 		cmocka_unit_test(a_run_without_counters_says_nothing),

@@ -5,25 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "format/run_keys.h"
+#include "counted_calls.h"
 #include "report/text.h"
-#include "synthetic.h"
-
-/* A call of a model whose shape was counted. */
-static void call(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns)
-{
-	synthetic_begin(s, begin_ns, "Net", 0);
-	sb_builder_attr(s->main, sb_builder_name(s->b, "flops_shape", NULL), 1);
-	synthetic_end(s, end_ns);
-}
-
-static void count_shape(struct synthetic *s)
-{
-	const struct strobe_attr attrs[] = { INT("shape", 1), TEXT("precision", "bf16"),
-		{ "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } } };
-
-	sb_builder_event(s->b, 0, SB_EVENT_FLOPS, 0, attrs, 3);
-}
 
 /* One model on the CPU, one on a GPU, whose peak is in the table. */
 static struct sb_model *model_of(struct synthetic *s, const char *device, bool counted)
@@ -79,15 +62,15 @@ static void a_model_on_the_cpu_has_no_peak_of_a_gpu(void **state)
 
 	(void)state;
 	w = &sb_model_stage(m, "text_encoder")->work;
-	assert_float_equal(w->flops, 3e12, 1e9);
+	assert_near(w->flops, 3e12, 1e9);
 	assert_true(w->tflops > 0 && isnan(w->mfu_ratio) && isnan(w->floor_s));
 	assert_string_equal(w->mfu_why, "its models ran on the CPU");
 	assert_string_equal(w->precision, "fp32");
 	w = &sb_model_stage(m, "transformer")->work;
 	assert_true(w->mfu_ratio > 0 && w->floor_s > 0);
 	w = &sb_model_stage(m, "pipeline")->work;
-	assert_float_equal(w->flops, 203e12, 1e9);
-	assert_float_equal(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
+	assert_near(w->flops, 203e12, 1e9);
+	assert_near(w->rate_flops, 200e12, 1e9); /* of the GPU alone */
 	assert_string_equal(w->precision, "bf16");
 	assert_null(m->roofline.mfu_why);
 	synthetic_done(&s);
@@ -103,7 +86,7 @@ static void calls_without_a_count_may_be_of_the_gpu(void **state)
 	(void)state;
 	w = &sb_model_stage(m, "pipeline")->work;
 	assert_int_equal(w->uncounted_count, 1);
-	assert_float_equal(w->cpu_flops, w->flops, 1);
+	assert_near(w->cpu_flops, w->flops, 1);
 	assert_null(w->mfu_why);
 	assert_true(!w->bound_why || !strstr(w->bound_why, "CPU"));
 	assert_true(isnan(w->mfu_ratio) && isnan(w->floor_s));
@@ -192,14 +175,6 @@ static void stages_are_told_apart_and_those_left_out_are_counted(void **state)
 
 /* ---- what nobody computed, or no GPU can have ---- */
 
-static void open_gpu(struct synthetic *s, const char *name)
-{
-	synthetic_open(s);
-	sb_builder_meta_string(s->b, SB_META_SYSTEM, "gpu0.name", name);
-	synthetic_gpu_sample(s, synthetic_gpu(s, 0), 0, 1000, 85, 300);
-	count_shape(s);
-}
-
 /* Steps of a second that reach 200 TFLOP/s; of those that a cache serves the model computes a part, in a tenth of it. */
 static struct sb_model *model_with_cache(struct synthetic *s, const char *mark)
 {
@@ -235,11 +210,11 @@ static void steps_that_a_cache_serves_add_no_operations(void **state)
 		m = model_with_cache(&s, marks[i]);
 		for (int k = 0; k < 2; k++) {
 			w = &sb_model_stage(m, k ? "Net" : "step")->work;
-			assert_float_equal(w->flops, 10 * 200e12, 1e9);
+			assert_near(w->flops, 10 * 200e12, 1e9);
 			assert_int_equal(w->uncounted_count, 10);
 			assert_int_equal(w->call_count, 9); /* whole, and not the first */
-			assert_float_equal(w->tflops, 200, 1e-6);
-			assert_float_equal(w->floor_s, 9 * 200 / 989.5, 1e-6);
+			assert_near(w->tflops, 200, 1e-6);
+			assert_near(w->floor_s, 9 * 200 / 989.5, 1e-6);
 		}
 		assert_non_null(strstr(w->why, "a cache served their steps"));
 		w = &sb_model_stage(m, "denoise")->work;
@@ -254,78 +229,8 @@ static void steps_that_a_cache_serves_add_no_operations(void **state)
 	m = model_with_cache(&s, NULL);
 	w = &sb_model_stage(m, "denoise")->work;
 	assert_int_equal(w->uncounted_count, 0);
-	assert_float_equal(w->tflops, 200, 1e-6);
+	assert_near(w->tflops, 200, 1e-6);
 	synthetic_done(&s);
-}
-
-/* 200 TFLOP in 190 ms are 1 053 TFLOP/s of 989.5. A clock above the data sheet's is no error. */
-static void more_than_a_gpu_can_do_is_no_rate(void **state)
-{
-	static const uint64_t took_ms[] = { 190, 197 };
-	const struct sb_stage_work *w;
-	struct sb_buf text = { 0 };
-	struct sb_model *m;
-	struct synthetic s;
-
-	(void)state;
-	for (int i = 0; i < 2; i++) {
-		open_gpu(&s, "NVIDIA H200");
-		for (uint64_t k = 0; k < 4; k++)
-			call(&s, k * took_ms[i] * MS, (k + 1) * took_ms[i] * MS);
-		m = synthetic_model(&s, SECOND);
-		w = &sb_model_stage(m, "Net")->work;
-		assert_float_equal(w->flops, 800e12, 1e9);
-		assert_int_equal(isnan(w->mfu_ratio), i == 0);
-		assert_int_equal(isnan(w->tflops), i == 0);
-		assert_int_equal(isnan(w->floor_s), i == 0);
-		assert_int_equal(w->mfu_why != NULL, i == 0);
-		if (i == 0) {
-			assert_non_null(strstr(w->mfu_why, "more operations were counted"));
-			assert_string_equal(m->roofline.mfu_why, w->mfu_why);
-			assert_true(!w->bound || strcmp(w->bound, "tensor") != 0);
-			assert_int_equal(
-				sb_report_text(m, &(struct sb_text_options){ .columns = 200 }, &text), 0);
-			assert_non_null(strstr(sb_buf_text(&text), "rate n/a: more operations"));
-			sb_buf_done(&text);
-		}
-		synthetic_done(&s);
-	}
-}
-
-/* Sampled bytes are those that went over the memory's bus: no data sheet is needed for them. */
-static void measured_bytes_are_the_stages_bytes(void **state)
-{
-	static const char *const columns[] = { "sm_active_percent", "dram_active_percent",
-		"dram_read_bytes_per_s", "dram_write_bytes_per_s" };
-	static const char *const gpus[] = { "NVIDIA H200", "Fake GPU 9000" };
-	const struct sb_stage *stage;
-	struct synthetic s;
-	struct sb_model *m;
-
-	(void)state;
-	for (int i = 0; i < 4; i++) { /* in turn with sampled bytes, and with percent alone */
-		uint32_t schema;
-
-		open_gpu(&s, gpus[i % 2]);
-		schema = sb_builder_schema(s.b, "gpu_pm", 0, columns, i < 2 ? 4 : 2);
-		for (uint64_t k = 0; k <= 400; k++)
-			sb_builder_sample(s.b, schema, k * 10 * MS, (double[]){ 80, 40, 1.5e12, 0.5e12 },
-				i < 2 ? 4 : 2);
-		for (uint64_t k = 0; k < 4; k++)
-			call(&s, k * SECOND, (k + 1) * SECOND);
-		m = synthetic_model(&s, 4 * SECOND);
-		stage = sb_model_stage(m, "Net");
-		if (i < 2) {
-			assert_float_equal(stage->counters.beside[SB_BESIDE_DRAM], 2000, 1e-6);
-			assert_float_equal(stage->work.bytes, 3 * 2e12, 1e6);
-			assert_float_equal(stage->work.intensity, 100, 1e-6);
-		} else if (i == 2) {
-			assert_float_equal(stage->work.bytes, 3 * 0.4 * 4.8e12, 1e6);
-		} else {
-			assert_true(isnan(stage->work.bytes) && isnan(stage->work.intensity));
-		}
-		synthetic_done(&s);
-	}
 }
 
 /* Beside calls that have a shape, one without is not counted: its time is in the stage. */
@@ -350,23 +255,63 @@ static void calls_without_a_shape_are_told(void **state)
 	synthetic_done(&s);
 }
 
-/* bf16 on a V100: the rate is known, no peak is. */
-static void a_gpu_without_the_precision_says_so(void **state)
+/* A damaged file: neither is the number one, nor does it say why. */
+static void what_is_no_number_of_operations_is_not_counted(void **state)
 {
+	static const double wrong[] = { INFINITY, 1e300, NAN };
+	struct sb_buf text = { 0 };
+	struct sb_model *m;
+	struct synthetic s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		const struct strobe_attr attrs[] = { INT("shape", 2),
+			{ "flops", STROBE_TYPE_FLOAT, { .f = wrong[i] } } };
+
+		open_gpu(&s, "NVIDIA H200");
+		sb_builder_event(s.b, 0, SB_EVENT_FLOPS, 0, attrs, 2);
+		call(&s, 0, SECOND);
+		synthetic_begin(&s, SECOND, "Net", 0);
+		synthetic_attr(&s, "flops_shape", 2);
+		synthetic_end(&s, 2 * SECOND);
+		m = synthetic_model(&s, 2 * SECOND);
+		assert_near(sb_model_stage(m, "Net")->work.flops, 200e12, 1e9);
+		assert_int_equal(sb_model_stage(m, "Net")->work.uncounted_count, 1);
+		assert_int_equal(sb_report_text(m, NULL, &text), 0);
+		assert_non_null(
+			strstr(sb_buf_text(&text), "without 1 model call: what they take is not known"));
+		sb_buf_done(&text);
+		synthetic_done(&s);
+	}
+}
+
+/* What a shape takes is said when the session ends, after the part that is looked at. */
+static void a_part_of_the_run_has_its_operations(void **state)
+{
+	const struct sb_cut part = { .generation = 2 };
+	const struct strobe_attr attrs[] = { INT("shape", 1), TEXT("precision", "bf16"),
+		{ "flops", STROBE_TYPE_FLOAT, { .f = 200e12 } } };
 	const struct sb_stage_work *w;
 	struct synthetic s;
 	struct sb_model *m;
 
 	(void)state;
-	open_gpu(&s, "Tesla V100-SXM2-16GB");
-	for (uint64_t i = 0; i < 4; i++)
-		call(&s, i * 20 * SECOND, (i + 1) * 20 * SECOND);
-	m = synthetic_model(&s, 80 * SECOND);
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
+	synthetic_gpu_sample(&s, synthetic_gpu(&s, 0), 5 * SECOND, 1000, 85, 300);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(&s, i * 4 * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < 4; k++)
+			call(&s, (i * 4 + k) * SECOND, (i * 4 + k + 1) * SECOND);
+		synthetic_end(&s, (i + 1) * 4 * SECOND);
+	}
+	sb_builder_event(s.b, 9 * SECOND, SB_EVENT_FLOPS, 0, attrs, 3);
+	m = synthetic_part(&s, 10 * SECOND, &part);
 	w = &sb_model_stage(m, "Net")->work;
-	assert_float_equal(w->tflops, 10, 1e-6);
-	assert_true(isnan(w->mfu_ratio));
-	assert_string_equal(w->mfu_why, "this GPU has no peak rate for bf16");
-	assert_string_equal(m->roofline.mfu_why, w->mfu_why);
+	assert_near(w->flops, 4 * 200e12, 1e9);
+	assert_int_equal(w->uncounted_count, 0);
+	assert_near(w->mfu_ratio, 200 / 989.5, 1e-6);
+	assert_near(m->stages.wall_s, 4, 1e-9);
 	synthetic_done(&s);
 }
 
@@ -374,10 +319,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_that_a_cache_serves_add_no_operations),
-		cmocka_unit_test(more_than_a_gpu_can_do_is_no_rate),
-		cmocka_unit_test(measured_bytes_are_the_stages_bytes),
 		cmocka_unit_test(calls_without_a_shape_are_told),
-		cmocka_unit_test(a_gpu_without_the_precision_says_so),
+		cmocka_unit_test(what_is_no_number_of_operations_is_not_counted),
+		cmocka_unit_test(a_part_of_the_run_has_its_operations),
 		cmocka_unit_test(a_model_on_the_cpu_has_no_peak_of_a_gpu),
 		cmocka_unit_test(calls_without_a_count_may_be_of_the_gpu),
 		cmocka_unit_test(a_run_on_the_cpu_is_not_held_up_by_the_gpu_of_others),

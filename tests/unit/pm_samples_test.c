@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "counted_run.h"
+#include "format/builder_stream.h"
 
 #define MS 1000000ull
 #define SAMPLE (MS / 2)
@@ -170,11 +171,32 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 	done(&m);
 }
 
+/* A damaged file: rows that go back are left out, and so is what is no percentage. */
+static void damaged_rows_are_no_samples(void **state)
+{
+	struct made m = begin_made();
+	uint32_t pm = pm_schema(&m, 0);
+
+	(void)state;
+	sampled(&m, pm, 10 * MS, 4, 50, 1500);
+	sampled(&m, pm, 11 * MS, 2, 99, 1500); /* these were */
+	sb_builder_sample(m.b, pm, 12 * MS + SAMPLE, (const double[]){ 1e300, 20, INFINITY, 1500 }, 4);
+	zone(&m, "denoise", 0, 8 * MS, 24 * MS);
+	end_made(&m, 30 * MS);
+	assert_int_equal(m.model->pm_samples.sample_count, 5);
+	close_to(m.model->pm_samples.sampled_s, 0.0025);
+	close_to(m.model->pm_samples.counters.percent[SB_COUNTER_SM], 50);
+	close_to(m.model->pm_samples.counters.percent[SB_COUNTER_DRAM_READ], 20);
+	close_to(m.model->pm_samples.pcie_read_bytes_per_s, 2e9);
+	close_to(sb_model_stage(m.model, "denoise")->counters.percent[SB_COUNTER_SM], 50);
+	done(&m);
+}
+
 /* The driver's clock of a busy GPU, every second. */
-static void driver_clock(struct made *m, double mhz)
+static void driver_clock(struct made *m, int device, double mhz)
 {
 	static const char *const columns[] = { "utilization_percent", "sm_clock_mhz" };
-	uint32_t schema = sb_builder_schema(m->b, "gpu", 0, columns, 2);
+	uint32_t schema = sb_builder_schema(m->b, "gpu", device, columns, 2);
 
 	for (uint64_t i = 0; i < 5; i++)
 		sb_builder_sample(m->b, schema, i * SECOND, (double[]){ 100, mhz }, 2);
@@ -193,7 +215,7 @@ static void clocks_that_are_held_are_told(void **state)
 		struct made m = begin_made();
 		uint32_t pm = pm_schema(&m, 0);
 
-		driver_clock(&m, cases[i].usual);
+		driver_clock(&m, 0, cases[i].usual);
 		sampled(&m, pm, SECOND + MS, 20, 90, cases[i].sampled);
 		sampled(&m, pm, 2 * SECOND + MS, 20, 90, cases[i].later);
 		end_made(&m, 5 * SECOND);
@@ -202,6 +224,90 @@ static void clocks_that_are_held_are_told(void **state)
 		text_holds(&m, i ? "as they do when they are not sampled" : "times measured meanwhile");
 		done(&m);
 	}
+}
+
+/* The program hid GPU 0 from itself: the clock of another one's is not its own. */
+static void clocks_are_compared_on_the_same_gpu(void **state)
+{
+	struct made m = begin_made();
+	uint32_t pm = pm_schema(&m, 0);
+
+	(void)state;
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu0.uuid", "GPU-a");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "gpu1.uuid", "GPU-b");
+	sb_builder_meta_string(m.b, SB_META_SYSTEM, "cuda_device_0_uuid", "GPU-b");
+	driver_clock(&m, 0, 1200);
+	driver_clock(&m, 1, 1980);
+	sampled(&m, pm, SECOND + MS, 40, 90, 1970);
+	end_made(&m, 5 * SECOND);
+	close_to(m.model->pm_samples.sm_clock_elsewhere_mhz, 1980);
+	assert_string_equal(m.model->pm_samples.clocks, "as usual");
+	done(&m);
+}
+
+/* As strobe writes them: among the records of the GPU, behind all that the monitors sampled. */
+static void sample_of(struct made *m, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
+{
+	uint64_t *at = sb_stream_writer_long(m->b->device, SB_SAMPLE, schema, 1 + count);
+
+	assert_non_null(at);
+	at[0] = sb_builder_ticks_at(m->b, t_ns);
+	memcpy(at + 1, values, count * sizeof *values);
+}
+
+/* Kernels of collectives keep the SMs busy with waiting, also where --gpu-counters samples them. */
+static void links_bound_a_sample_by_what_the_driver_said_then(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const device[] = { "nvlink_tx_gb_per_s", "nvlink_rx_gb_per_s" };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, device, 2);
+	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 9; i++) {
+		double rate = i < 5 ? 1 : 180;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ rate, rate }, 2);
+	}
+	for (uint64_t i = 0; i <= 80; i++)
+		sample_of(&m, pm, i * SECOND / 10, (const double[]){ 60, 5 }, 2);
+	sb_builder_begin(m.w, 0, sb_builder_name(m.b, "video", NULL));
+	sb_builder_role(m.w, STROBE_ROLE_GENERATION);
+	zone(&m, "denoise", 0, 0, 4 * SECOND);
+	zone(&m, "all_reduce", 0, 4 * SECOND, 8 * SECOND);
+	sb_builder_end(m.w, 8 * SECOND, 0);
+	end_made(&m, 9 * SECOND);
+	assert_string_equal(sb_model_stage(m.model, "denoise")->work.bound, "SM");
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 1);
+	assert_string_equal(sb_model_stage(m.model, "all_reduce")->work.bound, "communication");
+	close_to(beside(&m, "all_reduce", SB_BESIDE_NVLINK_TX), 180);
+	assert_string_equal(m.model->generations.all[0].counters.source, "pm sampling");
+	close_to(m.model->generations.all[0].counters.beside[SB_BESIDE_NVLINK_TX], 90.5);
+	done(&m);
+}
+
+/* Samples are taken of some steps alone; a row without values ends the gap between. */
+static void what_links_did_in_a_gap_is_no_samples(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent" };
+	static const char *const link = "nvlink_tx_gb_per_s";
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, &link, 1);
+	uint32_t pm = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
+
+	(void)state;
+	for (uint64_t i = 0; i <= 12; i++) {
+		const double sampled = i > 10 ? 90 : NAN;
+
+		sb_builder_sample(m.b, gpu, i * SECOND, &(double){ i < 10 ? 200 : 2 }, 1);
+		if (!i || i >= 10)
+			sample_of(&m, pm, i * SECOND + 1, (const double[]){ sampled, sampled - 10 }, 2);
+	}
+	zone(&m, "denoise", 0, 10 * SECOND + 1, 12 * SECOND + 1);
+	end_made(&m, 12 * SECOND + 10);
+	close_to(beside(&m, "denoise", SB_BESIDE_NVLINK_TX), 2);
+	done(&m);
 }
 
 int main(void)
@@ -213,7 +319,11 @@ int main(void)
 		cmocka_unit_test(a_generation_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_stage_is_told_by_who_saw_more_of_it),
 		cmocka_unit_test(a_family_has_the_samples_that_its_kernels_fill),
+		cmocka_unit_test(damaged_rows_are_no_samples),
 		cmocka_unit_test(clocks_that_are_held_are_told),
+		cmocka_unit_test(clocks_are_compared_on_the_same_gpu),
+		cmocka_unit_test(links_bound_a_sample_by_what_the_driver_said_then),
+		cmocka_unit_test(what_links_did_in_a_gap_is_no_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

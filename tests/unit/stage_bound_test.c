@@ -208,6 +208,30 @@ static void readings_too_far_apart_are_said_with_the_option(void **state)
 	synthetic_done(&s);
 }
 
+/* A report keeps a part of a long run's rows: they are farther apart than the readings. */
+static void readings_are_as_far_apart_as_they_were_recorded(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent" };
+	struct sb_stage *step;
+	struct synthetic s;
+	uint32_t schema, gpu;
+
+	synthetic_open(&s);
+	gpu = synthetic_gpu(&s, 0);
+	schema = sb_builder_schema(s.b, "gpu_counters", 0, columns, 1);
+	synthetic_gpu_sample(&s, gpu, 0, 1000, 50, 300);
+	for (uint64_t i = 0; i <= 40000; i++)
+		sb_builder_sample(s.b, schema, i * SECOND, (double[]){ 80 }, 1);
+	synthetic_begin(&s, SECOND, "step", STROBE_ROLE_STEP);
+	synthetic_end(&s, SECOND + 100 * MS);
+	synthetic_model(&s, 40000 * SECOND);
+	step = &s.model->stages.stages[0];
+	step->gpu_span_s = 0.09;
+	sb_stage_bound_fill(s.model, step);
+	assert_non_null(strstr(step->work.bound_why, "one every 1 s"));
+	synthetic_done(&s);
+}
+
 /* Readings a second long lie in the slow first step alone: what bounds the others, they do not tell. */
 static void readings_of_the_longest_call_alone_do_not_tell(void **state)
 {
@@ -239,6 +263,7 @@ int main(void)
 		cmocka_unit_test(imports_and_what_strobe_does_get_no_reason),
 		cmocka_unit_test(half_of_the_peak_rate_tells_without_counters),
 		cmocka_unit_test(readings_too_far_apart_are_said_with_the_option),
+		cmocka_unit_test(readings_are_as_far_apart_as_they_were_recorded),
 		cmocka_unit_test(readings_of_the_longest_call_alone_do_not_tell),
 	};
 

@@ -113,6 +113,34 @@ static void traced_steps_are_weighed_by_steps_of_the_same_mix(void **state)
 	synthetic_done(&s);
 }
 
+/* The GPU is busy in steps that compute, and has little to do in those that a cache serves: these bound no step. */
+static void steps_that_a_cache_serves_do_not_tell_what_bounds_the_others(void **state)
+{
+	const struct sb_stage *stage;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_open(&s);
+	synthetic_gpu_trace(&s, 110 * MS, 590 * MS);
+	for (uint64_t i = 0; i < 6; i++) {
+		bool served = i == 3 || i == 4;
+
+		synthetic_begin(&s, i * 100 * MS, "step", STROBE_ROLE_STEP);
+		if (served)
+			synthetic_attr(&s, "cached", 1);
+		synthetic_end(&s, (i + 1) * 100 * MS);
+		synthetic_kernel(&s, "gemm", i * 100 * MS + 20 * MS, (served ? 10 : 75) * MS);
+	}
+	synthetic_model(&s, 600 * MS);
+	stage = sb_model_stage(s.model, "step");
+	assert_true(stage->traced_warm);
+	assert_int_equal(stage->traced.count, 1); /* the trace began in step 1 and ended in step 5 */
+	assert_near(stage->traced.busy_s, 0.075, 1e-9);
+	assert_null(stage->work.bound);
+	assert_non_null(strstr(stage->work.bound_why, "75 % of its traced time"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +148,7 @@ int main(void)
 		cmocka_unit_test(a_slow_hit_is_slow_among_hits),
 		cmocka_unit_test(a_cache_whose_hits_save_nothing_serves_no_step),
 		cmocka_unit_test(traced_steps_are_weighed_by_steps_of_the_same_mix),
+		cmocka_unit_test(steps_that_a_cache_serves_do_not_tell_what_bounds_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,11 @@ struct sb_counted_devices {
 	struct sb_device_numbers numbers; /* the caller sets its run */
 	struct sb_counted_device all[SB_COUNTED_DEVICES_MAX];
 	size_t count;
+	struct sb_counted_links { /* what the driver said of NVLink, for samples: they come after all that it said */
+		int device;
+		struct sb_vec rates; /* struct sb_link_rates */
+	} links[SB_COUNTED_DEVICES_MAX];
+	size_t link_count;
 };
 
 /* False: other samples are in such rows. */

@@ -220,7 +220,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	return 0;
 }
 
-/* Of the run the readings that are always on speak; samples where there are none. */
+/* Of the run the readings that are always on speak; samples of all of it where there are none. */
 static void whole_run(struct counters *c, struct sb_model *model)
 {
 	const struct sb_counted_device *d = NULL;

@@ -21,6 +21,7 @@ struct shape {
 	bool on_cpu;
 };
 
+#define FLOPS_MOST 1e30 /* of a call; what is more is a damaged file's */
 #define SHAPES_MOST 1e9 /* the recorder numbers them from 1 on */
 #define SERVED "a cache served their steps, and what such a step still computes is not known"
 #define NO_SHAPE "the shapes they were called with were not recorded"
@@ -64,7 +65,8 @@ static bool is_on_cpu(const struct sb_event *e)
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct flops *f = self;
-	double number = sb_attr_number(e->attrs, e->attr_count, "shape");
+	double number = sb_attr_number(e->attrs, e->attr_count, "shape"),
+	       flops = sb_attr_number(e->attrs, e->attr_count, "flops");
 	struct shape *s;
 
 	if (f->err || !(number >= 1 && number < SHAPES_MOST) ||
@@ -76,7 +78,7 @@ static void take_event(void *self, const struct sb_event *e)
 		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
 		return;
 	}
-	*s = (struct shape){ e->process, (int64_t)number, sb_attr_number(e->attrs, e->attr_count, "flops"),
+	*s = (struct shape){ e->process, (int64_t)number, flops <= FLOPS_MOST ? flops : NAN,
 		text_of(f, e, "why"), text_of(f, e, "precision"), is_on_cpu(e) };
 }
 
@@ -218,6 +220,18 @@ static bool has_counts(const struct sb_run *run)
 	return false;
 }
 
+/* They are said when the session ends: a part of the run does not have them. */
+static int read_shapes_of_all(struct flops *f, struct sb_run *run)
+{
+	struct sb_visitor v = { .self = f, .kinds = 1u << SB_EVENT_EVENT, .event = take_event };
+	int err;
+
+	run->is_cut = false;
+	err = sb_run_visit(run, &v, 1);
+	run->is_cut = true;
+	return err ? err : f->err;
+}
+
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct flops *f;
@@ -228,14 +242,17 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	f = calloc(1, sizeof *f);
 	err = f ? sb_warm_calls_init(&f->warm, run, model)
 		: sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	if (!err) {
+		f->run = run;
+		f->model = model;
+		err = run->is_cut ? read_shapes_of_all(f, run) : 0;
+	}
 	if (err) {
 		free_flops(f);
 		return err;
 	}
-	f->run = run;
-	f->model = model;
 	*v = (struct sb_visitor){ .self = f,
-		.kinds = 1u << SB_EVENT_EVENT,
+		.kinds = run->is_cut ? 0 : 1u << SB_EVENT_EVENT,
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,
 		.event = take_event };
@@ -293,7 +310,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 				counted ? 0 : c->count, c->served ? c->count : 0,
 				counted     ? NULL
 				: c->served ? SERVED
-				: s         ? s->why
+				: s         ? (s->why ? s->why : "what they take is not known")
 					    : "the session did not end in order",
 				counted ? s->precision : NULL, counted && s->on_cpu ? 0 : flops });
 	}

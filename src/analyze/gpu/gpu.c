@@ -355,7 +355,6 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	struct gpu *g;
 	int err;
 
-	(void)model;
 	if (!has_gpu_records(run))
 		return 0;
 	g = calloc(1, sizeof *g);
@@ -365,7 +364,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	g->process = UINT32_MAX;
 	err = sb_gpu_families_new(run, &g->families);
 	if (!err)
-		err = sb_gpu_launches_new(run, g->families, &g->launches);
+		err = sb_gpu_launches_new(run, model, g->families, &g->launches);
 	if (!err)
 		err = sb_gpu_traces_find(run, &g->traces);
 	if (err) {

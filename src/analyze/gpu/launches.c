@@ -37,17 +37,18 @@ struct sb_gpu_launches {
 
 enum name_class { CLASS_PLAIN = 1, CLASS_RUNTIME = 2, CLASS_WAIT = 3 };
 
-int sb_gpu_launches_new(
-	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches)
+int sb_gpu_launches_new(struct sb_run *run, struct sb_model *model, struct sb_gpu_families *families,
+	struct sb_gpu_launches **out_launches)
 {
 	struct sb_gpu_launches *l = calloc(1, sizeof *l);
-	int err = l ? sb_warm_calls_init_alone(&l->warm, run)
+	int err = l ? sb_warm_calls_init(&l->warm, run, model)
 		    : sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 
 	if (err) {
 		sb_gpu_launches_free(l);
 		return err;
 	}
+	l->warm.cold_too = true; /* a trace sees the first generation, mostly */
 	l->run = run;
 	l->families = families;
 	l->watched = l->task_track = UINT32_MAX;

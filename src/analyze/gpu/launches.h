@@ -31,8 +31,8 @@ struct sb_gpu_path {
 struct sb_gpu_launches;
 
 /* Every kernel is added to the families of the place that launched it. */
-int sb_gpu_launches_new(
-	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches);
+int sb_gpu_launches_new(struct sb_run *run, struct sb_model *model, struct sb_gpu_families *families,
+	struct sb_gpu_launches **out_launches);
 void sb_gpu_launches_free(struct sb_gpu_launches *l); /* takes NULL */
 
 /* A process's work, then its zones; the gaps are given what the CPU did. */

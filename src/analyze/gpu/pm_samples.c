@@ -2,10 +2,12 @@
  * if kernels of that family, and no others, ran in all of it. */
 #include "analyze/analysis.h"
 #include "analyze/gpu/families.h"
+#include "analyze/touched_devices.h"
 
 #include "base/error.h"
 #include "base/vec.h"
 #include "format/run_keys.h"
+#include "run/gpu_traces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #define BUSY 50 /* percent, of the driver's utilisation */
 
 #define COLUMNS_MAX 32u
+#define VALUE_MOST 1e15 /* bytes per second, MHz */
 
 enum { PCIE_READ = SB_COUNTERS, PCIE_WRITE, SM_CLOCK, VALUES };
 
@@ -80,18 +83,23 @@ static void take_row(struct pm_samples *p, const struct sb_event *e)
 	const struct sb_run_schema *schema = e->sample.schema;
 	struct rows *rows = rows_of(p, schema);
 	struct pm_sample s = { { e->process, schema->device, rows->last_ns, e->t_ns }, { 0 } };
-	bool follows = rows->begun && rows->last_ns < e->t_ns, known = false;
+	bool follows = rows->begun, known = false;
 	struct pm_sample *kept;
 
+	if (follows && e->t_ns <= rows->last_ns)
+		return;
 	rows->begun = true;
 	rows->last_ns = e->t_ns;
 	for (int i = 0; i < VALUES; i++)
 		s.values[i] = NAN;
-	for (uint32_t i = 0; i < schema->column_count && i < COLUMNS_MAX; i++)
-		if (rows->values[i] >= 0 && e->sample.values[i] >= 0) {
-			s.values[rows->values[i]] = (float)e->sample.values[i];
-			known = true;
-		}
+	for (uint32_t i = 0; i < schema->column_count && i < COLUMNS_MAX; i++) {
+		double most = rows->values[i] < SB_COUNTERS ? SB_PERCENT_MOST : VALUE_MOST;
+
+		if (rows->values[i] < 0 || !(e->sample.values[i] >= 0 && e->sample.values[i] <= most))
+			continue;
+		s.values[rows->values[i]] = (float)e->sample.values[i];
+		known = true;
+	}
 	if (!follows || !known || e->t_ns > p->run->to_ns || s.at.begin_ns < p->run->from_ns)
 		return;
 	kept = sb_vec_push(&p->samples, sizeof *kept);
@@ -238,25 +246,34 @@ static const struct pm_sample *busiest(const struct sb_vec *samples, size_t *out
 
 /* ---- families ---- */
 
-struct sweep { /* kernels that a sample may meet, in the order of their begin */
+struct sweep { /* kernels that a sample may meet, in the order of their begin; of one class at the same time they are one */
 	const struct kernel *kernels;
 	size_t count, next;
-	const struct kernel **active;
+	struct kernel *active;
 	size_t active_count, active_room;
+	size_t *newest; /* by class: the one of it that began last, and 1 */
 };
 
 static bool activate(struct sweep *w, const struct kernel *k)
 {
+	struct kernel *before = w->newest[k->class] ? &w->active[w->newest[k->class] - 1] : NULL;
+
+	if (before && same_gpu(&before->at, &k->at) && k->at.begin_ns <= before->at.end_ns) {
+		if (k->at.end_ns > before->at.end_ns)
+			before->at.end_ns = k->at.end_ns;
+		return true;
+	}
 	if (w->active_count == w->active_room) {
 		size_t room = w->active_room * 2 + 64;
-		const struct kernel **more = realloc(w->active, room * sizeof *more);
+		struct kernel *more = realloc(w->active, room * sizeof *more);
 
 		if (!more)
 			return false;
 		w->active = more;
 		w->active_room = room;
 	}
-	w->active[w->active_count++] = k;
+	w->active[w->active_count++] = *k;
+	w->newest[k->class] = w->active_count;
 	return true;
 }
 
@@ -269,9 +286,13 @@ static bool advance(struct sweep *w, const struct place *s)
 		by_place(&w->kernels[w->next].at, &(struct place){ s->process, s->device, s->end_ns, 0 }) < 0)
 		if (!activate(w, &w->kernels[w->next++]))
 			return false;
-	for (size_t i = 0; i < w->active_count; i++)
-		if (same_gpu(&w->active[i]->at, s) && w->active[i]->at.end_ns > s->begin_ns)
+	for (size_t i = 0; i < w->active_count; i++) {
+		w->newest[w->active[i].class] = 0;
+		if (same_gpu(&w->active[i].at, s) && w->active[i].at.end_ns > s->begin_ns)
 			w->active[kept++] = w->active[i];
+	}
+	for (size_t i = 0; i < kept; i++)
+		w->newest[w->active[i].class] = i + 1;
 	w->active_count = kept;
 	return true;
 }
@@ -282,11 +303,11 @@ static int filled_by(const struct sweep *w, const struct place *s)
 	int64_t covered_ns = 0, to_ns = s->begin_ns;
 
 	for (size_t i = 0; i < w->active_count; i++) {
-		const struct place *k = &w->active[i]->at;
+		const struct place *k = &w->active[i].at;
 		int64_t end_ns = k->end_ns < s->end_ns ? k->end_ns : s->end_ns;
 		int64_t begin_ns = k->begin_ns > to_ns ? k->begin_ns : to_ns;
 
-		if (w->active[i]->class != w->active[0]->class)
+		if (w->active[i].class != w->active[0].class)
 			return -1;
 		if (end_ns > begin_ns) {
 			covered_ns += end_ns - begin_ns;
@@ -294,7 +315,7 @@ static int filled_by(const struct sweep *w, const struct place *s)
 		}
 	}
 	return (double)covered_ns >= (1 - BREAKS) * (double)(s->end_ns - s->begin_ns)
-		       ? (int)w->active[0]->class
+		       ? (int)w->active[0].class
 		       : -1;
 }
 
@@ -335,9 +356,11 @@ static int sum_families(struct pm_samples *p, struct sb_model *model)
 	uint32_t count = sb_gpu_families_class_count(p->families);
 	struct sb_counter_sums *sums = calloc(count + 1, sizeof *sums);
 	double *total_s = calloc(count + 1, sizeof *total_s);
-	struct sweep w = { .kernels = p->kernels.items, .count = p->kernels.count };
+	struct sweep w = { .kernels = p->kernels.items,
+		.count = p->kernels.count,
+		.newest = calloc(count + 1, sizeof *w.newest) };
 	const struct pm_sample *samples = p->samples.items;
-	bool good = sums && total_s;
+	bool good = sums && total_s && w.newest;
 
 	for (size_t i = 0; good && i < w.count; i++)
 		total_s[w.kernels[i].class] += (double)(w.kernels[i].at.end_ns - w.kernels[i].at.begin_ns) /
@@ -353,27 +376,13 @@ static int sum_families(struct pm_samples *p, struct sb_model *model)
 	if (good)
 		fill_families(p, sums, total_s, model);
 	free(w.active);
+	free(w.newest);
 	free(sums);
 	free(total_s);
 	return good ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the sampled families");
 }
 
 /* ---- when, and how fast the clocks ran ---- */
-
-/* Adds up the ints of a key; each time of sampling has one. */
-static int64_t sum_of_metas(const struct sb_run *run, const char *key)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < run->meta_count; i++) {
-		const struct sb_run_meta *meta = &run->metas[i];
-
-		if (meta->scope == SB_META_RUN && meta->attr.type == STROBE_TYPE_INT &&
-			!strcmp(meta->attr.key, key) && meta->attr.i > 0 && meta->attr.i < INT64_MAX / 4096)
-			sum += meta->attr.i;
-	}
-	return sum;
-}
 
 static bool in_samples(const struct pm_sample *all, size_t count, double t_s)
 {
@@ -391,9 +400,12 @@ static bool in_samples(const struct pm_sample *all, size_t count, double t_s)
 }
 
 /* The driver's clock of that GPU while it was busy and not sampled. */
-static double clock_elsewhere(const struct sb_model *model, const struct pm_sample *all, size_t count)
+static double clock_elsewhere(
+	const struct sb_run *run, const struct sb_model *model, const struct pm_sample *all, size_t count)
 {
-	const struct sb_series *s = sb_model_series(model, "gpu", all->at.device);
+	struct sb_device_numbers numbers = { .run = run };
+	const struct sb_series *s = sb_model_series(
+		model, "gpu", sb_device_number(&numbers, all->at.process, all->at.device));
 	const struct sb_series_column *clock = s ? sb_series_column_find(s, "sm_clock_mhz") : NULL;
 	const struct sb_series_column *busy = s ? sb_series_column_find(s, "utilization_percent") : NULL;
 	double sum = 0, rows = 0;
@@ -431,14 +443,14 @@ static void fill_panel(struct pm_samples *p, struct sb_model *model)
 	panel->duration_s = (double)(last_ns - first_ns) / 1e9;
 	panel->sampled_s = sums.covered_s;
 	panel->sample_count = (int64_t)p->samples.count;
-	panel->lost_count = sum_of_metas(p->run, SB_RUN_GPU_COUNTERS_LOST);
+	sb_gpu_traces_number(p->run, SB_RUN_GPU_COUNTERS_LOST, &(int64_t){ 0 }, &panel->lost_count);
 	panel->interval_s = sums.covered_s / (double)count;
 	sb_gpu_counters_from_sums(&sums, (double)(p->run->to_ns - p->run->from_ns) / 1e9,
 		sb_counter_source_names[SB_COUNTED_PM], &panel->counters);
 	panel->pcie_read_bytes_per_s = mean_of(all, count, PCIE_READ, 0);
 	panel->pcie_write_bytes_per_s = mean_of(all, count, PCIE_WRITE, 0);
 	panel->sm_clock_mhz = mean_of(all, count, SM_CLOCK, SMS_WORK);
-	panel->sm_clock_elsewhere_mhz = clock_elsewhere(model, all, count);
+	panel->sm_clock_elsewhere_mhz = clock_elsewhere(p->run, model, all, count);
 	ratio = panel->sm_clock_mhz / panel->sm_clock_elsewhere_mhz;
 	panel->clocks = isnan(ratio) ? NULL
 			: fabs(ratio - 1) > CLOCKS_APART && clock_is_steady(all, count, panel->sm_clock_mhz)

@@ -9,18 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPU that the run used; several of one model count as one here. */
-static const struct sb_device *device_of(const struct sb_model *model)
+/* Where tensors or kernels of the run are, it computes; else where its zones are. One of which it has a context alone does nothing. */
+static bool computes(const struct sb_model *model, const struct sb_device *d)
+{
+	const struct sb_touched_devices *t = &model->devices.touched;
+	uint64_t devices = t->work ? t->work : t->zones;
+
+	return devices ? d->index >= 0 && d->index < 64 && devices >> d->index & 1 : d->used;
+}
+
+/* The GPU that the run used; several of one model count as one here. other: one of another model, NULL: there is none. */
+static const struct sb_device *device_of(const struct sb_model *model, const struct sb_device **out_other)
 {
 	const struct sb_device *first = NULL;
 
+	*out_other = NULL;
 	for (size_t i = 0; i < model->devices.count; i++) {
 		const struct sb_device *d = &model->devices.all[i];
 
-		if (d->used || !first)
-			first = !first || (d->used && !first->used) ? d : first;
+		if (!computes(model, d))
+			continue;
+		first = first ? first : d;
+		if (first->name && d->name && strcmp(first->name, d->name) != 0)
+			*out_other = d;
 	}
-	return first;
+	return first || !model->devices.count ? first : &model->devices.all[0];
 }
 
 static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
@@ -98,7 +111,8 @@ static void fill_rate(struct sb_model *model, const struct sb_peak_rates *p, str
 	w->moves_s = fmin(of->moves_s, of->time_s);
 	whole = w->uncounted_count == w->cached_count && !of->cached_count;
 	w->tflops = w->time_s > 0 && whole ? w->rate_flops / w->time_s / 1e12 : NAN;
-	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32"))
+	if (w->precision && !strcmp(w->precision, "fp32") && w->tflops > sb_peak_rate(p, "fp32") &&
+		p->tf32 > 0)
 		w->precision = "tf32"; /* no other way is as fast */
 	else if (w->precision && !strcmp(w->precision, "tf32") && p && !(p->tf32 > 0))
 		w->precision = "fp32"; /* allowed, and the GPU has none */
@@ -140,7 +154,8 @@ static bool list_efficiency(struct sb_model *model)
 	return to->all;
 }
 
-static const char *why_no_mfu(struct sb_model *model, const struct sb_device *device, bool known)
+static const char *why_no_mfu(
+	struct sb_model *model, const struct sb_device *device, const struct sb_device *other, bool known)
 {
 	const char *why = NULL; /* of the first stage that says it */
 	bool counted = false;
@@ -159,6 +174,9 @@ static const char *why_no_mfu(struct sb_model *model, const struct sb_device *de
 		return "imported traces lack the shapes of model calls";
 	if (!counted || known)
 		return why;
+	if (other)
+		return sb_model_printf(
+			model, "the run used GPUs of several kinds (%s, %s)", device->name, other->name);
 	return device ? sb_model_printf(model, "%s is not in the table of peak rates",
 				device->name ? device->name : "the GPU")
 		      : "no GPU was seen";
@@ -167,9 +185,9 @@ static const char *why_no_mfu(struct sb_model *model, const struct sb_device *de
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	bool on_cpu = sb_models_on_cpu(model);
-	const struct sb_device *device = on_cpu ? NULL : device_of(model);
+	const struct sb_device *other = NULL, *device = on_cpu ? NULL : device_of(model, &other);
 	const struct sb_peak_rates *peak =
-		device ? sb_peak_rates_find(device->name, device->memory_total_mb / 1024) : NULL;
+		device && !other ? sb_peak_rates_find(device->name, device->memory_total_mb / 1024) : NULL;
 
 	(void)self;
 	(void)run;
@@ -187,12 +205,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		fill_rate(model, peak, s);
 		sb_stage_bound_fill(model, s);
 	}
-	model->roofline.gpu = device ? device->name : NULL;
+	model->roofline.gpu = device && !other ? device->name : NULL;
 	model->roofline.gb_per_s = NAN;
 	if (peak)
 		fill_ceilings(peak, model);
 	if (model->roofline.present)
-		model->roofline.mfu_why = why_no_mfu(model, device, peak != NULL);
+		model->roofline.mfu_why = why_no_mfu(model, device, other, peak != NULL);
 	if (!list_efficiency(model))
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages' rates");
 	return 0;

@@ -41,7 +41,7 @@ bool sb_slow_counters_take(struct sb_slow_counters *c, int device, const struct 
 	for (uint32_t i = 0; i < schema->column_count; i++) {
 		int counter = counter_of(schema->columns[i]);
 
-		if (counter < 0 || !(e->sample.values[i] >= 0))
+		if (counter < 0 || !(e->sample.values[i] >= 0 && e->sample.values[i] <= SB_PERCENT_MOST))
 			continue;
 		of->weighted[counter] += dt_s * e->sample.values[i];
 		of->known_s[counter] += dt_s;

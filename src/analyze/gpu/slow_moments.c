@@ -173,7 +173,8 @@ static void take_row(struct moments *m, const struct sb_event *e)
 	int64_t *row_ns = &m->row_ns[e->sample.schema - m->run->schemas], from_ns = *row_ns;
 	struct caught *all = m->all.items;
 
-	*row_ns = e->t_ns;
+	if (e->t_ns > from_ns)
+		*row_ns = e->t_ns;
 	for (size_t i = 0; from_ns > INT64_MIN && e->t_ns > from_ns && i < m->all.count; i++)
 		for (int s = 0; s < 2; s++)
 			if (all[i].said.process == e->process)

@@ -137,8 +137,8 @@ static double interval_s(const struct sb_model *model)
 	for (size_t i = 0; i < model->devices.count; i++) {
 		const struct sb_series *s = model->devices.all[i].counters;
 
-		if (s && s->count > 1)
-			return (s->t_s[s->count - 1] - s->t_s[0]) / (double)(s->count - 1);
+		if (s && s->count > 1) /* a row may stand for several */
+			return (s->t_s[s->count - 1] - s->t_s[0]) / (double)(s->recorded_count - 1);
 	}
 	return NAN;
 }

@@ -1,6 +1,7 @@
 /* The monitors' samples into model->series. Not the sampling itself: that is src/monitor. */
 #include "analyze/analysis.h"
 #include "analyze/sampled.h"
+#include "analyze/touched_devices.h"
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -10,12 +11,14 @@
 
 struct source {
 	const struct sb_run_schema *schema;
+	int device; /* by the monitors' number */
 	struct sb_sampled sampled;
 };
 
 struct samples {
 	struct sb_run *run;
 	size_t points;
+	struct sb_device_numbers numbers;
 	struct sb_vec sources; /* struct source */
 	int err;
 };
@@ -53,6 +56,10 @@ static struct source *source_of(struct samples *s, const struct sb_run_schema *s
 		return NULL;
 	}
 	made->schema = schema;
+	made->device = strcmp(schema->source,
+			       "gpu_pm") /* sampled by the process itself, which has its own numbers */
+			       ? schema->device
+			       : sb_device_number(&s->numbers, schema->process, schema->device);
 	s->err = sb_sampled_init(&made->sampled, schema->columns, schema->column_count, s->points);
 	if (holds_means(schema->source))
 		made->sampled.merge = SB_SAMPLED_MEANS;
@@ -80,7 +87,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (!s)
 		return sb_fail(STROBE_ENOMEM, "no memory for samples");
-	s->run = run;
+	s->numbers.run = s->run = run;
 	s->points = sb_model_points(model, run);
 	v->self = s;
 	v->kinds = 1u << SB_EVENT_SAMPLE;
@@ -90,7 +97,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 static bool same_place(const struct source *a, const struct source *b)
 {
-	return a->schema->device == b->schema->device && strcmp(a->schema->source, b->schema->source) == 0;
+	return a->device == b->device && strcmp(a->schema->source, b->schema->source) == 0;
 }
 
 /* Two samplers may have watched the same thing (the tool and the process
@@ -138,7 +145,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		if (err)
 			return err;
 		series->source = sb_model_text(model, all[i].schema->source);
-		series->device = all[i].schema->device;
+		series->device = all[i].device;
 		if (!series->source)
 			return sb_fail(STROBE_ENOMEM, "no memory for samples");
 		model->series_count++;

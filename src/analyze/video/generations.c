@@ -2,6 +2,7 @@
 #include "analyze/video/shared_out.h"
 #include "analyze/video/video.h"
 #include "base/inorder.h"
+#include "format/run_keys.h"
 
 #include "stats/statistics.h"
 
@@ -260,7 +261,7 @@ static double utilization(const struct sb_model *model, uint64_t devices, double
 	return busiest;
 }
 
-/* What the driver says of that GPU; samples say it themselves. */
+/* What the driver says of that GPU; samples say all but NVLink themselves. */
 static void read_beside(const struct sb_model *model, const struct sb_generation *row,
 	const struct sb_series *counters, enum sb_counter_source source, struct sb_gpu_counters *out)
 {
@@ -281,13 +282,19 @@ static void read_beside(const struct sb_model *model, const struct sb_generation
 					sb_series_column_find(counters, "dram_write_bytes_per_s"),
 					row->begin_s, row->end_s, &known_s)) /
 			1e9;
-	for (size_t i = 0; source == SB_COUNTED_GPM && i < model->series_count; i++) {
+	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
+		bool same = !strcmp(s->source, "gpu") && s->device == counters->device;
 
-		for (int k = 0; k < SB_BESIDES && !strcmp(s->source, "gpu") && s->device == counters->device;
-			k++)
-			out->beside[k] = sb_series_mean(s, sb_series_column_find(s, sb_gpu_beside_columns[k]),
+		if (same && source == SB_COUNTED_GPM)
+			out->beside[SB_BESIDE_UTILIZATION] = sb_series_mean(s,
+				sb_series_column_find(s, sb_gpu_beside_columns[SB_BESIDE_UTILIZATION]),
 				row->begin_s, row->end_s);
+		for (int k = source == SB_COUNTED_GPM ? SB_BESIDE_PCIE_RX : SB_BESIDE_NVLINK_RX;
+			same && k <= SB_BESIDE_NVLINK_TX; k++) /* since the row before, as counters */
+			out->beside[k] = sb_series_held_mean(s,
+				sb_series_column_find(s, sb_gpu_beside_columns[k]), row->begin_s, row->end_s,
+				&known_s);
 	}
 }
 
