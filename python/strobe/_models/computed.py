@@ -6,6 +6,8 @@ from .multiplied import Multiplied
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
 PER_ELEMENT = ("_to_copy", "mul", "add", "sub", "div")  # what weights are unpacked with
 CONVOLVED_LEAST = 0.5  # of all FLOPs: below that the layouts of its convolutions are not what a model spends its time on
+CAST = frozenset(("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear", "matmul", "__matmul__", "__rmatmul__",
+                  "mm", "bmm", "addmm", "baddbmm", "addbmm", "einsum", "scaled_dot_product_attention"))  # what autocast casts the arguments of
 
 _told = set()
 
@@ -53,14 +55,17 @@ class Computed:
         elif taken.stride() != result.stride():
             self.relaid_bytes += _bytes(taken)
 
-    def attention_mode(self):
-        """Sees torch's attention as it is called: what it is made of depends on the device."""
+    def function_mode(self, autocast):
+        """Sees torch's attention as it is called: what it is made of depends on the device. Autocast, which tensors without memory know
+        nothing of, casts what is multiplied."""
         from torch.overrides import TorchFunctionMode
         attention, computed = self.torch.nn.functional.scaled_dot_product_attention, self
 
         class Attention(TorchFunctionMode):
             def __torch_function__(self, func, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
+                if autocast is not None and getattr(func, "__name__", None) in CAST:
+                    args, kwargs = computed.cast(args, autocast), {name: computed.cast(value, autocast) for name, value in kwargs.items()}
                 if func is not attention:
                     return func(*args, **kwargs)
                 query, key, value = (args[i] if len(args) > i else kwargs[name] for i, name in enumerate(("query", "key", "value")))
@@ -71,6 +76,11 @@ class Computed:
                     return func(*args, **kwargs)
 
         return Attention()
+
+    def cast(self, value, dtype):
+        if isinstance(value, self.torch.Tensor) and value.is_floating_point() and value.dtype != self.torch.float64:
+            return value.to(dtype)
+        return type(value)(self.cast(one, dtype) for one in value) if type(value) in (list, tuple) else value
 
     def see_attention(self, query, key, value):
         """Its scores are what a fused kernel never writes."""

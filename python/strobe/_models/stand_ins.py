@@ -115,7 +115,7 @@ def _is_missing(name):
     return name not in sys.modules and importlib.util.find_spec(name) is not None
 
 
-def _is_alone():
+def is_alone():
     """A thread that goes on would see what is put here."""
     return all(thread.daemon or thread is threading.current_thread() for thread in threading.enumerate())
 
@@ -151,7 +151,7 @@ class InPlace:
 
     def __enter__(self):
         self.compiler = None if "torch._dynamo" in sys.modules else Compiler()
-        self.made, alone = [], _is_alone()
+        self.made, alone = [], is_alone()
         if alone and _is_missing("sympy") and SYMBOLIC not in sys.modules:
             self.made += _symbolic()
         if alone and _is_missing("triton") and COUNTER not in sys.modules:
