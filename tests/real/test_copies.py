@@ -3,6 +3,7 @@ import os
 import random
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -123,27 +124,62 @@ def test_parts_that_are_compiled_are_counted(counted):
     assert counted((model, X))[0].flops == 2 * PRODUCT
 
 
-def test_autocast_is_asked_for_each_call_and_casts_what_does_not_fit(counted, monkeypatch):
-    autocast = [False]
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *kind: autocast[0])
-    monkeypatch.setattr(torch, "get_autocast_dtype", lambda kind: torch.bfloat16)
+@pytest.fixture
+def autocast():
+    """autocast(dtype): as a program's, on a GPU; None: off."""
+    def switch(dtype):
+        torch.set_autocast_enabled("cuda", dtype is not None)
+        torch.set_autocast_dtype("cuda", dtype or torch.float16)
+    yield switch
+    switch(None)
+
+
+def test_autocast_is_asked_for_each_call_and_casts_what_does_not_fit(counted, autocast):
     model = Module()
-    plain, cast = counted((model, X), (model, X), between=lambda: autocast.__setitem__(0, True))
+    plain, cast = counted((model, X), (model, X), between=lambda: autocast(None if torch.is_autocast_enabled("cuda") else torch.bfloat16))
     assert (plain.precision, cast.precision) == ("fp32", "bf16")
     attention = Module(lambda self, x: torch.nn.functional.scaled_dot_product_attention(self.layer(x), x, x))
     images = Module(lambda self, x: self.convolution(x[:, None]), convolution=torch.nn.Conv1d(1, 1, 1))
     half = torch.zeros(1, ROWS, SIDE, dtype=torch.bfloat16)
+    autocast(torch.bfloat16)
     results = counted((attention, half), (images, half[0]), (Module(lambda self, x: torch.einsum("ij,kj->ik", x, self.layer.weight)), half[0]))
     assert [(result.flops, result.precision, result.why) for result in results] == [
         (PRODUCT + 4 * ROWS * ROWS * SIDE, "bf16", None), (2 * ROWS * SIDE, "bf16", None), (PRODUCT, "bf16", None)]
 
 
-def test_autocast_of_more_models_than_are_outlined_is_that_of_their_calls(counted, monkeypatch):
-    autocast = [True]
+def test_autocast_of_more_models_than_are_outlined_is_that_of_their_calls(counted, autocast, monkeypatch):
     monkeypatch.setattr(flops, "OUTLINES_MOST", 0)
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *kind: autocast[0])
-    monkeypatch.setattr(torch, "get_autocast_dtype", lambda kind: torch.float16)
-    assert counted((Module(), X), between=lambda: autocast.__setitem__(0, False))[0].precision == "fp16"
+    autocast(torch.float16)
+    assert counted((Module(), X), between=lambda: autocast(None))[0].precision == "fp16"
+
+
+def test_autocast_that_is_put_around_a_forward_counts(counted):
+    """As accelerate does with mixed_precision; and one that a forward is in itself."""
+    wrapped = Module()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        around = torch.autocast("cuda", torch.bfloat16)
+    around._enabled = True  # also where there is no GPU
+    wrapped.forward = around(wrapped.forward)
+
+    def inside(self, x):
+        torch.set_autocast_enabled("cuda", True)
+        torch.set_autocast_dtype("cuda", torch.bfloat16)
+        try:
+            return self.layer(x)
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+    results = counted((wrapped, X), (Module(inside), X), (Module(), X))
+    assert [result.precision for result in results] == ["bf16", "bf16", "fp32"]
+
+
+def test_autocast_by_the_device_of_a_tensor_is_none_of_tensors_without_memory(counted):
+    def forward(self, x):
+        with torch.autocast(x.device.type, enabled=False):
+            return self.layer(x)
+    before = torch.autocast.__init__
+    assert counted((Module(forward), X))[0].flops == PRODUCT
+    assert torch.autocast.__init__ is before
 
 
 def test_a_forward_that_reads_values_loads_nothing_more(tmp_path):

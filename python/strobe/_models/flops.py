@@ -49,7 +49,7 @@ class Shape:
 
     def __init__(self, torch, module, kind, component, method, switches, autocast, state, args, kwargs):
         self.calls, self.kind, self.state = 0, kind, state
-        self.precision = multiplied.Switches(autocast, *multiplied.tf32_switches(torch))
+        self.precision = multiplied.Switches(autocast or multiplied.autocast_around(torch, module), *multiplied.tf32_switches(torch))
         self.numbers = {}        # of the first ones: values -> number
         self.others = None       # number of all others
         self.least = self.most = None  # values that were seen
@@ -257,7 +257,7 @@ def _flops_of(torch, copy, args, kwargs, until, method="forward", autocast=None)
             raise _NoTime
 
     with torch.no_grad(), computed.function_mode(autocast), operations.without_memory(torch, check, computed), counter, quiet.Unrecorded(), \
-            stand_ins.UnreadMasks() as masks:
+            stand_ins.NoAutocast(torch), stand_ins.UnreadMasks() as masks:
         getattr(copy, method)(*args, **kwargs)
     computed.masks_known = not masks.asked
     computed.take_flops(counter.get_flop_counts().get("Global", {}))

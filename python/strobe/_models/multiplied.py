@@ -2,10 +2,12 @@
 for, and operators without any."""
 import collections
 import contextlib
+import types
 
 NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64", "torch.int8": "int8"}
 PRODUCTS = frozenset(("mm", "bmm", "addmm", "gemm", "gemv", "matmul", "linear", "attention", "attn", "sdpa", "conv", "conv1d", "conv2d", "conv3d", "convolution", "trilinear", "cdist"))
 FIRST_IS_ADDED = ("addmm", "baddbmm", "addmv")
+WRAPPERS_MOST = 8  # around a forward
 DYNAMIC_LEAST = 0.5  # of the weights: their inputs are quantised too, call by call
 
 
@@ -141,6 +143,19 @@ def autocast_type(torch):
         return None
     newer = getattr(torch, "get_autocast_dtype", None)  # the older one warns where there is a newer one
     return newer("cuda") if newer else torch.get_autocast_gpu_dtype()
+
+
+def autocast_around(torch, module):
+    """The same of a forward that was put into an autocast of its own, as accelerate does (mixed_precision); None: it was not."""
+    function = vars(module).get("forward")
+    for _ in range(WRAPPERS_MOST):
+        function = getattr(function, "__func__", function)
+        for cell in getattr(function, "__closure__", None) or ():
+            around = cell.cell_contents if cell != types.CellType() else None
+            if isinstance(around, torch.autocast) and around._enabled and around.device == "cuda":
+                return around.fast_dtype
+        function = getattr(function, "__wrapped__", None)
+    return None
 
 
 def tf32_switches(torch):

@@ -146,6 +146,25 @@ class UnreadMasks:
             module.is_tracing = original
 
 
+class NoAutocast:
+    """A with-statement: torch.autocast(x.device.type), which torch refuses for tensors without memory, does nothing."""
+
+    def __init__(self, torch):
+        self.autocast = torch.autocast
+
+    def __enter__(self):
+        self.original = original = self.autocast.__init__
+
+        def __init__(autocast, device_type, *args, **more):
+            if device_type != "meta":
+                return original(autocast, device_type, *args, **more)
+            return original(autocast, "cpu", enabled=False)
+        self.autocast.__init__ = __init__
+
+    def __exit__(self, *error):
+        self.autocast.__init__ = self.original
+
+
 class InPlace:
     """A with-statement: stand-ins of what the program has not loaded itself."""
 
