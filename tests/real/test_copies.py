@@ -1,4 +1,5 @@
 """Counting the operations of a model leaves the program as it was, whatever the model's forward does; and what it cannot count it says."""
+import collections
 import os
 import random
 import subprocess
@@ -11,7 +12,7 @@ from conftest import BUILD, environment, strobe_run
 
 torch = pytest.importorskip("torch")
 
-from strobe._models import flops  # noqa: E402
+from strobe._models import copies, flops  # noqa: E402
 
 ROWS, SIDE = 4, 8
 PRODUCT = 2 * ROWS * SIDE * SIDE
@@ -62,8 +63,11 @@ def test_lists_and_objects_that_a_forward_fills_stay_the_models_own(counted):
         return self.layer(x)
     counter = Counter()
     counter.seen = []
-    model = Module(fill, caches=[{"end": torch.tensor([0]), "keys": None} for _ in range(2)], counter=counter)
+    kept = collections.deque([torch.zeros(2), {3}, "word"], maxlen=3)
+    model = Module(fill, caches=[{"end": torch.tensor([0]), "keys": None} for _ in range(2)], counter=counter, kept=kept)
     model(X)
+    copied = copies.of(torch, model).kept
+    assert copied is not kept and copied.maxlen == 3 and copied[0] is not kept[0] and list(copied)[1:] == [{3}, "word"]
     assert counted((model, X))[0].flops == PRODUCT
     assert [(cache["end"].item(), cache["keys"] is X) for cache in model.caches] == [(1, True)] * 2
     assert counter.calls == 1 and counter.seen == [X]
@@ -89,7 +93,11 @@ def test_hooks_of_all_modules_see_no_copy(counted):
 
 
 def test_random_numbers_that_a_forward_draws_are_not_the_programs(counted):
+    generator = torch.Generator().manual_seed(5)
+    seeded = generator.get_state()
+
     def draw(self, x):
+        x = x + torch.randn(SIDE, generator=generator)
         noise, order = torch.randn(SIDE), torch.randperm(SIDE, device=x.device)
         return self.layer(x + noise if random.random() < 2 else x) + torch.randint(0, 9, (SIDE,), device=x.device) + order
     before = torch.get_rng_state(), random.getstate()
@@ -97,6 +105,7 @@ def test_random_numbers_that_a_forward_draws_are_not_the_programs(counted):
     before = torch.get_rng_state(), before[1]
     assert counted((model, X))[0].flops == PRODUCT
     assert torch.equal(torch.get_rng_state(), before[0]) and random.getstate() == before[1]
+    assert torch.equal(generator.get_state(), seeded)
 
 
 def test_what_a_forward_prints_is_printed_for_its_calls_alone(counted, capsys):

@@ -9,6 +9,7 @@ from . import components, multiplied
 
 DEPTH_MOST = 4         # of lists, dicts and objects in a model's settings
 ITEMS_MOST = 1000      # of a list
+OBJECTS_MOST = 20000   # of one model: more is no setting, and the end of a program waits
 VALUES_MOST = 4096     # of a tensor in a list that is kept with its values: a forward may read sizes from it
 LISTS = (list, dict, set, tuple, collections.OrderedDict, collections.defaultdict, collections.deque)
 SHARED = ("logging", "threading", "multiprocessing", "asyncio", "concurrent", "torch.distributed")  # packages whose objects stay what they are
@@ -99,7 +100,7 @@ class Own:
 
     def __call__(self, value, depth=0):
         kind = type(value)
-        if kind in (bool, int, float, str, type(None)) or depth > 2 * DEPTH_MOST:
+        if kind in (bool, int, float, str, type(None)) or depth > 2 * DEPTH_MOST or len(self.seen) > OBJECTS_MOST:
             return value
         if isinstance(value, self.torch.nn.Module):
             return skeleton(self.torch, value, self.made, self)
@@ -131,10 +132,15 @@ class Own:
     def _list(self, value, kind, depth):
         if len(value) > ITEMS_MOST:
             return value if kind is tuple else value.copy()
-        if not isinstance(value, dict):
-            return kind(self(one, depth) for one in value)
-        copy = value.copy()
-        copy.update((key, self(one, depth)) for key, one in value.items())
+        if kind is tuple:
+            return tuple([self(one, depth) for one in value])
+        copy = value.copy()  # at once: another thread may change it
+        if isinstance(copy, dict):
+            copy.update([(key, self(one, depth)) for key, one in list(copy.items())])
+            return copy
+        items = [self(one, depth) for one in copy]
+        copy.clear()
+        (copy.update if kind is set else copy.extend)(items)
         return copy
 
     def _function(self, value, depth):
@@ -158,7 +164,7 @@ class Own:
         except TypeError:  # more than Python sees
             return value
         self.seen[id(value)] = value, copy
-        for name, one in vars(value).items():
+        for name, one in list(vars(value).items()):
             copy.__dict__[name] = self(one, depth)
         return copy
 

@@ -108,11 +108,12 @@ def without_memory(torch, check, computed):
             """Random numbers that are really drawn are none of the program's."""
             if random is None or random not in getattr(func, "tags", ()):
                 return func(*args, **kwargs)
-            state = torch.get_rng_state()
+            generator = kwargs.get("generator") or torch.default_generator
+            state = generator.get_state()
             try:
                 return func(*args, **kwargs)
             finally:
-                torch.set_rng_state(state)
+                generator.set_state(state)
 
         @staticmethod
         def _off_device(value):
