@@ -98,8 +98,13 @@ struct here {
 	uint32_t depth; /* sections that are open, counted since CUDA came up */
 	uint64_t
 		own_ticks; /* what making sections took since the last one ended: no time to launch anything */
+	bool muted; /* what the program's functions record is no run of the program */
 };
 extern __thread struct here here HOT_THREAD;
+static inline bool records_here(void)
+{
+	return STROBE_ON_() && !here.muted;
+}
 /* Another one that comes later may have the same. */
 static inline unsigned long this_thread(void)
 {

@@ -105,7 +105,7 @@ static void forget_open(struct loop *l)
 
 static void begin(struct loop *l, PyObject *item)
 {
-	if (!STROBE_ON_() || left_out(l))
+	if (!records_here() || left_out(l))
 		return;
 	track_follow(l->state);
 	l->gpu_timed = stream_wants(l->state, l->gpu, l->id);

@@ -8,12 +8,12 @@ enum { FOLDER_BYTES = 4096 };
 
 /* Files whose functions work for strobe alone, with whatever they call. In all others of the package the
  * program's own calls may run. */
-static const char *const working[] = { "_models/components.py", "_models/computed.py", "_models/flops.py",
-	"_models/kinds.py", "_models/multiplied.py", "_models/operations.py", "_models/stand_ins.py",
-	"_display.py", "_failed.py", "_faults.py", "_mlflow.py", "_report.py", "_session.py", "_share.py",
-	"_stage_log.py", "_memory/caches.py", "_memory/graphs.py", "_memory/growth.py", "_memory/holders.py",
-	"_memory/moved.py", "_memory/out_of_memory.py", "_memory/owners.py", "_memory/residency.py",
-	"_memory/retries.py", "auto/asked.py", NULL };
+static const char *const working[] = { "_models/components.py", "_models/computed.py", "_models/copies.py",
+	"_models/flops.py", "_models/kinds.py", "_models/multiplied.py", "_models/operations.py",
+	"_models/quiet.py", "_models/stand_ins.py", "_display.py", "_failed.py", "_faults.py", "_mlflow.py",
+	"_report.py", "_session.py", "_share.py", "_stage_log.py", "_memory/caches.py", "_memory/graphs.py",
+	"_memory/growth.py", "_memory/holders.py", "_memory/moved.py", "_memory/out_of_memory.py",
+	"_memory/owners.py", "_memory/residency.py", "_memory/retries.py", "auto/asked.py", NULL };
 
 /* The package's, with a slash at its end; "": not known. */
 static const char *package_folder(void)

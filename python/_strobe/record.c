@@ -11,7 +11,7 @@ static PyObject *zone_begin(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "U|O", &name, &code))
 		return NULL;
-	if (!STROBE_ON_())
+	if (!records_here())
 		Py_RETURN_NONE;
 	id = name_id(name, code);
 	if (!id)
@@ -29,7 +29,7 @@ static PyObject *zone_end(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "|UO", &name, &code))
 		return NULL;
-	if (!STROBE_ON_())
+	if (!records_here())
 		Py_RETURN_NONE;
 	if (name)
 		id = name_id(name, code);
@@ -44,7 +44,7 @@ static PyObject *role(PyObject *module, PyObject *number)
 
 	if (value == -1 && PyErr_Occurred())
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_role((enum strobe_role)value);
 	Py_RETURN_NONE;
 }
@@ -66,7 +66,7 @@ static PyObject *attrs(PyObject *module, PyObject *args, PyObject *kwargs)
 	PyObject *key, *value;
 	Py_ssize_t at = 0;
 
-	if (!STROBE_ON_() || !kwargs)
+	if (!records_here() || !kwargs)
 		Py_RETURN_NONE;
 	track_follow(st);
 	while (PyDict_Next(kwargs, &at, &key, &value))
@@ -90,7 +90,7 @@ static PyObject *event(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 	if (!name && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
 		return NULL;
 	PyErr_Clear();
-	if (!STROBE_ON_())
+	if (!records_here())
 		Py_RETURN_NONE;
 	keep = PyList_New(0);
 	if (!keep)
@@ -129,7 +129,7 @@ static PyObject *duration(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sd|O", &name, &seconds, &dict))
 		return NULL;
-	if (!STROBE_ON_() || !(seconds >= 0))
+	if (!records_here() || !(seconds >= 0))
 		Py_RETURN_NONE;
 	keep = PyList_New(0);
 	if (!keep)
@@ -153,7 +153,7 @@ static PyObject *step_record(PyObject *module, PyObject *args)
 		return NULL;
 	step.step = index;
 	step.block_size = block_size;
-	if (STROBE_ON_() && seconds >= 0) {
+	if (records_here() && seconds >= 0) {
 		track_follow(state_of(module));
 		strobe_step_record(name, &step, (uint64_t)(seconds * 1e9));
 	}
@@ -177,7 +177,7 @@ static PyObject *block_record(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLLdL", &name, &index, &frames, &seconds, &memory_bytes))
 		return NULL;
-	if (STROBE_ON_() && seconds >= 0) {
+	if (records_here() && seconds >= 0) {
 		track_follow(state_of(module));
 		strobe_block_record(name, index, frames, (uint64_t)(seconds * 1e9), memory_bytes);
 	}
@@ -191,7 +191,7 @@ static PyObject *model(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLzL", &name, &parameter_count, &type, &bytes))
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_model(name, parameter_count, type ? type : "", bytes);
 	Py_RETURN_NONE;
 }
@@ -202,7 +202,7 @@ static PyObject *frames(PyObject *module, PyObject *count)
 
 	if (n == -1 && PyErr_Occurred())
 		return NULL;
-	if (STROBE_ON_()) {
+	if (records_here()) {
 		track_follow(state_of(module));
 		strobe_frames(n);
 	}
@@ -215,7 +215,7 @@ static PyObject *frames_dropped(PyObject *module, PyObject *count)
 
 	if (n == -1 && PyErr_Occurred())
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_frames_dropped(n);
 	Py_RETURN_NONE;
 }
@@ -229,7 +229,7 @@ static PyObject *stream_batch(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "Lddd", &count, &batch.encode_ms, &batch.network_ms, &batch.buffer_ratio))
 		return NULL;
 	batch.frames = count;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_stream_batch(&batch);
 	Py_RETURN_NONE;
 }
@@ -248,7 +248,7 @@ static PyObject *cache_event(PyObject *module, PyObject *args)
 	e.count = count;
 	e.size_bytes = size_bytes;
 	e.chunk = chunk;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_cache(&e);
 	Py_RETURN_NONE;
 }
@@ -262,7 +262,7 @@ static PyObject *snapshot(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "siLLL", &label, &device, &allocated, &reserved, &peak))
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_snapshot(label, device, allocated, reserved, peak);
 	Py_RETURN_NONE;
 }
@@ -275,7 +275,7 @@ static PyObject *memory(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLz", &allocator, &bytes, &context))
 		return NULL;
-	if (!STROBE_ON_())
+	if (!records_here())
 		Py_RETURN_NONE;
 	if (bytes < 0)
 		strobe_free(allocator, -bytes, context ? context : "");
@@ -291,7 +291,7 @@ static PyObject *counter_add(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sL", &name, &delta))
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_counter_add(name, delta);
 	Py_RETURN_NONE;
 }
@@ -303,7 +303,7 @@ static PyObject *counter_set(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sd", &name, &value))
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_counter_set(name, value);
 	Py_RETURN_NONE;
 }
@@ -314,7 +314,7 @@ static PyObject *skip(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "szz", &name, &code, &reason))
 		return NULL;
-	if (STROBE_ON_()) {
+	if (records_here()) {
 		track_follow(state_of(module));
 		strobe_skip(name, code, reason ? reason : "");
 	}
@@ -329,6 +329,14 @@ static PyObject *lost_compiled(PyObject *module, PyObject *count)
 	if (PyErr_Occurred())
 		return NULL;
 	strobe_lost_compiled(n);
+	Py_RETURN_NONE;
+}
+
+/* mute(yes): nothing that the calling thread records from here on is kept, or all of it again. */
+static PyObject *mute(PyObject *module, PyObject *yes)
+{
+	(void)module;
+	here.muted = PyObject_IsTrue(yes) == 1;
 	Py_RETURN_NONE;
 }
 
@@ -347,7 +355,7 @@ static PyObject *thread_name(PyObject *module, PyObject *name)
 
 	if (!text)
 		return NULL;
-	if (STROBE_ON_())
+	if (records_here())
 		strobe_thread_name(text);
 	Py_RETURN_NONE;
 }
@@ -398,6 +406,7 @@ PyMethodDef record_methods[] = {
 	{ "counter_set", counter_set, METH_VARARGS, NULL },
 	{ "skip", skip, METH_VARARGS, NULL },
 	{ "lost_compiled", lost_compiled, METH_O, NULL },
+	{ "mute", mute, METH_O, NULL },
 	{ "again", again, METH_O, NULL },
 	{ "thread_name", thread_name, METH_O, "thread_name(name, /)\n--\n\nNames the calling thread." },
 	{ "track_new", track_new, METH_O, NULL },

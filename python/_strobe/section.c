@@ -7,7 +7,7 @@
 
 static inline bool records(const struct section *s)
 {
-	return STROBE_ON_() &&
+	return records_here() &&
 	       (__builtin_expect(!s->kind, 1) || strobe_kind_recorded((enum strobe_kind)s->kind));
 }
 

@@ -62,7 +62,7 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 	if (!s)
 		return NULL;
 	s->state = st;
-	s->open = STROBE_ON_();
+	s->open = records_here();
 	if (s->open)
 		s->span = strobe_span_begin(name);
 	return (PyObject *)s;

@@ -126,4 +126,4 @@ def _nothing(*args, **kwargs):
 zone_begin = zone_end = role = role_end = attrs = event = duration = _nothing
 step_record = step_passes = step_left_out = block_record = model = frames = frames_dropped = stream_batch = cache_event = snapshot = _nothing
 memory = counter_add = counter_set = skip = thread_name = track_forget = stream_install = tag = rank = _nothing
-output = install = gpu_trace_stop = gpu_counters_stop = gpu_trace_yield = gpu_trace_resume = gpu_trace_keep = missing = lost_compiled = _nothing
+output = install = gpu_trace_stop = gpu_counters_stop = gpu_trace_yield = gpu_trace_resume = gpu_trace_keep = missing = lost_compiled = mute = _nothing

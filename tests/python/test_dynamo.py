@@ -115,7 +115,7 @@ def test_every_call_has_a_stand_in_that_does_nothing(compiled):
     assert done.recordings[0].counts() == {} and done.stderr == ""
     # What is left starts, asks or installs; nobody does that inside a model.
     assert done.stdout.strip() == str(sorted([
-        "allocations_off", "allocations_on", "allocations_read", "exit_status", "garbage_seen", "gpu_counters_start", "gpu_counters_stop", "gpu_trace_resume", "gpu_trace_start", "gpu_trace_steps_state", "gpu_trace_stop", "gpu_trace_yield", "inside", "install", "line_before", "loops_end", "mask", "memory_error_raised", "missing", "owners", "rank", "readings_at_ends", "readings_host", "readings_install", "readings_now",
+        "allocations_off", "allocations_on", "allocations_read", "exit_status", "garbage_seen", "gpu_counters_start", "gpu_counters_stop", "gpu_trace_resume", "gpu_trace_start", "gpu_trace_steps_state", "gpu_trace_stop", "gpu_trace_yield", "inside", "install", "line_before", "loops_end", "mask", "memory_error_raised", "missing", "mute", "owners", "rank", "readings_at_ends", "readings_host", "readings_install", "readings_now",
         "role_recorded", "run_dir",
         "sampler_ask", "sampler_ask_or_look", "sampler_claim", "sampler_clock", "sampler_drain", "sampler_exact", "sampler_forget", "sampler_join",
         "sampler_look", "sampler_opens", "sampler_run", "sampler_seen", "sampler_starting", "sampler_stop",

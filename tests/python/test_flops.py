@@ -75,7 +75,7 @@ def made(torch, width, more=False, **settings):
 
 def test_models_of_one_kind_are_outlined_and_counted_once(torch, monkeypatch):
     outlined = []
-    monkeypatch.setattr(flops, "_outline", lambda torch, module: outlined.append(module))
+    monkeypatch.setattr(flops.copies, "outline", lambda torch, module: outlined.append(module))
     flops.forget()
     numbers = [flops.note(made(torch, 2), (torch.zeros(1, 2),), {}) for _ in range(20)]
     other = [flops.note(one, (torch.zeros(1, 2),), {}) for one in (made(torch, 2, more=True), made(torch, 2, heads=4), made(torch, 2).half())]
@@ -126,7 +126,7 @@ def told(torch, monkeypatch, calls, model):
     """What is recorded at the end of each call of the model, given a list of (args, kwargs)."""
     counted, tried = {}, []
 
-    def flops_of(torch, copy, args, kwargs, until, method="forward"):
+    def flops_of(torch, copy, args, kwargs, until, method="forward", autocast=None):
         tried.append(args)
         copy.ran.clear()
         copy(*args, **kwargs)
@@ -239,7 +239,7 @@ def vae_of(torch):
 def test_a_vae_decode_is_counted_in_a_copy_with_the_switches_it_had(torch, monkeypatch):
     ran = []
 
-    def flops_of(torch, copy, args, kwargs, until, method="forward"):
+    def flops_of(torch, copy, args, kwargs, until, method="forward", autocast=None):
         ran.append((copy, args, kwargs, method))
         return 1.0, flops.Computed(torch, copy)
     monkeypatch.setattr(flops, "_flops_of", flops_of)
@@ -260,3 +260,63 @@ def test_a_vae_decode_is_counted_in_a_copy_with_the_switches_it_had(torch, monke
     assert (plain.use_tiling, in_tiles.use_tiling) == (False, True)
     assert "decode" not in vars(plain) and plain.kept is not vae.kept and plain.decoder.weight.device.type == "meta"
     assert in_tiles.blend_h("one", "other", 1) == "other"
+
+
+def test_models_that_differ_in_a_function_are_of_two_kinds(torch):
+    def made(function):
+        model = torch.nn.Linear(2, 2)
+        model.how = function
+        return model
+    flops.forget()
+    numbers = [flops.note(made(how), (torch.zeros(1, 2),), {}) for how in (len, lambda x: x, lambda x: x + x, made(len).forward)]
+    flops.forget()
+    assert numbers == [1, 2, 3, 4]
+
+
+class Wide:
+    """Stands for a tensor on a GPU: to print it waits."""
+
+    def __repr__(self):
+        raise AssertionError("was read")
+
+
+def test_what_tuples_hold_is_not_read(torch):
+    model = torch.nn.Linear(2, 2)
+    model.table = Wide(), Wide()
+    flops.forget()
+    assert flops.note(model, (torch.zeros(1, 2),), {}) == 1
+    flops.forget()
+
+
+# ---- calls while others count, or end ----
+
+def test_calls_while_operations_are_counted_keep_the_numbers_of_their_shapes(torch, monkeypatch):
+    """Another thread's, until the recording ends: they had the numbers of other models."""
+    later, counted = [], {}
+    first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 3)
+
+    def record(number, result, shape=None):
+        counted[number] = shape.name if shape else None
+        later.append([flops.note(second, (torch.zeros(1, 2),), {}), flops.note(torch.nn.Linear(2, 5), (torch.zeros(1, 2),), {})])
+    monkeypatch.setattr(flops, "_count", lambda *args: flops.Counted(1.0))
+    monkeypatch.setattr(flops, "_record", record)
+    monkeypatch.setattr(flops.native, "recording", lambda: True, raising=False)
+    monkeypatch.setattr(flops.native, "event", lambda name, **facts: None, raising=False)
+    flops.forget()
+    numbers = [flops.note(model, (torch.zeros(1, 2),), {}) for model in (first, second)]
+    flops.say()
+    flops.say()  # at exit, once more
+    flops.forget()
+    assert numbers == [1, 2] and sorted(counted) == [1, 2]
+    assert {known for known, _ in later} == {2} and not {new for _, new in later} & {1, 2}
+
+
+def test_a_forked_child_counts_what_it_calls_itself(torch):
+    import os
+    flops.forget()
+    flops.note(torch.nn.Linear(2, 2), (torch.zeros(1, 2),), {})
+    child = os.fork()
+    if not child:
+        os._exit(len(flops._shapes))
+    flops.forget()
+    assert os.waitpid(child, 0)[1] == 0

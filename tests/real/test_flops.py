@@ -63,9 +63,9 @@ def test_counting_loads_neither_the_compiler_nor_sympy(tmp_path):
 
 AFTERWARDS = """
 import sys, torch
-from strobe._models import flops, stand_ins
+from strobe._models import copies, flops, stand_ins
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)).eval()
-copy = flops._skeleton(torch, model, {}, lambda value: value)
+copy = copies.of(torch, model)
 with stand_ins.InPlace():
     flop_count, _ = flops._flops_of(torch, copy, (torch.empty(3, 64, device="meta"),), {}, (float("inf"), float("inf")))
 assert flop_count == 2 * 3 * 64 * 64, flop_count

@@ -14,6 +14,14 @@ def uncompiled(module):
     return parts.get("_orig_mod", module) if isinstance(parts, dict) else module
 
 
+def inside(module):
+    """What a wrapper that spreads a batch over GPUs or ranks calls with its own arguments."""
+    module = uncompiled(module)
+    while type(module).__name__ in ("DataParallel", "DistributedDataParallel") and "module" in vars(module)["_modules"]:
+        module = uncompiled(vars(module)["_modules"]["module"])
+    return module
+
+
 def set_name(module, name):
     key = id(module)
     _name_of[key] = (weakref.ref(module, lambda gone: _gone(key, gone)), name)

@@ -1,11 +1,13 @@
 """What a model's forward computes, seen while its FLOPs are counted on tensors without memory: attention with a mask, weights in
 8 bits that every call unpacks, copies that only change a layout. Told once a model, for the rules that have no GPU trace."""
 from .._native import native
-from .multiplied import Multiplied
+from . import multiplied
 
 UNPACKED_LEAST = 0.5  # of the weights in 8 bits, and these of all weights
 PER_ELEMENT = ("_to_copy", "mul", "add", "sub", "div")  # what weights are unpacked with
 CONVOLVED_LEAST = 0.5  # of all FLOPs: below that the layouts of its convolutions are not what a model spends its time on
+CAST = frozenset(("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear", "matmul", "__matmul__", "__rmatmul__",
+                  "mm", "bmm", "addmm", "baddbmm", "addbmm", "einsum", "scaled_dot_product_attention"))  # what autocast casts the arguments of
 
 _told = set()
 
@@ -23,7 +25,7 @@ class Computed:
     """Of one forward."""
 
     def __init__(self, torch, model):
-        self.torch, self.multiplied = torch, Multiplied(torch)
+        self.torch, self.multiplied = torch, multiplied.Multiplied(torch)
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
         self.convolved_flops = self.flops = self.unpacking_bytes = self.scores = self.attention_flops = self.attention_bits = 0
         self.masks_known = True  # that a mask was in an attention's arguments: what it holds decides it in some models
@@ -53,14 +55,20 @@ class Computed:
         elif taken.stride() != result.stride():
             self.relaid_bytes += _bytes(taken)
 
-    def attention_mode(self):
-        """Sees torch's attention as it is called: what it is made of depends on the device."""
+    def function_mode(self, autocast):
+        """Sees torch's attention as it is called: what it is made of depends on the device. Autocast, which tensors without memory know
+        nothing of, casts what is multiplied."""
         from torch.overrides import TorchFunctionMode
-        attention, computed = self.torch.nn.functional.scaled_dot_product_attention, self
+        attention, computed, torch = self.torch.nn.functional.scaled_dot_product_attention, self, self.torch
+        is_ours = multiplied.autocast_type(torch) is None  # else the session ends in one
 
         class Attention(TorchFunctionMode):
             def __torch_function__(self, func, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
+                if getattr(func, "__name__", None) in CAST:
+                    dtype = autocast or (multiplied.autocast_type(torch) if is_ours else None)  # one that the forward itself is in
+                    if dtype is not None:
+                        args, kwargs = computed.cast(args, dtype), {name: computed.cast(value, dtype) for name, value in kwargs.items()}
                 if func is not attention:
                     return func(*args, **kwargs)
                 query, key, value = (args[i] if len(args) > i else kwargs[name] for i, name in enumerate(("query", "key", "value")))
@@ -71,6 +79,11 @@ class Computed:
                     return func(*args, **kwargs)
 
         return Attention()
+
+    def cast(self, value, dtype):
+        if isinstance(value, self.torch.Tensor) and value.is_floating_point() and value.dtype != self.torch.float64:
+            return value.to(dtype)
+        return type(value)(self.cast(one, dtype) for one in value) if type(value) in (list, tuple) else value
 
     def see_attention(self, query, key, value):
         """Its scores are what a fused kernel never writes."""

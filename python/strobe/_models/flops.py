@@ -10,13 +10,12 @@ import os
 import re
 import sys
 import time
-import types
 
 from .. import _faults
 from .._native import native, own_section
-from . import components, kinds, multiplied, operations, stand_ins
-from .components import uncompiled
+from . import components, copies, kinds, multiplied, operations, quiet, stand_ins
 from .computed import Computed
+from .copies import Unknown
 
 SHAPES_MOST = 256      # of all models
 VALUES_MOST = 8        # whole numbers and words that a shape is called with, each counted by itself; the others share a number
@@ -26,17 +25,18 @@ SHARE = 0.02           # of the session
 CLOCK_MOST = 2         # times as much by the clock, loading included: a busy machine gives a program little CPU time, and its end waits
 DEPTH_MOST = 4         # of lists and dicts in arguments
 OUTLINES_MOST = 16     # models, by their outlines
-ITEMS_MOST = 1000      # of a list in a model's settings
+OF_TORCH = "training", "_is_full_backward_hook"  # attributes of every module
 
 _now = time.thread_time
 _clock = time.monotonic
 _begun = None          # when the first model was called
 
-_shapes = {}           # (kind of the model, what it is called, its method and switches, signature) -> Shape
+_shapes = {}           # (kind of the model, what it is called, its method and switches, its autocast, its state, signature) -> Shape
 _numbers = itertools.count(1)
 _rest = None           # number of the calls that have no shape, as there are too many
-_outlines = {}         # kind of a model -> (its outline, its precision)
+_outlines = {}         # kind of a model -> (its outline, the type its inputs are quantised to)
 _registered = False
+_said = False          # in this session; calls go on in other threads, and keep the numbers of their shapes
 _asked = os.environ.get("STROBE_FLOPS", "")
 _seconds = float(_asked) if _asked.isdigit() else None  # that counting may take, by the clock; 0: it is off
 _off = _seconds == 0
@@ -44,12 +44,12 @@ unseen = contextlib.nullcontext  # around the calls of the copies; strobe.auto, 
 
 
 class Shape:
-    """Calls of a model that are alike but for whole numbers and words among their arguments. Those may decide what is computed
-    (a number of frames) or not (a timestep): when the session ends, a few of them are tried."""
+    """Calls of a model that are alike but for whole numbers and words among their arguments and the model's own attributes. Those may decide what
+    is computed (a number of frames) or not (a timestep): when the session ends, a few of them are tried."""
 
-    def __init__(self, torch, kind, component, method, switches, args, kwargs):
-        module = kind.model()
-        self.calls, self.kind = 0, kind
+    def __init__(self, torch, module, kind, component, method, switches, autocast, state, args, kwargs):
+        self.calls, self.kind, self.state = 0, kind, state
+        self.precision = multiplied.Switches(autocast or multiplied.autocast_around(torch, module), *multiplied.tf32_switches(torch))
         self.numbers = {}        # of the first ones: values -> number
         self.others = None       # number of all others
         self.least = self.most = None  # values that were seen
@@ -60,7 +60,7 @@ class Shape:
         self.device = "cpu" if _is_on_cpu(torch, module, args, kwargs) else None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
-        except _Unknown as unknown:
+        except Unknown as unknown:
             self.reason = "an argument is a %s" % unknown
 
     def number_of(self, values):
@@ -70,8 +70,7 @@ class Shape:
             return self.numbers[values]
         self.least, self.most = min(values, self.least or values), max(values, self.most or values)
         if len(self.numbers) < VALUES_MOST:
-            self.numbers[values] = next(_numbers)
-            return self.numbers[values]
+            return self.numbers.setdefault(values, next(_numbers))
         self.others = self.others or next(_numbers)
         return self.others
 
@@ -94,18 +93,17 @@ class _NoTime(Exception):
     """The time for counting is up."""
 
 
-class _Unknown(Exception):
-    """An argument that cannot be copied without its memory; keeping it would keep what it holds (a cache, say) alive."""
-
-
 def forget():
     """A new session, or a forked child."""
-    global _begun, _numbers, _rest
-    _begun = _rest = None
+    global _begun, _numbers, _rest, _said
+    _begun, _rest, _said = None, None, False
     _numbers = itertools.count(1)
     _shapes.clear()
     _outlines.clear()
     kinds.forget()
+
+
+os.register_at_fork(after_in_child=forget)
 
 
 # ---- while the program runs ----
@@ -142,24 +140,31 @@ def _switches(module):
                   if not name.startswith("_") and isinstance(value, (bool, int, float))])
 
 
+def _state(module):
+    """What a program sets on a model between its calls, or the model counts."""
+    return [(name, value) for name, value in vars(module).items() if type(value) in (int, bool, str) and name not in OF_TORCH]
+
+
 def note(module, args, kwargs, method="forward"):
     """The number of the shape that a model is called with; None: nothing is counted. Models of one kind share it."""
     if _off:
         return None
-    module = uncompiled(module)
+    component, module = components.name(module), components.inside(module)
     torch = sys.modules["torch"]
-    kind, component = kinds.kind_of(module), components.name(module)
+    kind = kinds.kind_of(module)
     if kind is None:
         return _number_of_rest()
-    switches = () if method == "forward" else _switches(module)
-    values = []
-    key = (kind, component, method, switches, _signature(torch, args, values), _signature(torch, kwargs, values))
+    switches, state = ((), _state(module)) if method == "forward" else (_switches(module), ())
+    values, autocast = [], multiplied.autocast_type(torch)
+    names = tuple([(name, type(value)) for name, value in state])
+    key = (kind, component, method, switches, autocast, names, _signature(torch, args, values), _signature(torch, kwargs, values))
+    values += [value for _, value in state]
     known = _shapes.get(key)
     if known is None:
         if len(_shapes) >= SHAPES_MOST:
             return _number_of_rest()
         _before_torch_ends()
-        known = _shapes[key] = Shape(torch, kind, component, method, switches, args, kwargs)
+        known = _shapes.setdefault(key, Shape(torch, module, kind, component, method, switches, autocast, [name for name, _ in names], args, kwargs))
     return known.number_of(tuple(values))
 
 
@@ -191,76 +196,29 @@ def _without_memory(torch, value, depth=0):
         return value
     if isinstance(value, torch.Generator):
         return None  # what random numbers are drawn changes nothing
-    raise _Unknown(type(value).__name__)
+    raise Unknown(type(value).__name__)
 
-
-# ---- outlines: models that may be gone at the end ----
 
 def _outline_of(torch, kind, module):
     known = _outlines.get(kind)
     if known is None and len(_outlines) < OUTLINES_MOST:
-        known = _outlines[kind] = _outline(torch, module), Precision(torch, module)
+        known = _outlines[kind] = copies.outline(torch, module), multiplied.dynamic_type(module)
     return known
-
-
-def _outline(torch, module):
-    try:
-        return _skeleton(torch, module, {}, lambda value: _setting(torch, value))
-    except Exception:
-        return None
-
-
-def _setting(torch, value, depth=0):
-    """What a model's settings are made of, copied; _Unknown: something else, which may hold memory."""
-    if isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.Size, type)):
-        return value
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) and not getattr(value, "__closure__", None):
-        return value
-    if isinstance(value, torch.Tensor):
-        return _weight(torch, value)
-    if depth < DEPTH_MOST and type(value) in (list, tuple, set) and len(value) <= ITEMS_MOST:
-        return type(value)(_setting(torch, item, depth + 1) for item in value)
-    if depth < DEPTH_MOST and isinstance(value, dict) and len(value) <= ITEMS_MOST:
-        settings = {key: _setting(torch, item, depth + 1) for key, item in value.items()}
-        return settings if type(value) is dict else _filled(value, settings)
-    if depth < DEPTH_MOST and hasattr(value, "__dict__") and not isinstance(value, (types.ModuleType, torch.nn.Module)):
-        return _object(torch, value, depth)
-    raise _Unknown(type(value).__name__)
-
-
-def _filled(value, settings):
-    """A dict of another kind: OrderedDict, a framework's own. Its attributes are its keys."""
-    copy, kind = type(value).__new__(type(value)), collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
-    for key, item in settings.items():
-        kind.__setitem__(copy, key, item)  # one that is frozen has a __setitem__ of its own
-    if hasattr(value, "__dict__"):
-        vars(copy).update((key, item) for key, item in settings.items() if key in vars(value))
-    return copy
-
-
-def _object(torch, value, depth):
-    """An attention processor, a configuration: by its own attributes."""
-    copy = object.__new__(type(value))
-    for name, item in vars(value).items():
-        try:
-            copy.__dict__[name] = _setting(torch, item, depth + 1)
-        except _Unknown:
-            continue  # who asks for it says so
-    return copy
 
 
 # ---- when the session ends ----
 
 def say():
     """Counts what was seen and records it: what was called most often first, as long as there is time. Never raises."""
-    if _off or not _shapes or not native.recording():
+    global _said
+    if _off or _said or not _shapes or not native.recording():
         return
+    _said = True
     shapes, rest = sorted(_shapes.values(), key=lambda shape: -shape.calls), _rest
     most = _seconds or min(SECONDS_MOST, max(SECONDS_LEAST, SHARE * (time.monotonic() - _begun)))
-    forget()
     try:
         begin_s, before = time.monotonic(), _highest_bytes()
-        with own_section("counting FLOPs"), unseen(), stand_ins.InPlace() as instead:
+        with own_section("counting FLOPs"), unseen(), stand_ins.InPlace() as instead, quiet.Quiet(stand_ins.is_alone()):
             by_clock = _clock() + (_seconds or CLOCK_MOST * most)
             _load(sys.modules["torch"])
             until = _now() + most, by_clock
@@ -287,16 +245,19 @@ def _load(torch):
         pass  # each model says it
 
 
-def _flops_of(torch, copy, args, kwargs, until, method="forward"):
+def _flops_of(torch, copy, args, kwargs, until, method="forward", autocast=None):
     from torch.utils.flop_counter import FlopCounterMode
     computed = Computed(torch, copy)
     counter = FlopCounterMode(display=False, custom_mapping=computed.multiplied.own)
+    if hasattr(counter, "mod_tracker"):
+        counter.mod_tracker = Untracked()
 
     def check():
         if _is_up(until):
             raise _NoTime
 
-    with torch.no_grad(), computed.attention_mode(), operations.without_memory(torch, check, computed), counter, stand_ins.UnreadMasks() as masks:
+    with torch.no_grad(), computed.function_mode(autocast), operations.without_memory(torch, check, computed), counter, quiet.Unrecorded(), \
+            stand_ins.NoAutocast(torch), stand_ins.UnreadMasks() as masks:
         getattr(copy, method)(*args, **kwargs)
     computed.masks_known = not masks.asked
     computed.take_flops(counter.get_flop_counts().get("Global", {}))
@@ -305,6 +266,11 @@ def _flops_of(torch, copy, args, kwargs, until, method="forward"):
 
 def _is_up(until):
     return _now() > until[0] or _clock() > until[1]
+
+
+class Untracked(contextlib.nullcontext):
+    """Which module an operation is of: torch asks in hooks of all modules, which other threads would run."""
+    parents = frozenset(("Global",))
 
 
 Counted = collections.namedtuple("Counted", "flops why precision", defaults=(None, None))
@@ -325,42 +291,44 @@ def _count(shape, values, until, instead):
         return Counted(None, "no time was left for it")
     torch = sys.modules["torch"]
     module = shape.kind.model()
-    outline, precision = shape.outline or (None, None)
+    outline, dynamic = shape.outline or (None, None)
     if module is None and outline is None:
         return Counted(None, "the model was gone when the session ended")
-    if module is not None and precision is None:
-        precision = Precision(torch, module)
+    if module is not None and shape.outline is None:
+        dynamic = multiplied.dynamic_type(module)
     if shape.reason:
         return Counted(None, shape.reason)
     try:
-        copy = outline if module is None else _skeleton(torch, module, {}, _own_list)
+        copy = copies.of(torch, outline if module is None else module)
         _set_up(copy, shape)
         flops, computed = _as_stored(torch, copy, shape, values, until)
     except _NoTime:
         return Counted(None, "no time was left for it")
     except Exception as error:
-        if instead.give_way():
+        if _may_be_theirs(error) and instead.give_way():
             return _count(shape, values, until, instead)
         words = why_not(error, shape.method)
         return Counted(None, words if module is not None else words + "; the model itself was gone when the session ended")
     if shape.method == "forward":
         computed.tell(shape.component)
     unknown = computed.multiplied.uncounted
-    return Counted(None, "torch has no count for %s" % unknown) if unknown else Counted(flops, None, precision.of(computed))
+    return Counted(None, "torch has no count for %s" % unknown) if unknown else Counted(flops, None, shape.precision.of(computed, dynamic))
 
 
 def _as_stored(torch, copy, shape, values, until):
     """With weights in the type they are stored in; if it cannot multiply those (hooks convert them first), in bf16."""
     values = iter(values)
     args, kwargs = _with(torch, shape.args, values), _with(torch, shape.kwargs, values)
+    copy.__dict__.update(zip(shape.state, values))
+    how = until, shape.method, shape.precision.autocast
     try:
-        return _flops_of(torch, copy, args, kwargs, until, shape.method)
+        return _flops_of(torch, copy, args, kwargs, *how)
     except _NoTime:
         raise
     except Exception:
         if not multiplied.widen(torch, copy):
             raise
-    return _flops_of(torch, copy, args, kwargs, until, shape.method)
+    return _flops_of(torch, copy, args, kwargs, *how)
 
 
 def _set_up(copy, shape):
@@ -380,9 +348,16 @@ READS_VALUES = ("meta tensor", "meta device", "on meta", "data-dependent", "data
 OPERATION = re.compile(r"\w+::[\w.]+")  # aten::nonzero, torchvision::nms
 
 
+def _may_be_theirs(error):
+    """The stand-ins' fault, not the model's: what torch would have loaded takes seconds to load."""
+    return not isinstance(error, (copies.Refused, NotImplementedError)) and not any(words in str(error) for words in READS_VALUES)
+
+
 def why_not(error, method="forward"):
     """Why a forward (a VAE's decode, encode) on shapes alone could not be counted, as a sentence."""
     text = str(error).split("\n")[0]
+    if isinstance(error, copies.Refused):
+        return text
     lacking = OPERATION.search(text) if isinstance(error, NotImplementedError) else None
     if lacking:
         return "operations are counted on the shapes alone, and torch has none for %s" % lacking[0]
@@ -394,65 +369,3 @@ def why_not(error, method="forward"):
 def _record(number, counted, shape=None):
     about = {} if shape is None else {"model": shape.name, "device": shape.device}
     native.event("strobe.flops_shape", shape=number, **about, **counted._asdict())
-
-
-def _own_list(value):
-    """A VAE's decode fills lists of its model: of the live one they are left alone."""
-    return value.copy() if type(value) in (list, dict, set) else value
-
-
-def _skeleton(torch, module, made, setting):
-    """The same module with the same settings, without weights, hooks and what others put in front of its forward.
-    setting(value): what its copy has in place of an attribute; _Unknown: it has none."""
-    if id(module) in made:
-        return made[id(module)]
-    copy = object.__new__(type(module))
-    made[id(module)] = copy
-    own = dict(module.__dict__)
-    for name in list(own):
-        if name.endswith("_hooks") or name.endswith("_hooks_with_kwargs") or name.endswith("_hooks_always_called"):
-            own[name] = type(own[name])()
-    for name in ("forward", "decode", "encode", "_old_forward", "_hf_hook", "_diffusers_hook", "_compiled_call_impl"):
-        own.pop(name, None)
-    own["_compiled_call_impl"] = None
-    for group in ("_parameters", "_buffers"):
-        own[group] = {name: _weight(torch, tensor) for name, tensor in module.__dict__[group].items()}
-    own["_modules"] = {name: child if child is None else _skeleton(torch, child, made, setting)
-                       for name, child in module.__dict__["_modules"].items()}
-    for name, value in own.items():
-        if isinstance(value, torch.Tensor):
-            own[name] = _weight(torch, value)
-        elif name not in ("_parameters", "_buffers", "_modules"):
-            try:
-                own[name] = setting(value)
-            except _Unknown:
-                continue  # the forward that asks for it says so
-        copy.__dict__[name] = own[name]
-    return copy
-
-
-def _weight(torch, tensor):
-    if tensor is None:
-        return None
-    shape, dtype = multiplied.stored_as(torch, tensor)
-    meta = torch.empty(shape, dtype=dtype, device="meta")
-    return torch.nn.Parameter(meta, requires_grad=False) if isinstance(tensor, torch.nn.Parameter) else meta
-
-
-class Precision:
-    """What a model multiplies in: as its forward does on the shapes, but for what only the program's switches tell."""
-
-    def __init__(self, torch, module):
-        self.dynamic = multiplied.dynamic_type(module)
-        self.autocast = multiplied.autocast_type(torch)
-        self.tf32, self.convolves_in_tf32 = multiplied.tf32_switches(torch)
-
-    def of(self, computed):
-        most = computed.multiplied.most()
-        if most is not None and self.dynamic:
-            return self.dynamic
-        if most != "fp32":
-            return most
-        if self.autocast:
-            return self.autocast
-        return "tf32" if (self.convolves_in_tf32 if computed.convolves() else self.tf32) else "fp32"

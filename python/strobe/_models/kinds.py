@@ -1,12 +1,14 @@
 """Models that are alike: of one class, made of the same parts, with the same settings. A program that makes its pipeline
 anew for each video has one kind of each model: what takes time to find out is found out once for each kind."""
+import types
 import weakref
 
 PARTS_MOST = 20000  # of a model with more, each one is a kind of its own
 DTYPES_MOST = 64    # parts whose dtype is looked at, beside a configuration
 MODELS_MOST = 1000  # that are remembered at once
 KINDS_MOST = 128    # then no new model is looked at
-PLAIN = (bool, int, float, str, tuple, type(None))
+OF_ALL = "_parameters", "_buffers", "_modules"
+PLAIN = (bool, int, float, str, type(None))
 
 _kinds = {}         # what a kind looks like -> Kind
 _of = {}            # id of a model -> (weak reference to it, its kind)
@@ -80,7 +82,17 @@ def _dtype(part):
 
 
 def _plain(attributes):
-    return tuple([(name, repr(value)) for name, value in attributes.items() if isinstance(value, PLAIN)])
+    return tuple([(name, _look(value)) for name, value in attributes.items() if name not in OF_ALL])
+
+
+def _look(value):
+    """Of a function its code; of a tensor, or what holds one, no more than its class: to read it would wait for the GPU."""
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        return value.__code__
+    items = value if isinstance(value, tuple) else (value,)
+    return repr(value) if all(isinstance(item, PLAIN) for item in items) else type(value)
 
 
 def _weights(part):

@@ -1,10 +1,13 @@
 """What a model multiplies while its operations are counted: how much in which type, products that torch's counter has no formula
 for, and operators without any."""
+import collections
 import contextlib
+import types
 
 NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64", "torch.int8": "int8"}
-PRODUCTS = frozenset(("mm", "bmm", "addmm", "gemm", "gemv", "matmul", "linear", "attention", "attn", "sdpa", "conv", "conv1d", "conv2d", "conv3d", "convolution"))
+PRODUCTS = frozenset(("mm", "bmm", "addmm", "gemm", "gemv", "matmul", "linear", "attention", "attn", "sdpa", "conv", "conv1d", "conv2d", "conv3d", "convolution", "trilinear", "cdist"))
 FIRST_IS_ADDED = ("addmm", "baddbmm", "addmv")
+WRAPPERS_MOST = 8  # around a forward
 DYNAMIC_LEAST = 0.5  # of the weights: their inputs are quantised too, call by call
 
 
@@ -84,7 +87,7 @@ class Multiplied:
         if self.formulas is None:
             from torch.utils.flop_counter import flop_registry
             self.formulas = {**flop_registry, **self.own}
-        operator = getattr(func, "_overloadpacket", None)
+        operator = getattr(func, "_overloadpacket", func)  # an operator of operators (flex attention) has none
         formula = self.formulas.get(operator)
         if formula is None:
             if self.uncounted is None and self._multiplies(func, operator):
@@ -119,12 +122,40 @@ def dynamic_type(module):
     return most if most and sizes[most] >= DYNAMIC_LEAST * whole else None
 
 
+class Switches(collections.namedtuple("Switches", "autocast tf32 convolves_in_tf32")):
+    """What the program has set when it calls a model."""
+
+    def of(self, computed, dynamic):
+        """What a model multiplies in: as its forward does on the shapes, but for what only the program's switches tell."""
+        most = computed.multiplied.most()
+        if most is not None and dynamic:
+            return dynamic
+        if most != "fp32":
+            return most
+        if self.autocast:
+            return type_name(self.autocast)
+        return "tf32" if (self.convolves_in_tf32 if computed.convolves() else self.tf32) else "fp32"
+
+
 def autocast_type(torch):
     """What the program's autocast on a GPU casts products to; None: it is off."""
     if not torch.is_autocast_enabled():
         return None
     newer = getattr(torch, "get_autocast_dtype", None)  # the older one warns where there is a newer one
-    return type_name(newer("cuda") if newer else torch.get_autocast_gpu_dtype())
+    return newer("cuda") if newer else torch.get_autocast_gpu_dtype()
+
+
+def autocast_around(torch, module):
+    """The same of a forward that was put into an autocast of its own, as accelerate does (mixed_precision); None: it was not."""
+    function = vars(module).get("forward")
+    for _ in range(WRAPPERS_MOST):
+        function = getattr(function, "__func__", function)
+        for cell in getattr(function, "__closure__", None) or ():
+            around = cell.cell_contents if cell != types.CellType() else None
+            if isinstance(around, torch.autocast) and around._enabled and around.device == "cuda":
+                return around.fast_dtype
+        function = getattr(function, "__wrapped__", None)
+    return None
 
 
 def tf32_switches(torch):

@@ -1,8 +1,13 @@
 """The operations of a forward on tensors without memory (the meta device): what torch does with each, once."""
 import itertools
 
+from .copies import Refused
+
 KEY_ITEMS_MOST = 64    # of a list in an operation's arguments
 KNOWN_MOST = 20000     # operations with shapes of their own
+
+
+OTHERS = "c10d", "_c10d_functional", "_c10d_functional_autograd", "symm_mem"  # namespaces of operations that other ranks wait for, or are waited for
 
 
 class _NoKey(Exception):
@@ -75,23 +80,44 @@ def without_memory(torch, check, computed):
     from them. check is called before each operation, computed is shown each."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_map
-    results = _Results(torch)
+    results, random = _Results(torch), getattr(getattr(torch, "Tag", None), "nondeterministic_seeded", None)
 
     class WithoutMemory(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             check()
             kwargs = dict(kwargs or {})
             tensors = _tensors(torch, kwargs.values(), _tensors(torch, args, []))
+            if any(tensor.device.type not in ("cpu", "meta") for tensor in tensors):  # of the program's own: a table that all calls share
+                args, kwargs = tree_map(self._off_device, (args, kwargs))
+                tensors = _tensors(torch, kwargs.values(), _tensors(torch, args, []))
             real = [tensor for tensor in tensors if tensor.device.type != "meta"]
+            if getattr(func, "namespace", None) in OTHERS and (real or func.namespace == "c10d"):
+                raise Refused("its forward talks to other processes (%s)" % func.__name__.split(".")[0])
             if len(real) == len(tensors) and kwargs.get("device") is not None:
                 kwargs = self._kept(func, args, kwargs, tensors)
             elif not real and kwargs.get("device") is not None:
                 kwargs["device"] = "meta"  # what was made of an argument has no memory on the device of positions either
             elif real and len(real) < len(tensors):
                 args, kwargs = tree_map(self._to_meta, (args, kwargs))
-            result = results.of(func, args, kwargs) if tensors and not real else func(*args, **kwargs)
+            result = results.of(func, args, kwargs) if tensors and not real else self._done(func, args, kwargs)
             computed.see(func, args, kwargs, result)
             return result
+
+        @staticmethod
+        def _done(func, args, kwargs):
+            """Random numbers that are really drawn are none of the program's."""
+            if random is None or random not in getattr(func, "tags", ()):
+                return func(*args, **kwargs)
+            generator = kwargs.get("generator") or torch.default_generator
+            state = generator.get_state()
+            try:
+                return func(*args, **kwargs)
+            finally:
+                generator.set_state(state)
+
+        @staticmethod
+        def _off_device(value):
+            return value.to("meta") if isinstance(value, torch.Tensor) and value.device.type not in ("cpu", "meta") else value
 
         @staticmethod
         def _to_meta(value):
@@ -99,8 +125,9 @@ def without_memory(torch, check, computed):
 
         @staticmethod
         def _kept(func, args, kwargs, tensors):
-            if torch.device(kwargs["device"]).type != "meta":
+            if torch.device(kwargs["device"]).type == "cpu":
                 return kwargs
+            kwargs = dict(kwargs, device="meta")
             whole = all(not tensor.is_floating_point() for tensor in tensors) if tensors else \
                 not func(*args, **kwargs).is_floating_point()
             return dict(kwargs, device="cpu") if whole else kwargs

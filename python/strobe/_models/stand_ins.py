@@ -115,7 +115,7 @@ def _is_missing(name):
     return name not in sys.modules and importlib.util.find_spec(name) is not None
 
 
-def _is_alone():
+def is_alone():
     """A thread that goes on would see what is put here."""
     return all(thread.daemon or thread is threading.current_thread() for thread in threading.enumerate())
 
@@ -146,12 +146,31 @@ class UnreadMasks:
             module.is_tracing = original
 
 
+class NoAutocast:
+    """A with-statement: torch.autocast(x.device.type), which torch refuses for tensors without memory, does nothing."""
+
+    def __init__(self, torch):
+        self.autocast = torch.autocast
+
+    def __enter__(self):
+        self.original = original = self.autocast.__init__
+
+        def __init__(autocast, device_type, *args, **more):
+            if device_type != "meta":
+                return original(autocast, device_type, *args, **more)
+            return original(autocast, "cpu", enabled=False)
+        self.autocast.__init__ = __init__
+
+    def __exit__(self, *error):
+        self.autocast.__init__ = self.original
+
+
 class InPlace:
     """A with-statement: stand-ins of what the program has not loaded itself."""
 
     def __enter__(self):
         self.compiler = None if "torch._dynamo" in sys.modules else Compiler()
-        self.made, alone = [], _is_alone()
+        self.made, alone = [], is_alone()
         if alone and _is_missing("sympy") and SYMBOLIC not in sys.modules:
             self.made += _symbolic()
         if alone and _is_missing("triton") and COUNTER not in sys.modules:
