@@ -133,3 +133,31 @@ def test_a_file_of_skipped_tests_has_checked_nothing(tmp_path):
     done = run("test_all.py")
     assert done.returncode == 5 and done.stdout.strip().splitlines()[-1] == "skipped: not here"
     assert run("test_some.py").returncode == 0
+
+
+@pytest.fixture
+def debian(tmp_path):
+    """A Debian on which all is installed but npm; what it would install is written down."""
+    for tool in ("sh", "grep", "mktemp", "rm", "tail"):
+        (tmp_path / tool).symlink_to(subprocess.run(["/bin/sh", "-c", "command -v " + tool], capture_output=True, text=True).stdout.strip())
+    for tool, does in {"id": "echo 0", "dpkg-query": 'case "$*" in *" npm") exit 1 ;; *) echo installed ;; esac',
+                       "apt-get": 'echo "$@" >> "$0.asked"'}.items():
+        (tmp_path / tool).write_text("#!/bin/sh\n" + does + "\n")
+        (tmp_path / tool).chmod(0o755)
+    return tmp_path
+
+
+def installed(debian, *sets):
+    subprocess.run([ROOT / "tools/setup", *sets], env={"PATH": str(debian)}, check=True)
+    asked = debian / "apt-get.asked"
+    return asked.read_text().splitlines()[-1].split()[-1] if asked.exists() else None
+
+
+def test_npm_is_installed_for_the_tests_of_the_page(debian):
+    assert installed(debian, "build") is None
+    assert installed(debian, "build", "test") == "npm"
+
+
+def test_an_npm_from_elsewhere_is_kept(debian):
+    (debian / "npm").symlink_to("/bin/true")
+    assert installed(debian, "build", "test") is None
