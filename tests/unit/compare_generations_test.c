@@ -1,4 +1,5 @@
 /* Comparing one generation: runs that made a single one, and rates that say one thing twice. */
+#include "close_within.h"
 #include "compare_runs.h"
 
 #define RUNS 5
@@ -67,7 +68,7 @@ static void a_verdict_that_its_number_denies_says_why(void **state)
 				 (const struct sb_facts *const *)now, COUNT, &o, &c),
 		0);
 	assert_int_equal(c->total.verdict, SB_VERDICT_SAME);
-	assert_float_equal(c->total.change_ratio, 0.15, 1e-9);
+	close_within(c->total.change_ratio, 0.15, 1e-9);
 	assert_string_equal(c->total.words, "same over all pairs");
 	sb_comparison_free(c);
 	for (int i = 0; i < COUNT; i++) {
@@ -100,12 +101,12 @@ static void a_single_generation_a_run_has_its_parts(void **state)
 				 (const struct sb_facts *const *)now, RUNS, &o, &c),
 		0);
 	assert_true(c->per_generation);
-	assert_float_equal(change_of(c, "dec")->contribution_s, 0.3, 1e-9);
+	close_within(change_of(c, "dec")->contribution_s, 0.3, 1e-9);
 	assert_true(change_of(c, "dec")->per_generation);
 	assert_false(change_of(c, "load")->counted);
-	assert_float_equal(c->base_overlap_s, 0, 1e-9);
-	assert_float_equal(c->now_overlap_s, 0, 1e-9);
-	assert_float_equal(c->base_at_once_s, 0, 1e-9); /* loading is no part of a generation */
+	close_within(c->base_overlap_s, 0, 1e-9);
+	close_within(c->now_overlap_s, 0, 1e-9);
+	close_within(c->base_at_once_s, 0, 1e-9); /* loading is no part of a generation */
 	assert_true(explains(c, "dec took 300.0 ms longer"));
 	sb_diff_text(c, &options, &text);
 	assert_null(strstr(sb_buf_text(&text), "median less sum"));

@@ -1,4 +1,5 @@
 /* Comparing runs whose facts are made by hand. */
+#include "close_within.h"
 #include "compare_runs.h"
 
 static void runs_are_named_by_date_host_command_and_tags(void **state)
@@ -71,10 +72,10 @@ static void parts_and_overlap_add_up_to_the_change(void **state)
 	sb_facts_key_stages(base);
 	sb_facts_key_stages(now);
 	c = compare(base, now, NULL);
-	assert_float_equal(c->stages[0].contribution_s + c->stages[1].contribution_s, 12, 1e-9);
-	assert_float_equal(c->base_overlap_s, 3, 1e-9);
-	assert_float_equal(c->now_overlap_s, 9, 1e-9);
-	assert_float_equal(12 - (c->now_overlap_s - c->base_overlap_s), c->total.now - c->total.base, 1e-9);
+	close_within(c->stages[0].contribution_s + c->stages[1].contribution_s, 12, 1e-9);
+	close_within(c->base_overlap_s, 3, 1e-9);
+	close_within(c->now_overlap_s, 9, 1e-9);
+	close_within(12 - (c->now_overlap_s - c->base_overlap_s), c->total.now - c->total.base, 1e-9);
 	sb_diff_text(c, &(struct sb_diff_options){ 0 }, &text);
 	assert_non_null(
 		strstr(sb_buf_text(&text), "overlap                    -3.00 s    -9.00 s     -6.00 s\n"));
@@ -380,10 +381,9 @@ static void a_median_less_the_sum_is_no_overlap(void **state)
 		runs[i]->generation_count = 4;
 	}
 	c = compare(base, now, NULL);
-	assert_float_equal(
-		c->base_overlap_s, 0.5, 1e-9); /* 1.4 + 0.1 of a mean generation, 1 in the middle */
-	assert_float_equal(c->base_at_once_s, 0, 1e-9);
-	assert_float_equal(c->now_overlap_s, 0, 1e-9);
+	close_within(c->base_overlap_s, 0.5, 1e-9); /* 1.4 + 0.1 of a mean generation, 1 in the middle */
+	close_within(c->base_at_once_s, 0, 1e-9);
+	close_within(c->now_overlap_s, 0, 1e-9);
 	sb_diff_text(c, &options, &text);
 	assert_null(strstr(sb_buf_text(&text), "overlap"));
 	assert_non_null(strstr(sb_buf_text(&text), "median less sum"));

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "close_within.h"
 #include "stats/durations.h"
 #include "stats/statistics.h"
 
@@ -37,9 +38,9 @@ static void check(size_t count, int64_t ceiling_ns)
 		assert_true(values[i - 1] <= values[i]);
 	assert_int_equal(sb_durations_stats(&d, &stats), 0);
 	assert_int_equal(stats.count, count);
-	assert_float_equal(stats.p50, sb_stats_percentile(values, count, 0.50) / 1e9, 1e-12);
-	assert_float_equal(stats.p95, sb_stats_percentile(values, count, 0.95) / 1e9, 1e-12);
-	assert_float_equal(stats.p99, sb_stats_percentile(values, count, 0.99) / 1e9, 1e-12);
+	close_within(stats.p50, sb_stats_percentile(values, count, 0.50) / 1e9, 1e-12);
+	close_within(stats.p95, sb_stats_percentile(values, count, 0.95) / 1e9, 1e-12);
+	close_within(stats.p99, sb_stats_percentile(values, count, 0.99) / 1e9, 1e-12);
 	sb_durations_done(&d);
 	free(values);
 }

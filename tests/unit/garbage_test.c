@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "close_within.h"
 #include "synthetic.h"
 
 #include "report/text.h"
@@ -44,12 +45,12 @@ static void long_collections_are_listed_and_all_are_counted(void **state)
 	g = &m->garbage;
 	assert_int_equal(g->count, 40);
 	assert_int_equal(g->object_count, 900);
-	assert_float_equal(g->total_s, 0.3, 1e-9);
+	close_within(g->total_s, 0.3, 1e-9);
 	assert_int_equal(g->long_count, 3);
-	assert_float_equal(g->generations_s, 0.1, 1e-9);
+	close_within(g->generations_s, 0.1, 1e-9);
 	assert_int_equal(g->longest_count, 3);
-	assert_float_equal(g->longest[0].duration_s, 0.1, 1e-9);
-	assert_float_equal(g->longest[0].end_s, 6, 1e-9);
+	close_within(g->longest[0].duration_s, 0.1, 1e-9);
+	close_within(g->longest[0].end_s, 6, 1e-9);
 	assert_int_equal(g->longest[2].generation, 1);
 	assert_int_equal(m->events.counter_count, 0); /* strobe's own are no counters of the program */
 	synthetic_done(&s);

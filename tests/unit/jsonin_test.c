@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/jsonin.h"
+#include "close_within.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -387,7 +388,7 @@ static void expect_alike(const char *text, size_t size, size_t step)
 		if (token == SB_JSONIN_NUMBER) {
 			assert_int_equal(p.number.negative, k.p.number.negative);
 			assert_int_equal(p.number.inexact, k.p.number.inexact);
-			assert_float_equal(sb_jsonin_double(&p), sb_jsonin_double(&k.p), 0);
+			close_within(sb_jsonin_double(&p), sb_jsonin_double(&k.p), 0);
 		}
 	} while (token > 0);
 	sb_jsonin_done(&p);

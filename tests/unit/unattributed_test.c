@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "close_within.h"
 #include "summary_text.h"
 
 #include "report/text.h"
@@ -58,19 +59,19 @@ static void a_function_has_the_share_of_the_time_not_of_the_samples(void **state
 	m = synthetic_model(&s, 11 * SECOND);
 	list = &m->unattributed.generations;
 	assert_int_equal(list->sample_count, 15);
-	assert_float_equal(list->unattributed_s, 2, 1e-6);
-	assert_float_equal(list->ratio, 0.2, 1e-6);
+	close_within(list->unattributed_s, 2, 1e-6);
+	close_within(list->ratio, 0.2, 1e-6);
 	assert_int_equal(list->count, 2);
 	assert_string_equal(list->all[0].function, "pipe.prepare");
 	assert_string_equal(list->all[0].file, "/srv/pipe.py");
 	assert_int_equal(list->all[0].line, 40);
-	assert_float_equal(list->all[0].ratio, 0.87, 1e-6);
-	assert_float_equal(list->all[0].estimate_s, 1.74, 1e-6);
+	close_within(list->all[0].ratio, 0.87, 1e-6);
+	close_within(list->all[0].estimate_s, 1.74, 1e-6);
 	assert_string_equal(list->all[0].inside, "_tensor.cpu"); /* torch is not where to look */
 	assert_string_equal(list->all[1].function, "pipe.finish");
 	assert_null(list->all[1].inside);
 	assert_int_equal(m->unattributed.run.count, 0); /* the job covers all of it */
-	assert_float_equal(m->summary.startup_end_s, 1, 1e-9);
+	close_within(m->summary.startup_end_s, 1, 1e-9);
 	synthetic_done(&s);
 }
 
@@ -119,7 +120,7 @@ static void a_function_is_one_row_whatever_it_had_called(void **state)
 	assert_string_equal(list->all[0].function, "pipe.prepare");
 	assert_int_equal(list->all[0].line, 41);
 	assert_string_equal(list->all[0].inside, "_tensor.to");
-	assert_float_equal(list->all[0].ratio, 1, 1e-9);
+	close_within(list->all[0].ratio, 1, 1e-9);
 	synthetic_done(&s);
 }
 
@@ -138,10 +139,10 @@ static void what_no_sample_stands_for_is_not_shared_out(void **state)
 		see(&s, 2000 + i * 100, 100, "pipe.prepare", false);
 	m = synthetic_model(&s, 4 * SECOND);
 	list = &m->unattributed.run;
-	assert_float_equal(list->unattributed_s, 4, 1e-6);
-	assert_float_equal(list->all[0].estimate_s, 2, 1e-6);
-	assert_float_equal(list->all[0].ratio, 0.5, 1e-6);
-	assert_float_equal(list->unsampled_s, 2, 1e-6);
+	close_within(list->unattributed_s, 4, 1e-6);
+	close_within(list->all[0].estimate_s, 2, 1e-6);
+	close_within(list->all[0].ratio, 0.5, 1e-6);
+	close_within(list->unsampled_s, 2, 1e-6);
 	assert_int_equal(sb_report_text(m, &options, &out), 0);
 	assert_non_null(strstr(sb_buf_text(&out), "50.0 %     2.00 s  prepare (pipe.py:40)"));
 	assert_non_null(strstr(sb_buf_text(&out), "50.0 %     2.00 s  not sampled (as before Python began)"));
@@ -314,7 +315,7 @@ static void a_native_thread_is_no_function(void **state)
 	assert_int_equal(m->functions.sample_count, 0);
 	assert_int_equal(m->functions.native_count, 1);
 	assert_string_equal(m->functions.natives[0].name, "av:h264:df0");
-	assert_float_equal(m->functions.natives[0].cpu_s, 0.5, 1e-9);
+	close_within(m->functions.natives[0].cpu_s, 0.5, 1e-9);
 	assert_int_equal(m->unattributed.run.count, 0);
 	synthetic_done(&s);
 }
@@ -346,8 +347,8 @@ static void the_functions_around_the_steps_are_told(void **state)
 	assert_int_equal(m->unattributed.around[2].count, 0);
 	list = &m->unattributed.around[1];
 	assert_int_equal(list->count, 1);
-	assert_float_equal(list->unattributed_s, 2, 1e-6);
-	assert_float_equal(list->ratio, 0.2, 1e-6);
+	close_within(list->unattributed_s, 2, 1e-6);
+	close_within(list->ratio, 0.2, 1e-6);
 	assert_string_equal(list->all[0].function, "pipe.prepare");
 	for (size_t i = 0; i < m->lines.count; i++) /* what python_between_steps may blame */
 		assert_int_equal(m->lines.all[i].between, strcmp(m->lines.all[i].stage, "preview") != 0);
