@@ -56,7 +56,8 @@ static PyObject *role_end(PyObject *module, PyObject *number)
 	(void)module;
 	if (value == -1 && PyErr_Occurred())
 		return NULL;
-	strobe_role_end((enum strobe_role)value);
+	if (!here.muted)
+		strobe_role_end((enum strobe_role)value);
 	Py_RETURN_NONE;
 }
 

@@ -1,10 +1,13 @@
 """Counting the operations of a model leaves the program as it was, whatever the model's forward does; and what it cannot count it says."""
+import abc
 import collections
+import inspect
 import os
 import random
 import subprocess
 import sys
 import warnings
+import weakref
 
 import pytest
 
@@ -12,7 +15,7 @@ from conftest import BUILD, environment, strobe_run
 
 torch = pytest.importorskip("torch")
 
-from strobe._models import copies, flops  # noqa: E402
+from strobe._models import copies, flops, stand_ins  # noqa: E402
 
 ROWS, SIDE = 4, 8
 PRODUCT = 2 * ROWS * SIDE * SIDE
@@ -21,9 +24,13 @@ PRODUCT = 2 * ROWS * SIDE * SIDE
 @pytest.fixture
 def counted(monkeypatch):
     """counted(calls): what each of the calls, (model, arguments), is said to take, in order."""
-    def count(*calls, between=lambda: None):
+    def count(*calls, between=lambda: None, meanwhile=lambda shape: None):
         said = {}
-        monkeypatch.setattr(flops, "_record", lambda number, result, shape=None: said.__setitem__(number, result))
+
+        def record(number, result, shape=None):
+            said[number] = result
+            meanwhile(shape)
+        monkeypatch.setattr(flops, "_record", record)
         monkeypatch.setattr(flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
         flops.forget()
         numbers = []
@@ -82,6 +89,41 @@ def test_parts_of_the_model_that_lie_in_lists_or_functions_are_not_called(counte
     assert called == []
 
 
+class Base(abc.ABC):
+    pass
+
+
+class Layer(Base):
+    pass
+
+
+def test_objects_of_abstract_classes_stay_the_models_own(counted):
+    def fill(self, x):
+        self.cache.keys = x if self.cache.keys is None else torch.cat([self.cache.keys, x])
+        return self.layer(x)
+    cache = Layer()
+    cache.keys = None
+    model = Module(fill, cache=cache)
+    model(X)
+    assert counted((model, X))[0].flops == PRODUCT
+    assert cache.keys.device.type == "cpu" and len(cache.keys) == ROWS
+
+
+MISSING = type("Missing", (), {})()
+
+
+def test_an_object_that_is_known_by_what_it_is_stays(counted):
+    model = Module(lambda self, x: self.layer(x) if self.mask is MISSING else self.layer(self.layer(x)), mask=MISSING)
+    assert counted((model, X))[0].flops == PRODUCT
+
+
+def test_a_model_that_knows_what_is_around_it_weakly_is_counted(counted):
+    model = Module(lambda self, x: self.part(x))
+    model.scale, model.part = 2, Module(lambda self, x: self.layer(x) * self.around[0].scale)
+    model.part.around = [weakref.proxy(model)]
+    assert counted((model, X))[0].flops == PRODUCT
+
+
 def test_hooks_of_all_modules_see_no_copy(counted):
     seen = []
     hook = torch.nn.modules.module.register_module_forward_hook(lambda *args: seen.append(args))
@@ -128,6 +170,14 @@ def test_an_attribute_that_decides_how_much_is_computed_is_of_the_call(counted):
     assert [result.flops for result in results] == [PRODUCT, 5 * PRODUCT]
 
 
+def test_a_call_of_another_thread_meanwhile_takes_no_count_away(counted):
+    """Of the same shape, with another value."""
+    model = Module(lambda self, x: [self.layer(x) for _ in range(self.turns)][-1], turns=1)
+    told = counted((model, X), (model, X), between=lambda: setattr(model, "turns", model.turns + 1),
+                   meanwhile=lambda shape: shape.numbers.setdefault((1000 + len(shape.numbers),), 10 ** 6))
+    assert [one.flops for one in told] == [PRODUCT, 2 * PRODUCT]
+
+
 def test_parts_that_are_compiled_are_counted(counted):
     model = Module(lambda self, x: self.other(self.layer(x)), other=torch.compile(torch.nn.Linear(SIDE, SIDE), backend="eager"))
     assert counted((model, X))[0].flops == 2 * PRODUCT
@@ -154,6 +204,36 @@ def test_autocast_is_asked_for_each_call_and_casts_what_does_not_fit(counted, au
     results = counted((attention, half), (images, half[0]), (Module(lambda self, x: torch.einsum("ij,kj->ik", x, self.layer.weight)), half[0]))
     assert [(result.flops, result.precision, result.why) for result in results] == [
         (PRODUCT + 4 * ROWS * ROWS * SIDE, "bf16", None), (2 * ROWS * SIDE, "bf16", None), (PRODUCT, "bf16", None)]
+
+
+class Before(torch.nn.Module):
+    """A product, which autocast casts, before a part whose inside it casts by itself."""
+
+    def __init__(self, part):
+        super().__init__()
+        self.first, self.part = torch.nn.Linear(SIDE, SIDE), part
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.part(x, x, x) if isinstance(self.part, torch.nn.MultiheadAttention) else self.part(x)
+
+
+@pytest.mark.parametrize("part", [lambda: torch.nn.MultiheadAttention(SIDE, 2), lambda: torch.nn.LSTM(SIDE, SIDE),
+                                  lambda: torch.nn.TransformerEncoderLayer(SIDE, 2), torch.nn.PReLU], ids=["attention", "lstm", "encoder", "prelu"])
+def test_what_autocast_casts_inside_of_an_operation_is_counted(counted, autocast, part):
+    model = Before(part()).eval()
+    plain, cast = counted((model, X), (model, X), between=lambda: autocast(None if torch.is_autocast_enabled("cuda") else torch.bfloat16))
+    assert cast.flops == plain.flops >= PRODUCT and (plain.precision, cast.precision) == ("fp32", "bf16")
+
+
+def test_a_part_that_is_in_float32_for_good_reason_is_counted(counted, autocast):
+    def careful(self, x):
+        with torch.autocast("cuda", enabled=False):
+            y = self.layer(x.float())
+        assert y.dtype == torch.float32
+        return y
+    autocast(torch.bfloat16)
+    assert counted((Module(careful), X))[0].flops == PRODUCT
 
 
 def test_autocast_of_more_models_than_are_outlined_is_that_of_their_calls(counted, autocast, monkeypatch):
@@ -187,6 +267,8 @@ def test_autocast_by_the_device_of_a_tensor_is_none_of_tensors_without_memory(co
         with torch.autocast(x.device.type, enabled=False):
             return self.layer(x)
     before = torch.autocast.__init__
+    with stand_ins.NoAutocast(torch):
+        assert "dtype" in inspect.signature(torch.autocast).parameters  # a compiler on another thread reads it
     assert counted((Module(forward), X))[0].flops == PRODUCT
     assert torch.autocast.__init__ is before
 

@@ -57,7 +57,7 @@ class Computed:
 
     def function_mode(self, autocast):
         """Sees torch's attention as it is called: what it is made of depends on the device. Autocast, which tensors without memory know
-        nothing of, casts what is multiplied."""
+        nothing of, casts what is multiplied. autocast: the type that the call was cast to, None: none, False: cast nothing."""
         from torch.overrides import TorchFunctionMode
         attention, computed, torch = self.torch.nn.functional.scaled_dot_product_attention, self, self.torch
         is_ours = multiplied.autocast_type(torch) is None  # else the session ends in one
@@ -66,7 +66,8 @@ class Computed:
             def __torch_function__(self, func, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
                 if getattr(func, "__name__", None) in CAST:
-                    dtype = autocast or (multiplied.autocast_type(torch) if is_ours else None)  # one that the forward itself is in
+                    inner = multiplied.autocast_type(torch) if is_ours else None  # one that the forward itself is in
+                    dtype = None if autocast is False else inner or autocast
                     if dtype is not None:
                         args, kwargs = computed.cast(args, dtype), {name: computed.cast(value, dtype) for name, value in kwargs.items()}
                 if func is not attention:

@@ -102,7 +102,7 @@ class Own:
         kind = type(value)
         if kind in (bool, int, float, str, type(None)) or depth > 2 * DEPTH_MOST or len(self.seen) > OBJECTS_MOST:
             return value
-        if isinstance(value, self.torch.nn.Module):
+        if issubclass(kind, self.torch.nn.Module):  # not a weakref.proxy of one
             return skeleton(self.torch, value, self.made, self)
         known = self.seen.get(id(value))
         if known is None:
@@ -154,9 +154,10 @@ class Own:
         return copy
 
     def _object(self, value, kind, depth):
-        """By its own attributes: an attention processor that counts its calls. One that is freed in a way of its own, or that others know by
-        what it is, stays."""
-        if not hasattr(value, "__dict__") or isinstance(value, (type, types.ModuleType, dict)) or hasattr(kind, "__del__") or hasattr(kind, "__slots__") \
+        """By its own attributes: an attention processor that counts its calls. One that has none, is freed in a way of its own, or that others
+        know by what it is, stays."""
+        has_slots = any(vars(base).get("__slots__") for base in kind.__mro__)  # abc.ABC and Generic say that they have none
+        if not getattr(value, "__dict__", None) or has_slots or isinstance(value, (type, types.ModuleType, dict)) or hasattr(kind, "__del__") \
                 or hasattr(kind, "__members__") or kind.__module__.startswith(SHARED):
             return value
         try:

@@ -280,7 +280,7 @@ def _say_shape(shape, until, instead):
     """Where the values that are tried come to the same, they do not matter; else each of them is counted."""
     counted = {values: _count(shape, values, until, instead) for values in shape.tried()}
     alike = None if len(set(counted.values())) > 1 else next(iter(counted.values()))
-    for values, number in shape.numbers.items():
+    for values, number in list(shape.numbers.items()):  # other threads go on
         _record(number, alike or counted.get(values) or _count(shape, values, until, instead), shape)
     if shape.others is not None:
         _record(shape.others, alike or Counted(None, "its operations depend on a number or word that took more than %d values" % VALUES_MOST), shape)
@@ -316,19 +316,24 @@ def _count(shape, values, until, instead):
 
 
 def _as_stored(torch, copy, shape, values, until):
-    """With weights in the type they are stored in; if it cannot multiply those (hooks convert them first), in bf16."""
+    """With weights in the type they are stored in; if it cannot multiply those (hooks convert them first), in bf16. Where casting fails it is left
+    out: what autocast does inside of an LSTM or a MultiheadAttention is not done here, and the operations are the same."""
     values = iter(values)
     args, kwargs = _with(torch, shape.args, values), _with(torch, shape.kwargs, values)
     copy.__dict__.update(zip(shape.state, values))
-    how = until, shape.method, shape.precision.autocast
-    try:
-        return _flops_of(torch, copy, args, kwargs, *how)
-    except _NoTime:
-        raise
-    except Exception:
-        if not multiplied.widen(torch, copy):
+    how, failed = (copy, args, kwargs, until, shape.method), None
+    for autocast in (shape.precision.autocast, False):
+        try:
+            return _flops_of(torch, *how, autocast)
+        except _NoTime:
             raise
-    return _flops_of(torch, copy, args, kwargs, *how)
+        except Exception as error:
+            failed = failed or error
+            if not _may_be_theirs(error):
+                break
+    if not multiplied.widen(torch, copy):
+        raise failed
+    return _flops_of(torch, *how, shape.precision.autocast)
 
 
 def _set_up(copy, shape):

@@ -1,6 +1,7 @@
 """What torch would load to count on sizes that are plain numbers: its compiler, sympy, triton. They take seconds on a slow
 machine, at the end of a program that never needed them. While strobe counts, modules of these names answer the few
 questions asked of them; code that wants anything else of one gets the real one."""
+import functools
 import importlib
 import importlib.util
 import sys
@@ -155,6 +156,7 @@ class NoAutocast:
     def __enter__(self):
         self.original = original = self.autocast.__init__
 
+        @functools.wraps(original)
         def __init__(autocast, device_type, *args, **more):
             if device_type != "meta":
                 return original(autocast, device_type, *args, **more)
