@@ -36,6 +36,13 @@ while True:
 PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
 
 
+def name_of(pid):
+    try:
+        return pathlib.Path("/proc/%d/comm" % pid).read_text().strip()
+    except OSError:  # it has ended since
+        return None
+
+
 class Counted:
     """A program that counts, below strobe as the leader of a group of its own."""
 
@@ -57,7 +64,7 @@ class Counted:
         return [int(p) for p in pathlib.Path("/proc/%d/task/%d/children" % (self.strobe.pid, self.strobe.pid)).read_text().split()]
 
     def named(self, name):
-        return [p for p in self.children() if pathlib.Path("/proc/%d/comm" % p).read_text().strip() == name]
+        return [p for p in self.children() if name_of(p) == name]
 
     def witnesses(self, count=1):
         """They name themselves, and the second one follows the program, some time after the start."""
