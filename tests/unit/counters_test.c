@@ -123,8 +123,8 @@ static void a_generation_shorter_than_its_readings_has_none(void **state)
 	done(&m);
 }
 
-/* Samples that were kept around slow moments alone say nothing of the stage's other calls, nor of the run. */
-static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
+/* Samples that were kept around slow moments alone say nothing of the stage's other calls, its generation or the run. */
+static void samples_of_slow_moments_speak_for_nothing_around_them(void **state)
 {
 	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
 
@@ -152,33 +152,8 @@ static void samples_of_slow_moments_do_not_speak_for_a_stage(void **state)
 		assert_int_equal(!m.model->gpu_counters.source, of_slow);
 		assert_true(of_slow ? !s->counters.source : !strcmp(s->counters.source, "pm sampling"));
 		assert_true(of_slow ? !s->work.bound : s->work.bound != NULL);
-		done(&m);
-	}
-}
-
-/* Nor of the run and its generations, on a GPU that has no readings of the driver. */
-static void samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation(void **state)
-{
-	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
-
-	(void)state;
-	for (int64_t of_slow = 0; of_slow <= 1; of_slow++) {
-		const struct strobe_attr attr = { SB_RUN_GPU_COUNTERS_OF_SLOW, STROBE_TYPE_INT,
-			{ .i = of_slow } };
-		struct made m = begin_made();
-		uint32_t schema = sb_builder_schema(m.b, "gpu_pm", 0, columns, 2);
-
-		if (of_slow)
-			sb_builder_meta(m.b, SB_META_RUN, &attr);
-		for (uint64_t i = 0; i < 4; i++)
-			sb_builder_sample(
-				m.b, schema, SECOND + i * SECOND / 100, (const double[]){ 90, 1 }, 2);
-		zone(&m, "video", STROBE_ROLE_GENERATION, SECOND, 2 * SECOND);
-		end_made(&m, 3 * SECOND);
-		assert_int_equal(m.model->gpu_counters.source != NULL, !of_slow);
-		assert_int_equal(m.model->generations.all[0].counters.source != NULL, !of_slow);
 		text_holds(&m, "SMs   tensor     FP32     DRAM  covered");
-		text_holds(&m, "while sampled                      90.0 %");
+		text_holds(&m, "while sampled                       3.0 %");
 		done(&m);
 	}
 }
@@ -446,8 +421,7 @@ int main(void)
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),
-		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_stage),
-		cmocka_unit_test(samples_of_slow_moments_do_not_speak_for_a_run_or_a_generation),
+		cmocka_unit_test(samples_of_slow_moments_speak_for_nothing_around_them),
 		cmocka_unit_test(a_counter_has_one_mean_in_all_panels),
 		cmocka_unit_test(what_is_no_percentage_spoils_no_other_reading),
 		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
