@@ -1,5 +1,6 @@
 """What is kept of a model's call until its operations are counted."""
 import gc
+import types
 import weakref
 
 from strobe._models import flops
@@ -35,12 +36,36 @@ def test_a_call_says_when_its_model_is_on_the_cpu(torch):
     flops.forget()
     model, offloaded, elsewhere = torch.nn.Linear(2, 2), torch.nn.Linear(2, 3), torch.nn.Linear(2, 4, device="meta")
     offloaded._hf_hook = object()  # moves weights and arguments in the call
-    for module in (model, offloaded, elsewhere):
+    grouped = torch.nn.Sequential(torch.nn.Linear(2, 5))
+    grouped[0]._diffusers_hook = types.SimpleNamespace(hooks={"group_offloading": object()})
+    for module in (model, offloaded, elsewhere, grouped):
         flops.note(module, (torch.zeros(1, 2),), {})
     flops.note(model, (torch.zeros(1, 2, device="meta"),), {})
     devices = [shape.device for shape in flops._shapes.values()]
     flops.forget()
-    assert devices == ["cpu", None, None, None]
+    assert devices == ["cpu", None, None, None, None]
+
+
+def test_a_registry_without_hooks_moves_no_model(torch):
+    """diffusers makes one where a pipeline names its calls (cache_context): each transformer has one."""
+    flops.forget()
+    named = torch.nn.Linear(2, 6)
+    named._diffusers_hook = types.SimpleNamespace(hooks={})
+    flops.note(named, (torch.zeros(1, 2),), {})
+    shape, = flops._shapes.values()
+    flops.forget()
+    assert shape.device == "cpu"
+
+
+def test_a_model_on_the_cpu_multiplies_nothing_as_tf32(torch, monkeypatch):
+    flops.forget()
+    monkeypatch.setattr(flops.multiplied, "tf32_switches", lambda torch: (True, True))
+    on_cpu, elsewhere = torch.nn.Linear(2, 2), torch.nn.Linear(2, 4, device="meta")
+    for module in (on_cpu, elsewhere):
+        flops.note(module, (torch.zeros(1, 2),), {})
+    switches = [(shape.precision.tf32, shape.precision.convolves_in_tf32) for shape in flops._shapes.values()]
+    flops.forget()
+    assert switches == [(False, False), (True, True)]
 
 
 class Holder(object):

@@ -107,6 +107,26 @@ static void a_stage_with_counters_has_a_reason(void **state)
 	synthetic_done(&o.s);
 }
 
+/* A trace that fills the time says no more; what was read of the cold calls does. */
+static void readings_of_cold_calls_tell_where_none_is_of_the_warm_ones(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->judged.warm = true;
+	o.stage->counters.source = sb_counter_source_names[SB_COUNTED_GPM];
+	o.stage->counters.covered_ratio = 0.29;
+	o.stage->counters.bound_s[SB_BOUND_SM] = 1;
+	assert_string_equal(traced(&o, 0.285, 0.285, 9000, "GEMM"), "SM");
+	assert_string_equal(o.stage->work.bound_calls, SB_CALLS_COLD);
+	assert_string_equal(traced(&o, 0.09, 0.09, 9000, "element-wise"), "launch"); /* of its warm calls */
+	o.stage->warm_counters = o.stage->counters;
+	o.stage->warm_counters.bound_s[SB_BOUND_TENSOR] = 2;
+	assert_string_equal(traced(&o, 0.285, 0.285, 9000, "GEMM"), "tensor and SM");
+	assert_string_equal(o.stage->work.bound_calls, SB_CALLS_WARM);
+	synthetic_done(&o.s);
+}
+
 /* What other programs do on the GPU meanwhile bounds nothing here. */
 static void a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu(void **state)
 {
@@ -258,6 +278,7 @@ int main(void)
 		cmocka_unit_test(slow_moments_alone_tell_no_bound),
 		cmocka_unit_test(the_bottleneck_is_judged_wherever_it_lies),
 		cmocka_unit_test(a_stage_with_counters_has_a_reason),
+		cmocka_unit_test(readings_of_cold_calls_tell_where_none_is_of_the_warm_ones),
 		cmocka_unit_test(a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu),
 		cmocka_unit_test(kernels_that_fill_the_time_need_counters),
 		cmocka_unit_test(imports_and_what_strobe_does_get_no_reason),

@@ -27,7 +27,7 @@ class Computed:
     def __init__(self, torch, model):
         self.torch, self.multiplied = torch, multiplied.Multiplied(torch)
         self.attentions = self.masked = self.unpacked = self.relaid_bytes = self.convolved_bytes = 0
-        self.convolved_flops = self.flops = self.unpacking_bytes = self.scores = self.attention_flops = self.attention_bits = 0
+        self.unpacking_bytes = self.scores = self.attention_flops = self.attention_bits = 0
         self.masks_known = True  # that a mask was in an attention's arguments: what it holds decides it in some models
         weights = [*model.parameters(), *model.buffers()]
         self.weights = sum(weight.numel() for weight in weights)
@@ -93,13 +93,9 @@ class Computed:
         self.attention_flops += 2 * scores * (query.shape[-1] + value.shape[-1])
         self.attention_bits = max(self.attention_bits, 8 * query.element_size())
 
-    def take_flops(self, counts):
-        """Of each operator, as torch counted them."""
-        self.flops = sum(counts.values())
-        self.convolved_flops = sum(flops for operator, flops in counts.items() if "convolution" in str(operator))
-
     def convolves(self):
-        return self.convolved_flops > 0 and self.convolved_flops >= CONVOLVED_LEAST * self.flops
+        convolved = self.multiplied.convolved
+        return convolved > 0 and convolved >= CONVOLVED_LEAST * self.multiplied.total()
 
     def facts(self):
         convolves = self.convolved_bytes and self.convolves()

@@ -1,5 +1,5 @@
 """How many floating-point operations a model's call takes. Of every shape a model is called with, the first call leaves
-its arguments' shapes; when the session ends, torch's own counter runs the model's forward (or a VAE's decode or encode) once on tensors without
+its arguments' shapes; when the session ends, the model's forward (or a VAE's decode or encode) runs once on tensors without
 memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called.
 Of a model that is gone by then an outline is there, made at its first call: its settings alone, which hold no memory of it."""
 import atexit
@@ -49,7 +49,9 @@ class Shape:
 
     def __init__(self, torch, module, kind, component, method, switches, autocast, state, args, kwargs):
         self.calls, self.kind, self.state = 0, kind, state
-        self.precision = multiplied.Switches(autocast or multiplied.autocast_around(torch, module), *multiplied.tf32_switches(torch))
+        self.device = "cpu" if _is_on_cpu(torch, module, args, kwargs) else None
+        tf32 = multiplied.tf32_switches(torch) if self.device is None else (False, False)  # a CPU has none
+        self.precision = multiplied.Switches(autocast or multiplied.autocast_around(torch, module), *tf32)
         self.numbers = {}        # of the first ones: values -> number
         self.others = None       # number of all others
         self.least = self.most = None  # values that were seen
@@ -57,7 +59,6 @@ class Shape:
         self.outline = _outline_of(torch, kind, module)
         self.name, self.component = type(module).__name__, component
         self.args, self.kwargs, self.reason = (), {}, None
-        self.device = "cpu" if _is_on_cpu(torch, module, args, kwargs) else None
         try:
             self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
         except Unknown as unknown:
@@ -81,12 +82,17 @@ class Shape:
 
 def _is_on_cpu(torch, module, args, kwargs):
     """Its weights and what it is given are there, and no hook of an offload moves them in the call."""
-    if hasattr(module, "_hf_hook") or hasattr(module, "_diffusers_hook"):
+    if hasattr(module, "_hf_hook") or any(name.endswith("group_offloading") for part in module.modules() for name in _hooks(part)):
         return False
     given = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     weights = next(iter(module.parameters()), None)
     held = given if weights is None else [*given, weights]
     return bool(held) and all(tensor.device.type == "cpu" for tensor in held)
+
+
+def _hooks(part):
+    """The names of diffusers' hooks. A pipeline that only names its calls (cache_context) leaves a registry without any."""
+    return getattr(getattr(part, "_diffusers_hook", None), "hooks", ())
 
 
 class _NoTime(Exception):
@@ -246,31 +252,21 @@ def _load(torch):
 
 
 def _flops_of(torch, copy, args, kwargs, until, method="forward", autocast=None):
-    from torch.utils.flop_counter import FlopCounterMode
     computed = Computed(torch, copy)
-    counter = FlopCounterMode(display=False, custom_mapping=computed.multiplied.own)
-    if hasattr(counter, "mod_tracker"):
-        counter.mod_tracker = Untracked()
 
     def check():
         if _is_up(until):
             raise _NoTime
 
-    with torch.no_grad(), computed.function_mode(autocast), operations.without_memory(torch, check, computed), counter, quiet.Unrecorded(), \
+    with torch.no_grad(), computed.function_mode(autocast), operations.without_memory(torch, check, computed), quiet.Unrecorded(), \
             stand_ins.NoAutocast(torch), stand_ins.UnreadMasks() as masks:
         getattr(copy, method)(*args, **kwargs)
     computed.masks_known = not masks.asked
-    computed.take_flops(counter.get_flop_counts().get("Global", {}))
-    return float(counter.get_total_flops()), computed
+    return float(computed.multiplied.total()), computed
 
 
 def _is_up(until):
     return _now() > until[0] or _clock() > until[1]
-
-
-class Untracked(contextlib.nullcontext):
-    """Which module an operation is of: torch asks in hooks of all modules, which other threads would run."""
-    parents = frozenset(("Global",))
 
 
 Counted = collections.namedtuple("Counted", "flops why precision", defaults=(None, None))

@@ -1,5 +1,5 @@
-"""What a model multiplies while its operations are counted: how much in which type, products that torch's counter has no formula
-for, and operators without any."""
+"""What a model multiplies while its operations are counted: how much in which type, by torch's own formulas and for products that
+those leave out, and operators without any."""
 import collections
 import contextlib
 import types
@@ -49,8 +49,6 @@ FORMULAS = {"aten._scaled_mm": _packed_product, "aten._scaled_mm_v2": _packed_pr
             "aten._weight_int8pack_mm": _rows_by_columns, "aten._weight_int4pack_mm": _rows_by_columns, "aten._grouped_mm": _groups,
             "aten._scaled_grouped_mm": _groups, "aten.mv": _each_once, "aten.addmv": _second_once, "aten.dot": _each_once,
             "flash_attn._flash_attn_forward": _flash, "flash_attn_3._flash_attn_forward": _flash}
-for _formula in FORMULAS.values():
-    _formula._get_raw = True  # torch hands it the tensors, not their shapes
 
 
 def _operator(torch, path):
@@ -68,8 +66,10 @@ class Multiplied:
     """Of one forward."""
 
     def __init__(self, torch):
-        self.own, self.formulas = formulas(torch), None
+        from torch.utils.flop_counter import flop_registry
+        self.formulas = {**flop_registry, **formulas(torch)}
         self.flops = {}         # name of a type -> operations
+        self.convolved = 0      # of them in convolutions
         self.uncounted = None   # an operator that multiplies and has no formula
         self.named = {}         # operator -> whether its name says that it multiplies
         self.inside = None      # the type of an attention's arguments, while its parts are seen
@@ -83,10 +83,10 @@ class Multiplied:
         finally:
             self.inside = None
 
+    def has_formula(self, func):
+        return getattr(func, "_overloadpacket", func) in self.formulas
+
     def see(self, func, args, kwargs, result):
-        if self.formulas is None:
-            from torch.utils.flop_counter import flop_registry
-            self.formulas = {**flop_registry, **self.own}
         operator = getattr(func, "_overloadpacket", func)  # an operator of operators (flex attention) has none
         formula = self.formulas.get(operator)
         if formula is None:
@@ -94,7 +94,9 @@ class Multiplied:
                 self.uncounted = str(operator).replace(".", "::")
             return
         name = self.inside or type_name(args[operator.__name__ in FIRST_IS_ADDED].dtype)
-        self.flops[name] = self.flops.get(name, 0) + formula(*args, **kwargs, out_val=result)
+        count = formula(*args, **kwargs, out_val=result)
+        self.flops[name] = self.flops.get(name, 0) + count
+        self.convolved += count if "convolution" in operator.__name__ else 0
 
     def _multiplies(self, func, operator):
         """By its name: norms, rotary positions and casts of a library's own are not what takes the time."""
@@ -103,6 +105,9 @@ class Multiplied:
             words = getattr(func, "__name__", "").split(".")[0].lower().split("_")
             known = self.named[operator] = not PRODUCTS.isdisjoint(words)
         return known
+
+    def total(self):
+        return sum(self.flops.values())
 
     def most(self):
         """The type that most is multiplied in; None: nothing was seen."""

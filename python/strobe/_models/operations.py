@@ -33,7 +33,7 @@ class _Results:
     what shape comes out of each."""
 
     def __init__(self, torch):
-        self._torch, self._made, self._plain = torch, {}, {}
+        self._torch, self._made, self._plain, self._made_of_others = torch, {}, {}, {}
 
     def _is_plain(self, func):
         """It makes new tensors of its arguments, and neither changes nor returns them."""
@@ -43,6 +43,13 @@ class _Results:
             known = self._plain[func] = schema is not None and not schema.is_mutable and bool(schema.returns) and all(
                 part.alias_info is None for part in itertools.chain(schema.arguments, schema.returns)) and all(
                 str(made.type) == "Tensor" for made in schema.returns)
+        return known
+
+    def is_made_of_others(self, func):
+        known = self._made_of_others.get(func)
+        if known is None:
+            known = self._made_of_others[func] = hasattr(func, "decompose") and func.has_kernel_for_dispatch_key(
+                self._torch._C.DispatchKey.CompositeImplicitAutograd)
         return known
 
     def of(self, func, args, kwargs):
@@ -86,6 +93,9 @@ def without_memory(torch, check, computed):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             check()
             kwargs = dict(kwargs or {})
+            if results.is_made_of_others(func) and not computed.multiplied.has_formula(func):
+                with self:  # as it is in a model's own inference_mode
+                    return func.decompose(*args, **kwargs)
             tensors = _tensors(torch, kwargs.values(), _tensors(torch, args, []))
             if any(tensor.device.type not in ("cpu", "meta") for tensor in tensors):  # of the program's own: a table that all calls share
                 args, kwargs = tree_map(self._off_device, (args, kwargs))

@@ -26,21 +26,19 @@ static int by_share(const void *a, const void *b)
 }
 
 /* Samples are short enough to lie in calls of every length; readings are not. */
-static bool readings_cover_little(const struct sb_stage *s)
+static bool readings_cover_little(const struct sb_gpu_counters *c)
 {
-	const struct sb_gpu_counters *c = sb_stage_judged_counters(s);
-
 	return c->source == sb_counter_source_names[SB_COUNTED_GPM] && c->covered_ratio < READINGS_LEAST;
 }
 
 /* "tensor", or "tensor and DRAM" where neither is alone. */
-static bool by_counters(struct sb_model *model, struct sb_stage *s)
+static bool by_counters(
+	struct sb_model *model, struct sb_stage *s, const struct sb_gpu_counters *c, bool warm)
 {
-	const struct sb_gpu_counters *c = sb_stage_judged_counters(s);
 	struct sb_stage_work *w = &s->work;
 	double whole_s = 0;
 
-	if (readings_cover_little(s))
+	if (readings_cover_little(c))
 		return false;
 	for (int i = 0; i < SB_BOUNDS; i++)
 		whole_s += c->bound_s[i];
@@ -58,7 +56,7 @@ static bool by_counters(struct sb_model *model, struct sb_stage *s)
 	if (w->bound_count > 1 && w->bounds[1].ratio >= BOUND_LEAST)
 		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
 	w->bound_basis = "counters";
-	w->bound_calls = s->judged.warm ? SB_CALLS_WARM : SB_CALLS_COLD;
+	w->bound_calls = warm ? SB_CALLS_WARM : SB_CALLS_COLD;
 	return true;
 }
 
@@ -157,7 +155,7 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 			model->pm_samples.present
 				? "no sample of the counters is of this stage alone"
 				: "which part of the GPU they used, --gpu-counters=steps:3 tells");
-	if (readings_cover_little(s))
+	if (readings_cover_little(sb_stage_judged_counters(s)))
 		return sb_model_printf(model,
 			"readings of the counters (one every %.3g s) cover %.0f %% of %s alone, its "
 			"longest calls; " SAMPLES_TELL,
@@ -196,7 +194,10 @@ void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
 			s->work.bound_why = "its models ran on the CPU";
 		return;
 	}
-	if (by_counters(model, s) || by_rate(s) || by_trace(model, s) || by_moves(s))
+	if (by_counters(model, s, sb_stage_judged_counters(s), s->judged.warm) || by_rate(s) ||
+		by_trace(model, s) || by_moves(s))
+		return;
+	if (by_counters(model, s, &s->counters, false)) /* no reading is of its warm calls */
 		return;
 	if (uses_gpu(model, s))
 		s->work.bound_why = why_not(model, s);
