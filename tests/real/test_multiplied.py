@@ -16,6 +16,7 @@ def counted(monkeypatch):
     """counted(model, *arguments): (operations, precision, why not) of one call."""
     def count(model, *args):
         said = []
+        monkeypatch.setattr(flops, "_is_on_cpu", lambda *call: False)  # as a GPU would multiply it
         monkeypatch.setattr(flops, "_record", lambda number, counted, shape=None: said.append((counted.flops, counted.precision, counted.why)))
         monkeypatch.setattr(flops, "native", type("Native", (), {"recording": staticmethod(lambda: True), "event": staticmethod(lambda name, **facts: None)}))
         flops.forget()

@@ -44,7 +44,7 @@ static const struct {
 };
 
 /* Words that no name is known for yet. A word that is new brings a name instead. */
-static const char *const words_without_a_name[] = { "implicit_gemm", "xmma" };
+static const char *const words_without_a_name[] = { "implicit_gemm", "convolve_", "xmma" };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

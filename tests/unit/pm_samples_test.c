@@ -221,7 +221,7 @@ static void clocks_that_are_held_are_told(void **state)
 		end_made(&m, 5 * SECOND);
 		assert_string_equal(m.model->pm_samples.clocks, cases[i].clocks);
 		close_to(m.model->pm_samples.sm_clock_elsewhere_mhz, cases[i].usual);
-		text_holds(&m, i ? "as they do when they are not sampled" : "times measured meanwhile");
+		text_holds(&m, i ? "by their cycles; the driver reads" : "times measured meanwhile");
 		done(&m);
 	}
 }

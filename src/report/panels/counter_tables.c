@@ -281,15 +281,21 @@ void sb_counter_tables(
 
 static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
 {
-	if (p->clocks && !strcmp(p->clocks, "held"))
+	if (isnan(p->sm_clock_mhz))
+		return;
+	if (p->clocks && !strcmp(p->clocks, "held")) {
 		sb_buf_printf(out,
 			"    the SMs ran at %.0f MHz while sampled, at %.0f MHz else: times measured "
 			"meanwhile\n"
 			"      are not the usual ones\n",
 			p->sm_clock_mhz, p->sm_clock_elsewhere_mhz);
-	else if (!isnan(p->sm_clock_mhz))
-		sb_buf_printf(out, "    the SMs ran at %.0f MHz%s\n", p->sm_clock_mhz,
-			p->clocks ? ", as they do when they are not sampled" : "");
+		return;
+	}
+	sb_buf_printf(out, "    the SMs ran at %.0f MHz by their cycles", p->sm_clock_mhz);
+	if (p->clocks)
+		sb_buf_printf(out, "; the driver reads %.0f MHz while they are not sampled",
+			p->sm_clock_elsewhere_mhz);
+	sb_buf_putc(out, '\n');
 }
 
 /* "2.47 GB", "1.0 MB": as the page has it. */

@@ -316,7 +316,7 @@ function clockText(s: SampledCounters): string {
   if (s.sm_clock_mhz === undefined) return '';
   const at = `The SMs ran at ${s.sm_clock_mhz.toFixed(0)} MHz`;
   if (s.clocks === 'held') return `${at} while sampled, at ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz else: times measured meanwhile are not the usual ones.`;
-  return s.clocks ? `${at}, as they do when they are not sampled.` : `${at}.`;
+  return s.clocks ? `${at} by their cycles; the driver reads ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz while they are not sampled.` : `${at} by their cycles.`;
 }
 
 function Sampled({ report }: { report: Report }) {
