@@ -51,7 +51,7 @@ struct sb_stage_work {
 	size_t bound_count;
 	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
 	const char *bound_calls; /* that it holds of: SB_CALLS_WARM or SB_CALLS_COLD; NULL: not known */
-	const char *bound_basis; /* "counters", "rate", "trace", "zones"; NULL: not known */
+	const char *bound_basis; /* "counters", "samples", "rate", "trace", "zones"; NULL: not known */
 	const char *bound_why; /* why it is not known, and what tells it; NULL: known, or no work of a GPU */
 };
 

@@ -97,6 +97,7 @@ struct sb_stage {
 	struct sb_stage_work work;
 	struct sb_gpu_counters counters; /* of the readings in which the GPU was at it and nothing else */
 	struct sb_gpu_counters warm_counters; /* the same of its warm calls; not of the report */
+	struct sb_gpu_counters sampled_counters; /* of all its calls, samples alone; not of the report */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;

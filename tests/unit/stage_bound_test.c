@@ -127,6 +127,29 @@ static void readings_of_cold_calls_tell_where_none_is_of_the_warm_ones(void **st
 	synthetic_done(&o.s);
 }
 
+/* A reading of a second is half of the one and half of the other, and names neither. */
+static void samples_of_a_whole_call_tell_more_than_readings(void **state)
+{
+	struct one o;
+
+	begin(&o);
+	o.stage->judged.warm = true;
+	o.stage->warm_counters.source = sb_counter_source_names[SB_COUNTED_GPM];
+	o.stage->warm_counters.covered_ratio = 0.9;
+	o.stage->warm_counters.bound_s[SB_BOUND_SM] = 1;
+	o.stage->sampled_counters.source = sb_counter_source_names[SB_COUNTED_PM];
+	o.stage->sampled_counters.covered_s = 0.05; /* half a call */
+	o.stage->sampled_counters.bound_s[SB_BOUND_TENSOR] = 2;
+	o.stage->sampled_counters.bound_s[SB_BOUND_DRAM] = 1;
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_string_equal(o.stage->work.bound, "SM");
+	o.stage->sampled_counters.covered_s = 0.3;
+	sb_stage_bound_fill(o.s.model, o.stage);
+	assert_string_equal(o.stage->work.bound, "tensor and DRAM");
+	assert_string_equal(o.stage->work.bound_calls, SB_CALLS_COLD);
+	synthetic_done(&o.s);
+}
+
 /* What other programs do on the GPU meanwhile bounds nothing here. */
 static void a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu(void **state)
 {
@@ -160,7 +183,10 @@ static void kernels_that_fill_the_time_need_counters(void **state)
 	assert_string_equal(traced(&o, 0.285, 0.285, 9000, "GEMM"), "");
 	assert_non_null(strstr(o.stage->work.bound_why, "95 % of its traced time"));
 	assert_non_null(strstr(o.stage->work.bound_why, "--gpu-counters=steps:3"));
-	o.s.model->pm_samples.present = true; /* of other times of the run */
+	o.s.model->pm_samples.present = true; /* of other times of the run: all of it tells */
+	traced(&o, 0.285, 0.285, 9000, "GEMM");
+	assert_non_null(strstr(o.stage->work.bound_why, "they used, --gpu-counters tells"));
+	o.s.model->pm_samples.sampled_s = o.s.model->stages.wall_s;
 	traced(&o, 0.285, 0.285, 9000, "GEMM");
 	assert_null(strstr(o.stage->work.bound_why, "--gpu-counters"));
 	assert_non_null(strstr(o.stage->work.bound_why, "no sample of the counters is of this stage alone"));
@@ -278,6 +304,7 @@ int main(void)
 		cmocka_unit_test(slow_moments_alone_tell_no_bound),
 		cmocka_unit_test(the_bottleneck_is_judged_wherever_it_lies),
 		cmocka_unit_test(a_stage_with_counters_has_a_reason),
+		cmocka_unit_test(samples_of_a_whole_call_tell_more_than_readings),
 		cmocka_unit_test(readings_of_cold_calls_tell_where_none_is_of_the_warm_ones),
 		cmocka_unit_test(a_stage_whose_models_ran_on_the_cpu_is_bound_by_no_part_of_a_gpu),
 		cmocka_unit_test(kernels_that_fill_the_time_need_counters),

@@ -55,9 +55,21 @@ static bool by_counters(
 	w->bound = w->bounds[0].bound;
 	if (w->bound_count > 1 && w->bounds[1].ratio >= BOUND_LEAST)
 		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
-	w->bound_basis = "counters";
+	w->bound_basis = c->source == sb_counter_source_names[SB_COUNTED_PM] ? "samples" : "counters";
 	w->bound_calls = warm ? SB_CALLS_WARM : SB_CALLS_COLD;
 	return true;
+}
+
+/* A reading is of a second, and averages what comes one after the other in it: where samples are of a whole call at least, they tell
+ * tensor cores and DRAM apart. Those of steps:N are mostly of cold calls. */
+static bool by_samples(struct sb_model *model, struct sb_stage *s)
+{
+	const struct sb_gpu_counters *judged = sb_stage_judged_counters(s);
+
+	if (judged->source == sb_counter_source_names[SB_COUNTED_PM] || !s->sampled_counters.source ||
+		!(s->sampled_counters.covered_s * (double)s->count >= s->total_s))
+		return false;
+	return by_counters(model, s, &s->sampled_counters, false);
 }
 
 static bool set(struct sb_stage *s, bool warm, enum sb_gpu_bound bound, const char *basis)
@@ -99,23 +111,27 @@ static const struct sb_traced_calls *traced_of(const struct sb_model *model, con
 }
 
 /* A GPU that idles while weights move waits for them, whatever its gaps look like. */
-static bool by_trace(const struct sb_model *model, struct sb_stage *s)
+static bool by_trace(struct sb_model *model, struct sb_stage *s)
 {
 	const struct sb_traced_calls *t = traced_of(model, s);
-	double copies_s;
+	double copies_s, idle_s;
+	enum sb_gpu_bound idles;
 
 	if (!t)
 		return false;
 	copies_s = t->busy_s - t->kernel_s + fmax(0, fmin(t->moves_idle_s, t->time_s - t->busy_s));
+	idle_s = t->time_s - t->kernel_s - copies_s;
 	if (t->communication_s >= TALK_LEAST * t->kernel_s && t->kernel_s >= BUSY_MOST * t->time_s)
 		return set(s, s->traced_warm, SB_BOUND_COMMUNICATION, "trace");
-	if (copies_s >= COPIES_LEAST * t->time_s && copies_s > t->kernel_s)
-		return set(s, s->traced_warm, SB_BOUND_COPIES, "trace");
-	if (t->kernel_s + copies_s >= BUSY_MOST * t->time_s)
-		return false;
-	if (t->time_s - t->kernel_s - copies_s > t->kernel_count * LAUNCH_GAP_S)
-		return set(s, s->traced_warm, SB_BOUND_HOST, "trace");
-	return set(s, s->traced_warm, SB_BOUND_LAUNCH, "trace");
+	idles = idle_s > t->kernel_count * LAUNCH_GAP_S ? SB_BOUND_HOST : SB_BOUND_LAUNCH;
+	if (copies_s >= COPIES_LEAST * t->time_s && copies_s > t->kernel_s) {
+		set(s, s->traced_warm, copies_s >= idle_s ? SB_BOUND_COPIES : idles, "trace");
+		if (idle_s >= BOUND_LEAST * t->time_s)
+			s->work.bound = sb_model_printf(model, "%s and %s", s->work.bound,
+				sb_gpu_bound_names[copies_s >= idle_s ? idles : SB_BOUND_COPIES]);
+		return true;
+	}
+	return t->kernel_s + copies_s < BUSY_MOST * t->time_s && set(s, s->traced_warm, idles, "trace");
 }
 
 /* Weights moved for most of its time, by the zones that strobe records around their hooks. Of such a zone itself that is no news. */
@@ -141,35 +157,70 @@ static double interval_s(const struct sb_model *model)
 	return NAN;
 }
 
-#define SAMPLES_TELL \
-	"--gpu-counters=steps:3 samples every 0.5 ms, --gpu-trace=steps:3 shows the gaps between kernels"
+#define GAPS_TELL "--gpu-trace=steps:3 shows the gaps between kernels"
+#define MOST_SAMPLED 0.9 /* of the run */
+
+static bool is_in_steps(const struct sb_model *model, const struct sb_stage *s)
+{
+	for (;; s = &model->stages.stages[s->parent]) {
+		if (s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_DENOISE)
+			return true;
+		if (s->parent < 0)
+			return false;
+	}
+}
+
+/* What would sample this stage; NULL: it was sampled. */
+static const char *sampling(const struct sb_model *model, const struct sb_stage *s)
+{
+	const struct sb_pm_samples_panel *p = &model->pm_samples;
+
+	if (p->present && p->sampled_s >= MOST_SAMPLED * model->stages.wall_s)
+		return NULL;
+	return !p->present && is_in_steps(model, s) ? "--gpu-counters=steps:3" : "--gpu-counters";
+}
+
+static const char *samples_tell(struct sb_model *model, const struct sb_stage *s)
+{
+	const char *option = sampling(model, s);
+
+	return option ? sb_model_printf(model, "%s samples %s every 0.5 ms, " GAPS_TELL, option,
+				strchr(option, '=') ? "steps" : "all of the run")
+		      : GAPS_TELL;
+}
 
 static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 {
 	const struct sb_traced_calls *t = traced_of(model, s);
+	const char *option = sampling(model, s);
 	double readings_s = interval_s(model);
 
+	if (t && !option)
+		return sb_model_printf(model,
+			"kernels and copies ran for %.0f %% of its traced time; no sample of the counters is "
+			"of this stage alone",
+			fmin(t->busy_s / t->time_s, 1) * 100);
 	if (t)
-		return sb_model_printf(model, "kernels and copies ran for %.0f %% of its traced time; %s",
-			fmin(t->busy_s / t->time_s, 1) * 100,
-			model->pm_samples.present
-				? "no sample of the counters is of this stage alone"
-				: "which part of the GPU they used, --gpu-counters=steps:3 tells");
+		return sb_model_printf(model,
+			"kernels and copies ran for %.0f %% of its traced time; which part of the GPU they "
+			"used, %s tells",
+			fmin(t->busy_s / t->time_s, 1) * 100, option);
 	if (readings_cover_little(sb_stage_judged_counters(s)))
 		return sb_model_printf(model,
 			"readings of the counters (one every %.3g s) cover %.0f %% of %s alone, its "
-			"longest calls; " SAMPLES_TELL,
+			"longest calls; %s",
 			readings_s, sb_stage_judged_counters(s)->covered_ratio * 100,
-			s->judged.warm ? "the time of its warm calls" : "its time");
+			s->judged.warm ? "the time of its warm calls" : "its time", samples_tell(model, s));
 	if (readings_s > 0)
-		return sb_model_printf(model,
-			"no reading of the counters (one every %.3g s) is of %s alone; " SAMPLES_TELL,
-			readings_s, s->counters.covered_ratio > 0 ? "its warm calls" : "this stage");
+		return sb_model_printf(model, "no reading of the counters (one every %.3g s) is of %s alone; %s",
+			readings_s, s->counters.covered_ratio > 0 ? "its warm calls" : "this stage",
+			samples_tell(model, s));
 	if (model->gpu.slow_only)
-		return "kernels were kept around slow moments only, which do not stand for the "
-		       "stage; " SAMPLES_TELL;
-	return "this recording has no counters of the GPU's parts; --gpu-counters=steps:3 samples them, "
-	       "--gpu-trace=steps:3 shows the gaps between kernels";
+		return sb_model_printf(model,
+			"kernels were kept around slow moments only, which do not stand for the stage; %s",
+			samples_tell(model, s));
+	return sb_model_printf(
+		model, "this recording has no counters of the GPU's parts; %s", samples_tell(model, s));
 }
 
 /* Imports and what strobe itself does have a span on the GPU's clock, as every zone has; nothing is to be gained there. */
@@ -194,8 +245,8 @@ void sb_stage_bound_fill(struct sb_model *model, struct sb_stage *s)
 			s->work.bound_why = "its models ran on the CPU";
 		return;
 	}
-	if (by_counters(model, s, sb_stage_judged_counters(s), s->judged.warm) || by_rate(s) ||
-		by_trace(model, s) || by_moves(s))
+	if (by_samples(model, s) || by_counters(model, s, sb_stage_judged_counters(s), s->judged.warm) ||
+		by_rate(s) || by_trace(model, s) || by_moves(s))
 		return;
 	if (by_counters(model, s, &s->counters, false)) /* no reading is of its warm calls */
 		return;

@@ -121,15 +121,12 @@ static void sum_flops(const struct sb_stage_paths *r, const struct judged *j, st
 }
 
 /* The readings inside calls of these lots: all of them, or those that are judged. */
-static void fill_counters(
-	const struct sb_stage_paths *r, const struct judged *j, double whole_s, struct sb_gpu_counters *out)
+static void sum_counters(const struct sb_stage_paths *r, const struct judged *j, struct sb_counter_sums *sums)
 {
 	static const enum sb_counter_lot lots[] = {
 		[SB_CALL_WARM] = SB_COUNTER_WARM, [SB_CALL_FIRST] = SB_COUNTER_FIRST
 	};
 	const struct sb_path_counters *from = &r->model->path_counters;
-	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
-	enum sb_counter_source better;
 
 	for (uint32_t p = r->first; p != NONE; p = r->next[p])
 		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++) {
@@ -139,8 +136,24 @@ static void fill_counters(
 				if (from->of[i][lots[kind]] && is_judged(j, p, (enum sb_call_kind)kind))
 					sb_counter_sums_add(&sums[i], &from->of[i][lots[kind]][p]);
 		}
-	better = sb_counter_source_better(sums);
-	sb_gpu_counters_from_sums(&sums[better], whole_s, sb_counter_source_names[better], out);
+}
+
+static void fill_from(const struct sb_counter_sums *sums, enum sb_counter_source source, double whole_s,
+	struct sb_gpu_counters *out)
+{
+	sb_gpu_counters_from_sums(&sums[source], whole_s, sb_counter_source_names[source], out);
+}
+
+static void fill_counters(
+	const struct sb_stage_paths *r, const struct judged *j, double judged_s, struct sb_stage *row)
+{
+	struct sb_counter_sums all[SB_COUNTER_SOURCES] = { { 0 } }, judged[SB_COUNTER_SOURCES] = { { 0 } };
+
+	sum_counters(r, &(struct judged){ .all = true }, all);
+	sum_counters(r, j, judged);
+	fill_from(all, sb_counter_source_better(all), row->total_s, &row->counters);
+	fill_from(all, SB_COUNTED_PM, row->total_s, &row->sampled_counters);
+	fill_from(judged, sb_counter_source_better(judged), judged_s, &row->warm_counters);
 }
 
 static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
@@ -150,10 +163,8 @@ static void fill_judged(const struct sb_stage_paths *r, struct sb_stage *row)
 	struct sb_call_sum sum = sum_judged(r, &j);
 	bool timed;
 
-	if (sb_role_uses_gpu(row->name, row->role)) {
-		fill_counters(r, &(struct judged){ .all = true }, row->total_s, &row->counters);
-		fill_counters(r, &j, (double)sum.total_ns / 1e9, &row->warm_counters);
-	}
+	if (sb_role_uses_gpu(row->name, row->role))
+		fill_counters(r, &j, (double)sum.total_ns / 1e9, row);
 	j.all = !sum.count;
 	if (j.all)
 		sum = sum_judged(r, &j);

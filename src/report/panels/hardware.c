@@ -213,18 +213,27 @@ static void unbound_text(
 /* The one bound whose name says nothing. */
 static void sm_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	for (size_t i = 0; i < model->stages.stage_count; i++) {
-		const char *bound = model->stages.stages[i].work.bound;
+	bool any = false, by_readings = false;
 
-		if (!bound || !strstr(bound, sb_gpu_bound_names[SB_BOUND_SM]))
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage_work *w = &model->stages.stages[i].work;
+
+		if (!w->bound || !strstr(w->bound, sb_gpu_bound_names[SB_BOUND_SM]))
 			continue;
-		sb_text_wrap(out,
-			"(bound by SM: its processors work, and neither tensor cores, FP32 pipes nor DRAM is "
-			"near its peak: element-wise and layout kernels, or small ones; a compiler fuses "
-			"them)",
-			2, sb_text_columns(options));
-		return;
+		any = true;
+		by_readings = by_readings || !strcmp(w->bound_basis, "counters");
 	}
+	if (!any)
+		return;
+	sb_text_wrap(out,
+		by_readings ? "(bound by SM: its processors work, and neither tensor cores, FP32 pipes nor "
+			      "DRAM is near its peak: element-wise and layout kernels, or small ones, which "
+			      "a compiler fuses; or these and large products in one reading of the counters, "
+			      "of which --gpu-counters takes 2 000 a second)"
+			    : "(bound by SM: its processors work, and neither tensor cores, FP32 pipes nor "
+			      "DRAM is near its peak: element-wise and layout kernels, or small ones; a "
+			      "compiler fuses them)",
+		2, sb_text_columns(options));
 }
 
 static void hardware_text(

@@ -18,7 +18,8 @@ void sb_work_mfu_words(struct sb_buf *out, const struct sb_stage_work *w)
 
 void sb_work_bound_words(struct sb_buf *out, const struct sb_stage_work *w, bool said_cold)
 {
-	const char *basis = !strcmp(w->bound_basis, "rate")    ? "by its rate"
+	const char *basis = !strcmp(w->bound_basis, "samples") ? "sampled"
+			    : !strcmp(w->bound_basis, "rate")  ? "by its rate"
 			    : !strcmp(w->bound_basis, "trace") ? "by its kernel trace"
 			    : !strcmp(w->bound_basis, "zones") ? "weights move for most of its time"
 							       : "";
