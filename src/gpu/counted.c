@@ -169,7 +169,8 @@ static int load(void)
 
 bool sb_counted_open(void)
 {
-	uint32_t setup = sb_setup_begin(), count;
+	struct sb_setup setup = sb_setup_begin("strobe: setting up the GPU counters");
+	uint32_t count;
 	int used[DEVICES_MAX + 1], mode = sb_cuda_capture_relax();
 
 	sb_counted_close();
@@ -187,7 +188,7 @@ bool sb_counted_open(void)
 
 bool sb_counted_start(void)
 {
-	uint32_t setup = sb_setup_begin();
+	struct sb_setup setup = sb_setup_begin("strobe: setting up the GPU counters");
 	int mode = sb_cuda_capture_relax();
 
 	stamps.count = 0;
@@ -207,7 +208,7 @@ bool sb_counted_start(void)
 
 static void take_up(struct counted *d)
 {
-	uint32_t setup = sb_setup_begin();
+	struct sb_setup setup = sb_setup_begin("strobe: setting up the GPU counters");
 	int mode = sb_cuda_capture_relax();
 
 	get(d, true);

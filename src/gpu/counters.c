@@ -58,7 +58,7 @@ static void drain(void)
 /* CUPTI prepares its decoding with the first samples: the driver makes the program wait as long. */
 static void drain_first(void)
 {
-	uint32_t setup = sb_setup_begin();
+	struct sb_setup setup = sb_setup_begin("strobe: setting up the GPU counters");
 
 	drain();
 	first_drain = false;

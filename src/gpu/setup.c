@@ -3,6 +3,7 @@
 
 #include "format/run_keys.h"
 #include "record/clock.h"
+#include "record/own_stage.h"
 #include "record/put.h"
 
 #include <inttypes.h>
@@ -16,21 +17,24 @@ static struct {
 } all[LAST];
 static _Atomic uint32_t count;
 
-uint32_t sb_setup_begin(void)
+struct sb_setup sb_setup_begin(const char *stage)
 {
-	uint32_t which = atomic_fetch_add(&count, 1) % LAST;
+	struct sb_setup setup = { atomic_fetch_add(&count, 1) % LAST, sb_own_stage_begin(stage) };
 
-	atomic_store(&all[which].begin_ticks, 0);
-	atomic_store(&all[which].end_ticks, 0);
-	atomic_store(&all[which].begin_ticks, sb_clock_ticks());
-	return which;
+	atomic_store(&all[setup.which].begin_ticks, 0);
+	atomic_store(&all[setup.which].end_ticks, 0);
+	atomic_store(&all[setup.which].begin_ticks, sb_clock_ticks());
+	return setup;
 }
 
-void sb_setup_end(uint32_t which, bool refused)
+void sb_setup_end(struct sb_setup setup, bool refused)
 {
+	uint32_t which = setup.which;
 	uint64_t begin_ticks = atomic_load(&all[which].begin_ticks), end_ticks = sb_clock_ticks();
 	char text[64];
 
+	if (setup.in_stage)
+		sb_own_stage_end();
 	if (refused) {
 		atomic_store(&all[which].begin_ticks, 0);
 		return;

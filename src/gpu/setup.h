@@ -6,9 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-uint32_t sb_setup_begin(void); /* returns what the end takes */
+struct sb_setup {
+	uint32_t which;
+	bool in_stage;
+};
+
+/* stage: what it is called where the program waits for it, inside one of its steps. */
+struct sb_setup sb_setup_begin(const char *stage);
 /* Puts it into the recording; one that was refused counts for nothing. */
-void sb_setup_end(uint32_t which, bool refused);
+void sb_setup_end(struct sb_setup setup, bool refused);
 
 /* True if one of the last few ran in this time, or still runs. */
 bool sb_setup_meets(uint64_t begin_ticks, uint64_t end_ticks);

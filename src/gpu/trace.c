@@ -92,11 +92,11 @@ static int begin(void)
 {
 	const struct sb_cupti *cupti;
 	const char *unattributed;
-	uint32_t setup;
+	struct sb_setup setup;
 	int err = sb_cupti_load(&cupti);
 
 	if (!err) {
-		setup = sb_setup_begin();
+		setup = sb_setup_begin("strobe: setting up the GPU trace");
 		err = sb_activity_start(cupti, for_slow(), ring, &unattributed);
 		sb_setup_end(setup, err != 0);
 	}

@@ -4,6 +4,7 @@
 #include "base/hot.h"
 #include "record/clock.h"
 #include "record/kinds.h"
+#include "record/own_stage.h"
 #include "record/put.h"
 #include "record/recorder.h"
 #include "record/stage_log.h"
@@ -404,4 +405,18 @@ void strobe_track_switch(uint32_t track)
 	w = sb_here;
 	if (w->session)
 		w->track = track & SB_ID_MAX;
+}
+
+bool sb_own_stage_begin(const char *name)
+{
+	if (!STROBE_ON_() || !sb_here->session)
+		return false;
+	strobe_zone_begin(name);
+	strobe_role(STROBE_ROLE_PROFILER);
+	return true;
+}
+
+void sb_own_stage_end(void)
+{
+	strobe_zone_end();
 }

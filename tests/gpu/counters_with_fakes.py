@@ -47,6 +47,9 @@ def counters_of_steps_begin_after_the_warm_up_beside_the_trace():
     p.given_back()
     rec = p.stop()
     assert values_of(rec) == [10] * 4 + [20] * 4, values_of(rec)
+    steps, own = ([z for z in rec.zones if z.name.startswith(begin)] for begin in ("step_", "strobe: "))
+    assert len(steps) == 5 and {z.name for z in own} == {"strobe: setting up the GPU counters", "strobe: setting up the GPU trace"}, own
+    assert all(any(s.begin <= z.begin <= z.end <= s.end for s in steps) for z in own), (own, steps)  # no time of the step around it
 
 
 @case

@@ -217,15 +217,15 @@ static void what_made_room_is_counted_of_all_steps(void **state)
 /* One that still runs when the step is judged, and one that has ended by then. */
 static void a_step_that_met_a_set_up_is_not_slow(void **state)
 {
-	uint32_t setup;
+	struct sb_setup setup;
 
 	(void)state;
 	steps(10, 10);
-	setup = sb_setup_begin();
+	setup = sb_setup_begin("strobe: setting up");
 	steps(1, 40);
 	sb_setup_end(setup, false);
 	steps(2, 10); /* the first of them met its end */
-	setup = sb_setup_begin();
+	setup = sb_setup_begin("strobe: setting up");
 	pass(1);
 	sb_setup_end(setup, false);
 	assert_int_equal(setup_count, 2);

@@ -237,7 +237,7 @@ export type GpuWork = {
   flop_per_byte_ratio?: number; // rate_flop_count over dram_bytes
   bound?: string; // what held the GPU up most of the time
   bound_calls?: "warm" | "cold"; // which calls that holds of, as rate_calls; cold: none of the warm ones was read, sampled or traced, or there are none
-  bound_basis?: "counters" | "rate" | "trace" | "zones"; // counters: the readings inside it; rate: half of the peak rate or more was reached; trace: the gaps between its kernels; zones: for half of its time or more weights move
+  bound_basis?: "counters" | "samples" | "rate" | "trace" | "zones"; // counters: the readings inside it; samples: those of --gpu-counters; rate: half of the peak rate or more was reached; trace: the gaps between its kernels; zones: for half of its time or more weights move
   bound_why?: string; // why bound is absent, and which option tells it
   bounds?: BoundShare[]; // everything that held the GPU up, the largest share first; from the counters
 };
