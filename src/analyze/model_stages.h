@@ -151,6 +151,14 @@ static inline const struct sb_gpu_counters *sb_stage_judged_counters(const struc
 	return s->judged.warm ? &s->warm_counters : &s->counters;
 }
 
+/* Samples of a whole call at least; NULL: there are none. Those of steps:N are mostly of cold calls. */
+static inline const struct sb_gpu_counters *sb_stage_samples(const struct sb_stage *s)
+{
+	const struct sb_gpu_counters *c = &s->sampled_counters;
+
+	return c->source && c->covered_s * (double)s->count >= s->total_s ? c : NULL;
+}
+
 /* Every outermost call, whole or not. */
 static inline int64_t sb_stage_calls(const struct sb_stage *s)
 {

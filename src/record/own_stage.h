@@ -1,4 +1,4 @@
-/* What strobe does on a thread of the program, inside a stage of that: a stage of its own, so that it is nobody's time. */
+/* What strobe does on a thread of the program, inside a stage of that: a stage of its own, so that no stage of the program has its time. */
 #ifndef SB_RECORD_OWN_STAGE_H
 #define SB_RECORD_OWN_STAGE_H
 

@@ -78,6 +78,33 @@ static void measured_bytes_are_the_stages_bytes(void **state)
 	}
 }
 
+/* As with --gpu-counters=steps:3, which ends before a generation is warm. */
+static void samples_of_a_cold_call_tell_the_bytes_where_none_is_of_a_warm_one(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "dram_active_percent" };
+	const struct sb_stage *stage;
+	struct synthetic s;
+
+	(void)state;
+	for (uint64_t samples = 50; samples <= 100; samples += 50) { /* half of a call says nothing of a whole one */
+		uint32_t schema;
+
+		open_gpu(&s, "NVIDIA H200");
+		schema = sb_builder_schema(s.b, "gpu_pm", 0, columns, 2);
+		for (uint64_t k = 0; k <= samples; k++)
+			sb_builder_sample(s.b, schema, k * 10 * MS, (double[]){ 80, 40 }, 2);
+		for (uint64_t k = 0; k < 4; k++)
+			call(&s, k * SECOND, (k + 1) * SECOND);
+		stage = sb_model_stage(synthetic_model(&s, 4 * SECOND), "Net");
+		assert_null(stage->warm_counters.source);
+		if (samples == 100)
+			assert_near(stage->work.bytes, 3 * 0.4 * 4.8e12, 1e6);
+		else
+			assert_true(isnan(stage->work.bytes));
+		synthetic_done(&s);
+	}
+}
+
 /* bf16 on a V100: the rate is known, no peak is. */
 static void a_gpu_without_the_precision_says_so(void **state)
 {
@@ -160,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_than_a_gpu_can_do_is_no_rate),
 		cmocka_unit_test(measured_bytes_are_the_stages_bytes),
+		cmocka_unit_test(samples_of_a_cold_call_tell_the_bytes_where_none_is_of_a_warm_one),
 		cmocka_unit_test(a_gpu_without_the_precision_says_so),
 		cmocka_unit_test(the_peak_is_that_of_the_gpu_that_computes),
 		cmocka_unit_test(no_rate_above_the_peak_where_there_is_no_tf32),

@@ -117,7 +117,9 @@ static void fill_rate(struct sb_model *model, const struct sb_peak_rates *p, str
 	else if (w->precision && !strcmp(w->precision, "tf32") && p && !(p->tf32 > 0))
 		w->precision = "fp32"; /* allowed, and the GPU has none */
 	fill_mfu(model, p, w);
-	if (!sb_stage_work_on_cpu(w) && c->covered_ratio > least_covered(c))
+	if (!(c->covered_ratio > least_covered(c)))
+		c = sb_stage_samples(s);
+	if (!sb_stage_work_on_cpu(w) && c)
 		w->bytes = dram_gb_per_s(c, p) * 1e9 * w->time_s;
 	w->intensity = w->bytes > 0 && !isnan(w->tflops) ? w->rate_flops / w->bytes : NAN;
 }

@@ -60,16 +60,14 @@ static bool by_counters(
 	return true;
 }
 
-/* A reading is of a second, and averages what comes one after the other in it: where samples are of a whole call at least, they tell
- * tensor cores and DRAM apart. Those of steps:N are mostly of cold calls. */
+/* A reading is of a second, and averages what comes one after the other in it: samples tell tensor cores and DRAM apart. */
 static bool by_samples(struct sb_model *model, struct sb_stage *s)
 {
-	const struct sb_gpu_counters *judged = sb_stage_judged_counters(s);
+	const struct sb_gpu_counters *samples = sb_stage_samples(s);
 
-	if (judged->source == sb_counter_source_names[SB_COUNTED_PM] || !s->sampled_counters.source ||
-		!(s->sampled_counters.covered_s * (double)s->count >= s->total_s))
+	if (!samples || sb_stage_judged_counters(s)->source == samples->source)
 		return false;
-	return by_counters(model, s, &s->sampled_counters, false);
+	return by_counters(model, s, samples, false);
 }
 
 static bool set(struct sb_stage *s, bool warm, enum sb_gpu_bound bound, const char *basis)
