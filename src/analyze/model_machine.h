@@ -136,6 +136,7 @@ struct sb_memory_panel {
 		bool let_go; /* not freed, and gone when the generation had ended */
 	} * stages;
 	size_t stage_count;
+	int64_t stages_generation; /* of which their peaks are, from 1, of a stage that it has; 0: of all calls, or there is one */
 	struct sb_memory_allocator {
 		const char *allocator;
 		int64_t alloc_count, free_count;
@@ -158,6 +159,7 @@ struct sb_memory_panel {
 	size_t growth_count;
 	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
 	double ram_total_bytes; /* the machine's, or the cgroup's limit where that is lower */
+	bool ram_of_group; /* ram_peak_bytes and ram_total_bytes are the cgroup's */
 	double rss_peak_bytes, swap_first_bytes;
 	struct sb_series timeline; /* VRAM, RAM, swap, page cache side by side; count 0: none */
 };

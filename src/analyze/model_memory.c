@@ -38,7 +38,8 @@ static const struct sb_field spike_rows[] = {
 	SB_FIELD_AS(MB, sb_memory_panel, spike_bytes, "rise_mb", SB_KNOWN, "how much memory rose"),
 	SB_FIELD(sb_memory_panel, spike_t_s, "t_s", SB_KNOWN, "when", .range = SB_SIGNED),
 	SB_FIELD(sb_memory_panel, spike_stage, "stage", SB_KNOWN,
-		"the stage in which it rose; absent: outside every stage"),
+		"the stage in which it rose, which filled the time between the readings; absent: outside "
+		"every stage"),
 };
 static SB_FIELDS(spike, sb_memory_panel, "MemorySpike", "The steepest rise between two readings.",
 	.present = has_spike);
@@ -100,9 +101,11 @@ static SB_FIELDS(memory_line, sb_memory_line, "MemoryLine",
 
 static const struct sb_field host_rows[] = {
 	SB_FIELD_AS(MB, sb_memory_panel, ram_peak_bytes, "ram_peak_mb", SB_KNOWN,
-		"the most RAM used on the machine"),
+		"the most RAM in use on the machine, also by other programs, or in the cgroup"),
 	SB_FIELD_AS(MB, sb_memory_panel, ram_total_bytes, "ram_total_mb", SB_KNOWN,
 		"RAM of the machine, or the cgroup's limit where that is lower"),
+	SB_FIELD(sb_memory_panel, ram_of_group, "ram_of_cgroup", SB_SET,
+		"ram_peak_mb and ram_total_mb are of the cgroup, not of the machine"),
 	SB_FIELD_AS(MB, sb_memory_panel, rss_peak_bytes, "rss_peak_mb", SB_KNOWN,
 		"the most resident memory of the run's processes"),
 	SB_FIELD_AS(MB, sb_memory_panel, swap_peak_bytes, "swap_peak_mb", SB_KNOWN,
@@ -128,9 +131,10 @@ static const struct sb_field sb_memory_fields_rows[] = {
 	SB_FIELD_AS(MB, sb_memory_panel, tensors_peak_bytes, "tensors_peak_mb", SB_KNOWN,
 		"the most that this GPU's tensors held at a time, by its allocator's own maximum; what the "
 		"processes hold may peak later: the allocator keeps what it took"),
-	SB_FIELD(sb_memory_panel, tensors_peak_t_s, "tensors_peak_t_s", SB_KNOWN, "when", .range = SB_SIGNED),
+	SB_FIELD(sb_memory_panel, tensors_peak_t_s, "tensors_peak_t_s", SB_KNOWN,
+		"when, or when it was first read", .range = SB_SIGNED),
 	SB_FIELD(sb_memory_panel, tensors_peak_stage, "tensors_peak_stage", SB_KNOWN,
-		"the stage that allocated them; absent: outside every stage"),
+		"the stage that allocated them; absent: outside every stage, or it is not known"),
 	SB_FIELD_AS(MB, sb_memory_panel, peak_used_bytes, "peak_used_mb", SB_KNOWN,
 		"what that GPU held then in all, with other processes and the driver: as in residency",
 		.when = has_peak),
@@ -146,6 +150,9 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		sb_memory_panel, snapshots, snapshot_count, "snapshots", SB_KNOWN, snapshot, "in order"),
 	SB_FIELD_LIST(sb_memory_panel, stages, stage_count, "stages", SB_KNOWN, memory_stage,
 		"what stages take and keep"),
+	SB_FIELD(sb_memory_panel, stages_generation, "stages_generation_index", SB_SET,
+		"of several generations the one, from 1, that the peaks of stages are of; a stage without a "
+		"call in it has that of others"),
 	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
 	SB_FIELD_LIST(sb_memory_panel, residents, resident_count, "residents", SB_KNOWN,

@@ -161,7 +161,9 @@ void sb_screen_memory(struct sb_screen *s)
 		}
 	}
 	if (ram) {
-		memory_of(s, vram ? "; RAM peak " : "RAM peak ", sum->ram_peak_bytes, "");
+		sb_screen_say(s, "%s%s's RAM", vram ? "; " : "",
+			s->model->memory.ram_of_group ? "cgroup" : "machine");
+		memory_of(s, vram ? " " : " peak ", sum->ram_peak_bytes, "");
 		memory_of(s, " of ", sum->ram_total_bytes, "");
 	}
 	if (vram || ram)

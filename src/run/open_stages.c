@@ -120,11 +120,39 @@ const struct sb_open_stage *sb_open_stages_over(struct sb_open_stages *s, int64_
 	return best;
 }
 
+struct sb_open_stages_gaps sb_open_stages_gaps(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns)
+{
+	struct sb_open_stages_gaps gaps = { 0, 0, to_ns };
+	const struct sb_open_stage *all;
+	int64_t until_ns = from_ns;
+
+	sort(s);
+	all = s->all.items;
+	for (size_t i = 0; i < s->all.count && all[i].begin_ns <= to_ns; i++) {
+		if (all[i].end_ns < from_ns)
+			continue;
+		if (all[i].begin_ns > until_ns) {
+			gaps.all_ns += all[i].begin_ns - until_ns;
+			gaps.lead_ns = until_ns == from_ns ? gaps.all_ns : gaps.lead_ns;
+			gaps.last_ns = all[i].begin_ns - 1;
+		}
+		until_ns = all[i].end_ns > until_ns ? all[i].end_ns : until_ns;
+	}
+	if (until_ns < to_ns) {
+		gaps.all_ns += to_ns - until_ns;
+		gaps.lead_ns = until_ns == from_ns ? gaps.all_ns : gaps.lead_ns;
+		gaps.last_ns = to_ns;
+	}
+	return gaps;
+}
+
 const struct sb_open_stage *sb_open_stages_rose(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns)
 {
 	const struct sb_open_stage *most = sb_open_stages_over(s, from_ns, to_ns), *at;
 	int64_t begin_ns;
 
+	if (sb_open_stages_gaps(s, from_ns, to_ns).all_ns * 2 > to_ns - from_ns)
+		return NULL;
 	sb_open_stages_at(s, &to_ns, 1, &at);
 	begin_ns = at && at->begin_ns > from_ns ? at->begin_ns : from_ns;
 	if (!most || (at && (to_ns - begin_ns) * 2 >= to_ns - from_ns))

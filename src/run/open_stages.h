@@ -25,8 +25,14 @@ void sb_open_stages_at(
 	struct sb_open_stages *s, const int64_t *t_ns, size_t count, const struct sb_open_stage **out_stages);
 /* The innermost stage that fills most of [from, to]; NULL: none. */
 const struct sb_open_stage *sb_open_stages_over(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns);
+struct sb_open_stages_gaps { /* the parts of a time in which no stage is open */
+	int64_t all_ns;
+	int64_t lead_ns; /* before the first stage */
+	int64_t last_ns; /* the last moment in one; meaningless where all_ns is 0 */
+};
+struct sb_open_stages_gaps sb_open_stages_gaps(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns);
 /* The stage in which a value rose that was read at both times: the innermost that is open at the second, unless another one
- * fills more of the time between them. NULL: none. */
+ * fills more of the time between them. NULL: none, or stages fill less than half of that time. */
 const struct sb_open_stage *sb_open_stages_rose(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns);
 
 #endif

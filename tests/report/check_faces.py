@@ -294,7 +294,7 @@ def screen_memory(m, exact):
     summary = exact["summary"]
     left = m[0]
     for pattern, key in ((r"VRAM peak ([\d.]+) (\w+)", "gpu_memory_peak_bytes"), (r" \(reserved ([\d.]+) (\w+)\)", "gpu_memory_reserved_peak_bytes"),
-                         (r"RAM peak ([\d.]+) (\w+)", "ram_peak_bytes"), (r"^ of ([\d.]+) (\w+)", "gpu_memory_total_bytes"),
+                         (r"(?:machine|cgroup)'s RAM (?:peak )?([\d.]+) (\w+)", "ram_peak_bytes"), (r"^ of ([\d.]+) (\w+)", "gpu_memory_total_bytes"),
                          (r" of ([\d.]+) (\w+)", "ram_total_bytes")):
         found = re.search(pattern, left)
         if found:
@@ -355,7 +355,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (r"No stage was recorded.*\.$", None),
     (r"Outside: (.*)$", screen_outside),
     (r"Beside: \S+ of \d+ frames? in .* on \d+ threads? \([\d.e+]+ frames/s\)$", None),
-    (r"V?RAM peak .*$", screen_memory),
+    (r"(?:VRAM peak|(?:machine|cgroup)'s RAM peak) .*$", screen_memory),
     (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
     (r"(?:(\d+) more in the report)?(?:\.  )?(?:Not worth tuning: (.*))?$", screen_more),
     (r"Next: (.*) \((no cause found; .*)\)$", screen_next),

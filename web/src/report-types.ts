@@ -735,8 +735,8 @@ export type Memory = {
   peak_source?: "allocated" | "process" | "device"; // allocated: as the allocator says; process, device: sampled
   peak_device_index?: number; // which GPU
   tensors_peak_mb?: number; // the most that this GPU's tensors held at a time, by its allocator's own maximum; what the processes hold may peak later: the allocator keeps what it took
-  tensors_peak_t_s?: number; // when
-  tensors_peak_stage?: string; // the stage that allocated them; absent: outside every stage
+  tensors_peak_t_s?: number; // when, or when it was first read
+  tensors_peak_stage?: string; // the stage that allocated them; absent: outside every stage, or it is not known
   peak_used_mb?: number; // what that GPU held then in all, with other processes and the driver: as in residency
   reserved_peak_mb?: number; // the most that the allocator held
   device_total_mb?: number; // memory of that GPU
@@ -745,6 +745,7 @@ export type Memory = {
   snapshot_count?: number; // snapshots, listed or not
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
+  stages_generation_index?: number; // of several generations the one, from 1, that the peaks of stages are of; a stage without a call in it has that of others
   allocators?: Allocator[]; // allocations that the program reported
   residents?: ResidentAt[]; // the parts of residency as flat rows, with the unnamed rest: those of one moment add up to the device's own number
   lines?: MemoryLine[]; // lines of the program that held GPU memory at the peak, from a snapshot of torch's allocator
@@ -765,7 +766,7 @@ export type Fragmentation = {
 export type MemorySpike = {
   rise_mb?: number; // how much memory rose
   t_s?: number; // when
-  stage?: string; // the stage in which it rose; absent: outside every stage
+  stage?: string; // the stage in which it rose, which filled the time between the readings; absent: outside every stage
 };
 
 // Memory at one moment.
@@ -848,8 +849,9 @@ export type MemoryGrowth = {
 
 // The machine's own memory.
 export type HostMemory = {
-  ram_peak_mb?: number; // the most RAM used on the machine
+  ram_peak_mb?: number; // the most RAM in use on the machine, also by other programs, or in the cgroup
   ram_total_mb?: number; // RAM of the machine, or the cgroup's limit where that is lower
+  ram_of_cgroup?: true; // ram_peak_mb and ram_total_mb are of the cgroup, not of the machine
   rss_peak_mb?: number; // the most resident memory of the run's processes
   swap_peak_mb?: number; // the most that was swapped out
   page_cache_peak_mb?: number; // the most memory used to cache files

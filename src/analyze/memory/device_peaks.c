@@ -10,7 +10,7 @@
 
 #define AFTER_S 0.3 /* a reading after a sample may be the first to say what rose before it */
 
-static const struct sb_memory_picture *picture_of(const struct sb_model *m, int64_t device)
+const struct sb_memory_picture *sb_residency_picture(const struct sb_model *m, int64_t device)
 {
 	for (size_t i = 0; i < m->memory_pictures.count; i++) {
 		const struct sb_memory_picture *p = &m->memory_pictures.all[i];
@@ -21,9 +21,25 @@ static const struct sb_memory_picture *picture_of(const struct sb_model *m, int6
 	return NULL;
 }
 
+const struct sb_memory_picture *sb_residency_highest_picture(const struct sb_model *m)
+{
+	const struct sb_memory_picture *found = NULL;
+
+	for (size_t i = 0; i < m->series_count; i++) {
+		const struct sb_series *s = &m->series[i];
+		const struct sb_memory_picture *p = sb_residency_is_used_gpu(s)
+							    ? sb_residency_picture(m, s->device)
+							    : NULL;
+
+		if (p && p->sum_mb && (!found || p->sum_mb[p->peak] > found->sum_mb[found->peak]))
+			found = p;
+	}
+	return found;
+}
+
 static void peak_of_run(struct sb_residency_collected *c, const struct sb_series *s)
 {
-	const struct sb_memory_picture *p = picture_of(c->model, s->device);
+	const struct sb_memory_picture *p = sb_residency_picture(c->model, s->device);
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb");
 	struct sb_memory_panel *panel = &c->model->memory;
 	const struct sb_device_reading *most;
@@ -127,17 +143,18 @@ static void find_spike_stage(struct sb_residency_collected *c, const struct sb_s
 	for (size_t i = 0; i < c->readings.count; i++) { /* by device, then by time */
 		double t_s = (double)all[i].t_ns / 1e9;
 
-		if (all[i].device != s->device || t_s < from_s || t_s > panel->spike_t_s + AFTER_S ||
-			all[i].before < 0)
+		if (all[i].device != s->device || t_s < from_s || t_s > panel->spike_t_s + AFTER_S)
 			continue;
-		grown = all[i].reserved - all[all[i].before].reserved;
+		grown = all[i].reserved - (all[i].before < 0 ? 0 : all[all[i].before].reserved);
 		if (grown > least) {
 			least = grown;
 			most = &all[i];
 		}
 	}
-	if (most && most->raised_in != SB_NO_STAGE)
-		panel->spike_stage = sb_model_text(c->model, c->run->names[most->raised_in].text);
+	if (most)
+		panel->spike_stage = most->raised_in == SB_NO_STAGE
+					     ? NULL
+					     : sb_model_text(c->model, c->run->names[most->raised_in].text);
 	/* the peak lies between the two samples: memory rose to it */
 	if (panel->peak_device == s->device && panel->peak_t_s > from_s && panel->peak_t_s < panel->spike_t_s)
 		panel->spike_t_s = panel->peak_t_s;
@@ -201,6 +218,15 @@ static void put_peak_first(struct sb_memory_panel *panel)
 	}
 }
 
+/* The number, from 1, of the one that begins at a time; 0: none does. */
+static int64_t generation_from(const struct sb_model *m, double from_s)
+{
+	for (size_t i = 0; i < m->generations.count; i++)
+		if (fabs(m->generations.all[i].begin_s - from_s) < 1e-6)
+			return (int64_t)i + 1;
+	return 0;
+}
+
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s)
 {
 	struct sb_memory_panel *panel = &c->model->memory, sampled = *panel;
@@ -210,6 +236,7 @@ bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, 
 	if (!panel->peak_source || !strcmp(panel->peak_source, "allocated") || !any_used(c->model))
 		return true;
 	panel->peak_bytes = NAN;
+	panel->stages_generation = c->model->generations.count > 1 ? generation_from(c->model, from_s) : 0;
 	add_short_stages(c);
 	of_samples = malloc((panel->stage_count + 1) * sizeof *of_samples);
 	if (!of_samples)

@@ -6,6 +6,7 @@
 
 #include "base/memory_units.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,12 @@ struct drawing {
 };
 
 /* ---- moments ---- */
+
+/* How far two moments are apart that count as equally high. A small program has its peak within a few megabytes. */
+static double alike_mb(double most)
+{
+	return fmin(ALIKE_MB, most * ALIKE_RATIO);
+}
 
 struct moments { /* of those that fall into one of MOMENTS_MOST parts of the run, the one with the highest value */
 	double from_s, to_s;
@@ -71,6 +78,24 @@ static void offer_highest_sample(
 		offer(m, s->t_s[highest], INFINITY);
 }
 
+/* The moment at which what is reserved first rose to nearly the most: a reading after the stage that did it may be the first to
+ * say so, and another one drawn in its place. */
+static void offer_highest_growth(
+	struct moments *m, const struct sb_device_reading *all, size_t count, int64_t device)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = all[i].device == device ? fmax(most, all[i].reserved) : most;
+	for (size_t i = 0; i < count; i++)
+		if (all[i].device == device && all[i].grew_ns >= 0 &&
+			all[i].reserved >= most - alike_mb(most / SB_MB) * SB_MB) {
+			if (all[i].raised_in != SB_NO_STAGE)
+				offer(m, (double)all[i].grew_ns / 1e9, INFINITY);
+			return;
+		}
+}
+
 static void choose_moments(struct drawing *d, const struct sb_series *s, const char *column)
 {
 	const struct sb_device_reading *all = d->c->readings.items;
@@ -89,6 +114,8 @@ static void choose_moments(struct drawing *d, const struct sb_series *s, const c
 		}
 	for (size_t i = 0; !any && c && i < s->count; i++)
 		offer(&m, s->t_s[i], c->values[i]);
+	if (any)
+		offer_highest_growth(&m, all, d->c->readings.count, d->device);
 	if (any && c)
 		offer_highest_sample(&m, s, c);
 	take_moments(&m, d);
@@ -217,6 +244,11 @@ static void join_small(struct drawing *d)
 	qsort(d->rows, d->row_count, sizeof *d->rows, bottom_first);
 }
 
+static bool is_moment(int64_t t_ns, double t_s)
+{
+	return t_ns >= 0 && t_ns == (int64_t)llround(t_s * 1e9);
+}
+
 /* What the run itself holds: on a GPU that others use, the highest moment may be theirs. Of an allocator, what it has reserved:
  * kernels that are loaded beside it are no stage's doing. */
 static double own_at(const struct drawing *d, size_t moment)
@@ -225,7 +257,8 @@ static double own_at(const struct drawing *d, size_t moment)
 	double sum = 0;
 
 	if (reading && !d->at[moment].raised && !d->at[moment].between &&
-		reading->t_ns > (int64_t)(d->t_s[moment] * 1e9) + 1)
+		reading->t_ns > (int64_t)(d->t_s[moment] * 1e9) + 1 &&
+		!is_moment(reading->grew_ns, d->t_s[moment]))
 		return 0; /* of a later moment, which is drawn too */
 	if (reading)
 		return d->at[moment].reserved / SB_MB;
@@ -253,12 +286,6 @@ static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
 	return true;
 }
 
-/* How far two moments are apart that count as equally high. A small program has its peak within a few megabytes. */
-static double alike_mb(double most)
-{
-	return fmin(ALIKE_MB, most * ALIKE_RATIO);
-}
-
 /* The stage in which memory rose to what it was at a moment: there may be readings between it and the moment before. */
 static const char *rose_in(const struct drawing *d, size_t moment)
 {
@@ -278,7 +305,7 @@ static const char *rose_in(const struct drawing *d, size_t moment)
 			last = &all[i];
 		}
 	}
-	if (last && last->grew)
+	if (last && last->grew_ns >= 0)
 		return last->raised_in == SB_NO_STAGE
 			       ? ""
 			       : sb_model_text(d->c->model, d->c->run->names[last->raised_in].text);

@@ -1,5 +1,5 @@
-/* Which stage allocated what was the most so far, where two readings of an allocator have several calls between them. Memory is
- * allocated when the CPU launches: calls lie where the CPU was in them, however far behind the GPU is. */
+/* Which stage allocated what was the most so far, if one did, where two readings of an allocator have several calls, or none,
+ * between them. Memory is allocated when the CPU launches: calls lie where the CPU was in them, however far behind the GPU is. */
 #include "analyze/memory/residency.h"
 
 #include "base/role.h"
@@ -8,6 +8,11 @@
 
 #define CANDIDATES_MOST 64
 #define UNLIKELY 0.1
+#define TOGETHER_NS 20000000 /* readings of one moment */
+#define LEAD_RATIO 0.1 /* of the time between two readings: less is the call itself */
+#define FILLED_RATIO 0.33 /* of it: strobe itself may take as much between two calls */
+#define HELD_RATIO 0.98 /* of the most: it had been reached */
+#define RISE_RATIO 0.0002 /* of the most: less is no rise of its own */
 
 struct candidate { /* a stage with calls in the time */
 	const struct sb_open_stage *last;
@@ -100,7 +105,8 @@ static bool is_likelier(const struct candidate *c, double weight, const struct c
 	return !best || weight > (c->last->depth > best->last->depth ? most * 0.8 : most);
 }
 
-int64_t sb_residency_since(const struct sb_residency_collected *c, int64_t t_ns)
+/* The beginning of the generation around a moment, else of the run. */
+static int64_t since(const struct sb_residency_collected *c, int64_t t_ns)
 {
 	const struct sb_open_stage *all = c->generations.items;
 	int64_t since_ns = c->run->from_ns;
@@ -111,7 +117,10 @@ int64_t sb_residency_since(const struct sb_residency_collected *c, int64_t t_ns)
 	return since_ns;
 }
 
-const struct sb_open_stage *sb_residency_raised(const struct sb_residency_collected *c, int64_t since_ns,
+/* The stage that allocated what was the most so far, somewhere in [from, to]: of those called in it the one with the largest call,
+ * and rather one that was not called between since and from as well. *out_ns: a moment in its last call there. NULL: none is
+ * called. */
+static const struct sb_open_stage *raising_stage(const struct sb_residency_collected *c, int64_t since_ns,
 	int64_t from_ns, int64_t to_ns, int64_t *out_ns)
 {
 	struct candidate all[CANDIDATES_MOST];
@@ -135,4 +144,96 @@ const struct sb_open_stage *sb_residency_raised(const struct sb_residency_collec
 		return NULL;
 	*out_ns = best->last->end_ns < to_ns ? best->last->end_ns : to_ns;
 	return best->last;
+}
+
+static const struct sb_device_reading *reading_before(
+	const struct sb_residency_collected *c, const struct sb_device_reading *r)
+{
+	const struct sb_device_reading *all = c->readings.items;
+
+	return r->before < 0 ? NULL : &all[r->before];
+}
+
+/* ---- readings ---- */
+
+/* From when on what a reading says may have come. Before a process's first one its allocator had nothing yet when the host's
+ * memory was read: both are read at a time. */
+static int64_t risen_since(const struct sb_residency_collected *c, const struct sb_device_reading *r,
+	const struct sb_device_reading *before, int64_t since_ns)
+{
+	const struct sb_host_reading *host = c->host_readings.items;
+	int64_t from_ns = before ? before->t_ns : since_ns;
+
+	for (size_t i = 0; !before && c->host_process == r->process && i < c->host_readings.count; i++)
+		if (host[i].t_ns < r->t_ns - TOGETHER_NS)
+			from_ns = host[i].t_ns;
+	return from_ns;
+}
+
+/* The end of a time, or the begin of the first generation in it. */
+static int64_t before_generation(const struct sb_residency_collected *c, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_open_stage *all = c->generations.items;
+
+	for (size_t i = 0; i < c->generations.count; i++)
+		if (all[i].begin_ns > from_ns && all[i].begin_ns < to_ns)
+			to_ns = all[i].begin_ns;
+	return to_ns;
+}
+
+/* True if it is no stage's, or may be none's: stages fill little of the time, or it begins outside of them, and nearly as much was
+ * held then, or it is a process's first reading, before which models are made. *out_ns: the last moment outside. */
+static bool rose_outside(struct sb_residency_collected *c, const struct sb_device_reading *r,
+	const struct sb_device_reading *before, int64_t from_ns, int64_t *out_ns)
+{
+	struct sb_open_stages_gaps gaps = sb_open_stages_gaps(&c->named, from_ns, r->t_ns);
+	double took_ns = (double)(r->t_ns - from_ns);
+
+	if ((double)gaps.lead_ns > LEAD_RATIO * took_ns &&
+		(!before || before->allocated >= HELD_RATIO * fmax(r->most, r->allocated))) {
+		*out_ns = before_generation(c, from_ns, from_ns + gaps.lead_ns) - 1;
+		return true;
+	}
+	*out_ns = gaps.last_ns;
+	return took_ns - (double)gaps.all_ns < FILLED_RATIO * took_ns;
+}
+
+/* A reading says that it rose since the one before, or that more was reserved. The stage that did it is looked for here, and
+ * nowhere else. */
+static void find_rise(struct sb_residency_collected *c, struct sb_device_reading *r, double top)
+{
+	const struct sb_device_reading *before = reading_before(c, r);
+	double rise = r->most - (before ? before->most : 0), least = top * RISE_RATIO;
+	bool before_all = !before && r->most > r->reserved; /* and given back: when is not known */
+	bool raised = rise > 0 && (rise >= least || r->most >= top) && !before_all;
+	bool grew = r->reserved - (before ? before->reserved : 0) >= fmax(least, 1);
+	int64_t since_ns, from_ns, rose_ns = r->t_ns;
+	const struct sb_open_stage *stage;
+
+	if (!raised && !grew)
+		return;
+	since_ns = since(c, r->t_ns);
+	if (before && since_ns <= c->run->from_ns)
+		since_ns = since(c, before->t_ns); /* it was read after the generation */
+	from_ns = risen_since(c, r, before, since_ns);
+	stage = rose_outside(c, r, before, from_ns, &rose_ns)
+			? NULL
+			: raising_stage(c, since_ns, from_ns, r->t_ns, &rose_ns);
+	if (stage)
+		r->raised_in = stage->name;
+	if (raised)
+		r->raised_ns = rose_ns < r->t_ns ? rose_ns : r->t_ns - 1; /* a moment of its own */
+	if (grew)
+		r->grew_ns = raised ? r->raised_ns : rose_ns;
+}
+
+void sb_residency_find_rises(struct sb_residency_collected *c)
+{
+	struct sb_device_reading *all = c->readings.items;
+	double top = 0;
+
+	for (size_t i = 0; i < c->readings.count; i++)
+		top = fmax(top, all[i].most);
+	for (size_t i = 0; i < c->readings.count; i++)
+		find_rise(c, &all[i], top);
 }

@@ -1,6 +1,6 @@
 /* residency: what memory held at the begin, the peak and the end of each stage of one whole generation, that with the highest
- * peak on a GPU, else the last; where there is none, but the program has listed its models or a GPU's allocator was read, of
- * each outermost stage of the run.
+ * peak of tensors on a GPU, else of memory on it, else the last; where there is none, but the program has listed its models or a
+ * GPU's allocator was read, of each outermost stage of the run.
  *
  * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
  * allocator, and the monitors' samples. Nothing is traced. */
@@ -129,6 +129,12 @@ static const struct sb_open_stage *outermost(
 	return found;
 }
 
+static const struct sb_open_stage *moment_in(
+	const struct sb_residency_collected *c, uint32_t track, double t_s)
+{
+	return outermost(c, track, (int64_t)(t_s * 1e9), (int64_t)(t_s * 1e9));
+}
+
 static const struct sb_open_stage *last_generation(const struct sb_residency_collected *c)
 {
 	const struct sb_open_stage *all = c->generations.items, *last = NULL;
@@ -140,15 +146,18 @@ static const struct sb_open_stage *last_generation(const struct sb_residency_col
 }
 
 /* The whole one in which a device's allocator held most: after it, the allocator's own maximum tells nothing of the
- * others. Else the last one. */
+ * others. Where that was outside of all, the one in which the device's memory rose to its peak, which the allocator keeps.
+ * Else the last one. After the pictures. */
 static const struct sb_open_stage *chosen_generation(const struct sb_residency_collected *c)
 {
 	const struct sb_open_stage *last = last_generation(c), *highest = NULL;
 	const struct sb_device_reading *most = sb_residency_most(c, -1);
-	int64_t t_ns = most ? (int64_t)(sb_residency_most_at(most) * 1e9) : -1;
+	const struct sb_memory_picture *p = sb_residency_highest_picture(c->model);
 
-	if (last && t_ns >= 0)
-		highest = outermost(c, last->track, t_ns, t_ns);
+	if (last && most)
+		highest = moment_in(c, last->track, sb_residency_most_at(most));
+	if (last && p && !highest)
+		highest = moment_in(c, last->track, p->t_s[p->peak]);
 	return highest ? highest : last;
 }
 
@@ -432,10 +441,11 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	sb_residency_caches_prepare(c);
 	if (c->failed || c->weights.failed || c->stages.failed || c->named.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model))
+		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	g = chosen_generation(c);
-	if (!sb_residency_over_time(c) || !sb_memory_pictures_join_small(model) ||
-		!sb_residency_device_peaks(
-			c, g ? (double)g->begin_ns / 1e9 : -INFINITY, g ? (double)g->end_ns / 1e9 : INFINITY))
+	if (!sb_residency_device_peaks(
+		    c, g ? (double)g->begin_ns / 1e9 : -INFINITY, g ? (double)g->end_ns / 1e9 : INFINITY))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (g)
 		in = (struct span){ g->begin_ns, g->end_ns, g->track, g->depth + 1 };

@@ -25,10 +25,10 @@ struct sb_device_reading { /* of a device's allocator */
 	double context_next; /* what it was when it was known to be another; else the same */
 	bool context_later; /* nothing was known of it so far: it is what was known first */
 	int64_t before; /* the number of the one before it, of the same device and process; -1: none */
-	int64_t raised_ns; /* when the most that was ever allocated rose before it: in the stage that did it; -1: it did not rise */
-	bool grew; /* what is reserved rose before it */
+	int64_t raised_ns; /* when the most that was ever allocated rose before it: in the stage that did it, if any; -1: it did not rise */
+	int64_t grew_ns; /* what is reserved rose before it: as raised_ns; -1: it did not rise */
 	double given_back; /* to the driver, since the reading before */
-	uint32_t raised_in; /* the name of the stage that raised either; SB_NO_STAGE: none was open */
+	uint32_t raised_in; /* the name of the stage that raised either; SB_NO_STAGE: none, or not known */
 };
 
 struct sb_host_reading { /* of the program's process */
@@ -81,13 +81,8 @@ bool sb_stage_calls_within(const struct sb_stage_calls *calls, double from_s, do
 	double *out_begin_s, double *out_end_s);
 
 /* ---- raised.c ---- */
-/* The beginning of the generation around a moment, else of the run. */
-int64_t sb_residency_since(const struct sb_residency_collected *c, int64_t t_ns);
-/* The stage that allocated what was the most so far, somewhere in [from, to]: of those called in it the one with the largest call,
- * and rather one that was not called between since and from as well. *out_ns: a moment in its last call there. NULL: none is
- * called. */
-const struct sb_open_stage *sb_residency_raised(const struct sb_residency_collected *c, int64_t since_ns,
-	int64_t from_ns, int64_t to_ns, int64_t *out_ns);
+/* Of each reading, once they are linked: what rose before it, and in which stage. */
+void sb_residency_find_rises(struct sb_residency_collected *c);
 
 /* ---- residency_caches.c ---- */
 /* Once all are there: before the call below. Sets c->failed where there is no memory. */
@@ -117,7 +112,8 @@ double sb_residency_device_time(const struct sb_device_values *v, double t_s);
  * Whatever shows a moment shows this. s: its series, one of a used GPU. */
 struct sb_device_values sb_residency_device_at(
 	const struct sb_residency_collected *c, const struct sb_series *s, double t_s);
-/* The moment of a stage's peak. False: neither a reading nor a sample lies in it. */
+/* The moment of a stage's peak: that of the picture over time, if it lies in the stage and is as high. False: neither a reading nor
+ * a sample lies in it. */
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
 	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s);
 /* The reading with the allocator's maximum, of one device or of all (-1); NULL: not known. */
@@ -135,6 +131,10 @@ void sb_residency_between(
 	const struct sb_device_reading *all, size_t count, double t_s, struct sb_device_values *v);
 
 /* ---- device_peaks.c ---- */
+/* Of a device, as drawn over time by what held it; NULL: none, or not yet. */
+const struct sb_memory_picture *sb_residency_picture(const struct sb_model *m, int64_t device);
+/* Of the GPUs' the one with the highest peak; NULL: none is drawn. Once they are joined. */
+const struct sb_memory_picture *sb_residency_highest_picture(const struct sb_model *m);
 /* Peaks of the memory panel, as the pictures and the stages' residency have them: of the run, and of each stage in the
  * generation from from_s to to_s. After the pictures. False: no memory. */
 bool sb_residency_device_peaks(struct sb_residency_collected *c, double from_s, double to_s);

@@ -16,7 +16,6 @@
 #define ALIKE_BYTES (64 * SB_MB) /* of two moments that count as equally high */
 #define ALIKE_RATIO 0.02
 #define ADJACENT_S 0.1 /* what is nearer counts as of the moment */
-#define RISE_RATIO 0.0002 /* of the most: less is no rise of its own */
 
 /* ---- readings ---- */
 
@@ -32,7 +31,7 @@ void sb_residency_device_see(struct sb_residency_collected *c, const struct sb_e
 		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device, e->process,
 			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes,
 			e->snapshot.peak_bytes > 0 ? (double)e->snapshot.peak_bytes : NAN, NAN, NAN, false,
-			-1, -1, false, 0, SB_NO_STAGE };
+			-1, -1, -1, 0, SB_NO_STAGE };
 	else
 		c->failed = true;
 }
@@ -65,52 +64,6 @@ static void link_readings(struct sb_residency_collected *c)
 		c->failed |= !sb_map_put(&last, key, (uint32_t)i);
 	}
 	sb_map_done(&last);
-}
-
-static const struct sb_device_reading *reading_before(
-	const struct sb_residency_collected *c, const struct sb_device_reading *r)
-{
-	const struct sb_device_reading *all = c->readings.items;
-
-	return r->before < 0 ? NULL : &all[r->before];
-}
-
-/* ---- where the maximum rose ---- */
-
-/* A reading says that it rose since the one before, or that more was reserved. The stage that did it is looked for here, and
- * nowhere else. */
-static void find_rise(struct sb_residency_collected *c, struct sb_device_reading *r, double top)
-{
-	const struct sb_device_reading *before = reading_before(c, r);
-	double rise = r->most - (before ? before->most : 0), least = top * RISE_RATIO;
-	bool before_all = !before && r->most > r->reserved; /* and given back: when is not known */
-	bool raised = rise > 0 && (rise >= least || r->most >= top) && !before_all;
-	int64_t since_ns, from_ns, raised_ns = r->t_ns;
-	const struct sb_open_stage *stage;
-
-	r->grew = r->reserved - (before ? before->reserved : 0) >= fmax(least, 1);
-	if (!raised && !r->grew)
-		return;
-	since_ns = sb_residency_since(c, r->t_ns);
-	if (before && since_ns <= c->run->from_ns)
-		since_ns = sb_residency_since(c, before->t_ns); /* it was read after the generation */
-	from_ns = before ? before->t_ns : since_ns;
-	stage = sb_residency_raised(c, since_ns, from_ns, r->t_ns, &raised_ns);
-	if (stage)
-		r->raised_in = stage->name;
-	if (raised)
-		r->raised_ns = raised_ns < r->t_ns ? raised_ns : r->t_ns - 1; /* a moment of its own */
-}
-
-static void find_rises(struct sb_residency_collected *c)
-{
-	struct sb_device_reading *all = c->readings.items;
-	double top = 0;
-
-	for (size_t i = 0; i < c->readings.count; i++)
-		top = fmax(top, all[i].most);
-	for (size_t i = 0; i < c->readings.count; i++)
-		find_rise(c, &all[i], top);
 }
 
 /* ---- beside the allocator ---- */
@@ -231,7 +184,7 @@ void sb_residency_device_prepare(struct sb_residency_collected *c)
 			by_device_and_time);
 	link_readings(c);
 	sb_residency_given_back_prepare(c);
-	find_rises(c);
+	sb_residency_find_rises(c);
 	for (size_t i = 0; i < c->model->series_count; i++)
 		if (sb_residency_is_used_gpu(&c->model->series[i])) {
 			learn_contexts_of(c, &c->model->series[i], true);
@@ -461,6 +414,20 @@ static void take_moment(const struct sb_residency_collected *c, const struct sb_
 	take_higher(best, &(struct candidate){ t_s, v.used, v.allocated });
 }
 
+/* The picture's peak is where memory rose to it, later moments of the stage may have more tensors in it: all panels show one. */
+static void take_drawn(const struct sb_residency_collected *c, const struct sb_series *s,
+	const struct sb_stage_calls *calls, double begin_s, double end_s, struct candidate *best)
+{
+	const struct sb_memory_picture *p = sb_residency_picture(c->model, s->device);
+	double t_s = p ? p->t_s[p->peak] : NAN, used;
+
+	if (!(t_s >= begin_s && t_s <= end_s) || !sb_stage_calls_have(calls, t_s))
+		return;
+	used = sb_residency_device_at(c, s, t_s).used;
+	if (!(used < best->used - alike_bytes(best->used)))
+		*best = (struct candidate){ t_s, used, NAN };
+}
+
 bool sb_residency_device_peak(const struct sb_residency_collected *c, const struct sb_series *s,
 	const struct sb_stage_calls *calls, double begin_s, double end_s, double *out_t_s)
 {
@@ -478,6 +445,7 @@ bool sb_residency_device_peak(const struct sb_residency_collected *c, const stru
 	for (size_t i = 0; i < d->used.count && used[i].t_s <= end_s; i++)
 		if (used[i].t_s >= begin_s && sb_stage_calls_have(calls, used[i].t_s))
 			take_higher(&best, &(struct candidate){ used[i].t_s, used[i].bytes, -1 });
+	take_drawn(c, s, calls, begin_s, end_s, &best);
 	*out_t_s = best.t_s;
 	return !isnan(best.t_s);
 }

@@ -114,8 +114,8 @@ static int64_t known_before(const struct sb_series *s, const struct sb_series_co
 	return (int64_t)(from_s * 1e9);
 }
 
-/* The generation around a moment, else the whole run. */
-static void generation_at(const struct sb_model *model, double t_s, double *out_begin_s, double *out_end_s)
+/* The generation around a moment, else the whole run. Its number, from 1; 0: there is one, or none around it. */
+static int64_t generation_at(const struct sb_model *model, double t_s, double *out_begin_s, double *out_end_s)
 {
 	const struct sb_generations_panel *g = &model->generations;
 
@@ -125,8 +125,9 @@ static void generation_at(const struct sb_model *model, double t_s, double *out_
 		if (g->all[i].begin_s <= t_s && g->all[i].begin_s + g->all[i].wall_s >= t_s) {
 			*out_begin_s = g->all[i].begin_s;
 			*out_end_s = g->all[i].begin_s + g->all[i].wall_s;
-			return;
+			return g->count > 1 ? (int64_t)i + 1 : 0;
 		}
+	return 0;
 }
 
 /* Memory that an allocator keeps stays on the device: after the generation with the highest peak, every stage would have it.
@@ -135,9 +136,15 @@ static void stage_peaks_from_samples(struct sb_memory_collected *m, struct sb_mo
 	const struct sb_series *s, const struct sb_series_column *c)
 {
 	const struct sb_open_stage *open = m->stages.all.items;
+	struct sb_memory_panel *panel = &model->memory;
 	double from_s, to_s, inside[STAGES_MOST], anywhere[STAGES_MOST];
+	int64_t generation;
 
-	generation_at(model, c->max_t_s, &from_s, &to_s);
+	generation = generation_at(model, c->max_t_s, &from_s, &to_s);
+	if (!panel->stage_count || panel->stages_generation == generation)
+		panel->stages_generation = generation;
+	else /* of another GPU it is another one */
+		panel->stages_generation = 0;
 	for (size_t i = 0; i < STAGES_MOST; i++)
 		inside[i] = anywhere[i] = NAN;
 	for (size_t i = 0; i < m->stages.all.count; i++) {

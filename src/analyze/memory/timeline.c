@@ -35,6 +35,7 @@ static void fill_host(struct sb_model *model)
 
 		panel->ram_total_bytes = limit;
 		panel->ram_peak_bytes = isnan(group) ? panel->ram_peak_bytes : group;
+		panel->ram_of_group = !isnan(group);
 	}
 }
 

@@ -71,6 +71,10 @@ static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 				    : "NO");
 		unchecked |= !s->checked;
 	}
+	if (m->stages_generation)
+		sb_buf_printf(out,
+			"  (peaks: in generation %lld; of a stage that it has no call of, in other calls)\n",
+			(long long)m->stages_generation);
 	if (unchecked)
 		sb_buf_puts(out, "  (n/a: memory was not read between that stage and its neighbours)\n");
 }
@@ -173,11 +177,32 @@ static const char *source_words(const char *source)
 }
 
 /* Of a peak that is no tensor's: the allocator had kept what another stage took, or could not use the pieces. */
-static void tensors_text(const struct sb_memory_panel *m, struct sb_buf *out)
+static void tensors_text(const struct sb_model *model, struct sb_buf *out)
 {
-	sb_buf_printf(out, "  Tensors held at most %.1f MB of it, in ", m->tensors_peak_bytes / SB_MB);
-	sb_text_name(out, m->tensors_peak_stage, 40);
-	sb_buf_printf(out, " at %.2f s\n", m->tensors_peak_t_s);
+	const struct sb_memory_panel *m = &model->memory;
+	const struct sb_generations_panel *g = &model->generations;
+
+	sb_buf_printf(out, "  Tensors held at most %.1f MB of it, ", m->tensors_peak_bytes / SB_MB);
+	if (m->tensors_peak_stage) {
+		sb_buf_puts(out, "in ");
+		sb_text_name(out, m->tensors_peak_stage, 40);
+		sb_buf_printf(out, " at %.2f s\n", m->tensors_peak_t_s);
+	} else if (g->count && !g->whole_run && m->tensors_peak_t_s <= g->all[0].begin_s) {
+		sb_buf_puts(out, "before the first generation, in no stage\n");
+	} else {
+		sb_buf_printf(out, "in no known stage, seen at %.2f s\n", m->tensors_peak_t_s);
+	}
+}
+
+/* Where the peak is of the same tensors, it says all of that. */
+static bool has_tensors_text(const struct sb_model *model)
+{
+	const struct sb_memory_panel *m = &model->memory;
+
+	if (isnan(m->tensors_peak_bytes) || !m->peak_stage)
+		return false;
+	return m->tensors_peak_stage ? strcmp(m->tensors_peak_stage, m->peak_stage) != 0
+				     : !model->session.no_times;
 }
 
 /* Where times are made up, the snapshot says where it was. */
@@ -223,8 +248,8 @@ static void memory_text(
 			sb_buf_putc(out, '\n');
 		}
 	}
-	if (m->tensors_peak_stage && m->peak_stage && strcmp(m->tensors_peak_stage, m->peak_stage) != 0)
-		tensors_text(m, out);
+	if (has_tensors_text(model))
+		tensors_text(model, out);
 	if (!isnan(m->spike_bytes))
 		spike_text(model, out);
 	if (!isnan(m->fragmentation_ratio)) {
@@ -235,7 +260,8 @@ static void memory_text(
 		sb_buf_putc(out, '\n');
 	}
 	if (!isnan(m->ram_peak_bytes))
-		sb_buf_printf(out, "  RAM peak %.1f of %.1f MB", m->ram_peak_bytes / SB_MB,
+		sb_buf_printf(out, "  RAM in use %s, peak %.1f of %.1f MB",
+			m->ram_of_group ? "in the cgroup" : "on the machine", m->ram_peak_bytes / SB_MB,
 			m->ram_total_bytes / SB_MB);
 	if (!isnan(m->ram_peak_bytes) && m->swap_peak_bytes > 0)
 		sb_buf_printf(out, ", swap peak %.1f MB", m->swap_peak_bytes / SB_MB);

@@ -17,6 +17,14 @@ static void put_part(struct sb_buf *out, const char *name, const char *dtype, do
 	sb_buf_putc(out, '\n');
 }
 
+static void put_head(const struct sb_residency_panel *p, struct sb_buf *out)
+{
+	sb_buf_printf(out, "  %12s  stage, at its peak", "MB");
+	if (p->generation)
+		sb_buf_printf(out, " in generation %lld", (long long)p->generation);
+	sb_buf_puts(out, ", and what held it\n");
+}
+
 static void put_row(const struct sb_residency *r, struct sb_buf *out)
 {
 	double small = 0;
@@ -59,7 +67,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 			continue;
 		if (!any) {
 			sb_text_heading(out, options, "Residency");
-			sb_buf_printf(out, "  %12s  %s\n", "MB", "stage, at its peak, and what held it");
+			put_head(p, out);
 		}
 		any = true;
 		put_row(&p->all[i], out);
