@@ -79,6 +79,14 @@ static int give(struct args *args, const struct command_option *o, const char *v
 	return 0;
 }
 
+/* "--gpu-trace=$SPEC" of a script in which SPEC is not set is not "--gpu-trace". */
+static int give_checked(struct args *args, const struct command_option *o, const char *value)
+{
+	if (o->optional_arg && value && !*value)
+		return complain("nothing stands after '--%s='; %s: %s", o->name, o->arg, o->help);
+	return give(args, o, value);
+}
+
 static int unknown_long(const struct command *c, const char *name, size_t size)
 {
 	const char *names[OPTIONS_MAX], *nearest;
@@ -154,7 +162,7 @@ static int take(struct args *args, const struct scanner *s, int value, char *con
 		return needs_value(s, optopt);
 	if (value == '?')
 		return refuse(s, args->command, optopt);
-	return give(args, find_row(s, value), optarg);
+	return give_checked(args, find_row(s, value), optarg);
 }
 
 /* What follows "--", where it ended the options. */

@@ -92,12 +92,24 @@ static void optional_values_are_never_the_next_word(void **state)
 	struct args args;
 
 	(void)state;
-	assert_int_equal(parse(&args, &plain, WORDS("--trace", "all", "-t", "-tsteps:3", "--trace=")), 0);
+	assert_int_equal(parse(&args, &plain, WORDS("--trace", "all", "-t", "-tsteps:3", "--trace=all")), 0);
 	assert_string_equal(args_nth(&args, "trace", 0), "");
 	assert_string_equal(args_nth(&args, "trace", 1), "");
 	assert_string_equal(args_nth(&args, "trace", 2), "steps:3");
-	assert_string_equal(args_nth(&args, "trace", 3), "");
+	assert_string_equal(args_nth(&args, "trace", 3), "all");
 	assert_string_equal(args.values[0], "all");
+	args_done(&args);
+}
+
+/* As from "--trace=$SPEC" where SPEC is not set. */
+static void nothing_behind_the_sign_is_not_no_value(void **state)
+{
+	struct args args;
+
+	(void)state;
+	assert_int_not_equal(parse(&args, &plain, WORDS("--trace=")), 0);
+	args_done(&args);
+	assert_int_equal(parse(&args, &plain, WORDS("--format=")), 0); /* that always has a value */
 	args_done(&args);
 }
 
@@ -165,6 +177,7 @@ int main(void)
 		cmocka_unit_test(values_come_with_equals_or_as_the_next_word),
 		cmocka_unit_test(letters_are_bundled_however_many),
 		cmocka_unit_test(optional_values_are_never_the_next_word),
+		cmocka_unit_test(nothing_behind_the_sign_is_not_no_value),
 		cmocka_unit_test(two_dashes_end_the_options),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(the_beginning_of_a_name_is_not_the_name),
