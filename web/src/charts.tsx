@@ -1,10 +1,10 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { savePng } from './export';
 import type { ChartColumn, Distribution } from './report-types';
 import { axisLabel, axisUnit, keyed, seconds, unitOf } from './format';
 import { title } from './words';
-import { cursor, dark, select, selection, useStore, view } from './state';
+import { cursor, dark, select, selection, useSettled, useStore, view, type Range } from './state';
 import { Picture } from './picture';
 import { Plot } from './plot';
 import { gutterOf } from './timeline/canvas';
@@ -23,6 +23,7 @@ export interface Chart {
   lines: Line[];
   group: string;
   stacked?: boolean; // lines lie on each other
+  elsewhere?: Chart; // the same, coarser, of times that this one does not have
 }
 
 // Draws again when the view, the selection or the width change; returns how to stop.
@@ -85,6 +86,24 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
       <div ref={host} />
     </figure>
   );
+}
+
+const SEEN_LEAST = 0.1; // of the shown time: less is a stroke between gaps
+
+// How much of the shown time has values; each is of the time since the row before.
+function known(chart: Chart, range: Range): number {
+  const [from, to] = [range.from / 1e9, range.to / 1e9];
+  let sum = 0;
+  for (let i = 1; i < chart.t.length; i++) if (chart.lines.some((one) => (one.values[i] ?? null) !== null)) sum += Math.max(0, Math.min(to, chart.t[i]) - Math.max(from, chart.t[i - 1]));
+  return sum / Math.max(1e-9, to - from);
+}
+
+// Where next to nothing of the shown time was sampled that fine, what was read of it.
+export function FinestChart(props: TimeChartProps) {
+  const shown = useSettled(view, 150);
+  const { elsewhere } = props.chart;
+  const coarse = useMemo(() => elsewhere && known(props.chart, shown) < SEEN_LEAST && known(elsewhere, shown) > 0, [props.chart, shown]);
+  return <TimeChart {...props} chart={coarse ? elsewhere! : props.chart} />;
 }
 
 function SavePicture({ of, words }: { of: { current: HTMLDivElement | null }; words: string }) {

@@ -263,7 +263,7 @@ export type GpuCounters = {
   dram_read_percent?: number; // use of the memory's bandwidth by reads
   dram_write_percent?: number; // use of the memory's bandwidth by writes
   nvdec_active_percent?: number; // use of the busiest video decoder
-  utilization_percent?: number; // share of time in which a kernel ran, whatever it used
+  utilization_percent?: number; // share of time in which a kernel ran, whatever it used; of the run of all samples, as in gpu_metrics
   pcie_rx_gb_per_s?: number; // received over PCIe
   pcie_tx_gb_per_s?: number; // sent over PCIe
   nvlink_rx_gb_per_s?: number; // received over NVLink
@@ -418,7 +418,7 @@ export type Generations = {
   union_s?: number; // wall time in which at least one generation ran
   in_turn_ratio?: number; // where some ran at the same time: share of their time in the chain of generations that ends last, which is what the run waits for
   wall?: StatsSeconds; // times of those that began and ended in the selected part
-  median_index?: number; // which of the items took the middle time, the first one left out: the one a page opens on
+  median_index?: number; // which of the items took the middle time, the first one left out: the one a page opens on, unless others alone were traced or sampled
   items: Generation[]; // at most 10 000, in order
 };
 
@@ -874,7 +874,7 @@ export type SlowMoment = {
   gpu_idle_s?: number; // time in which the GPU was idle between the first and the last of these
   normal_gpu_idle_s?: number; // the same of the normal one
   counters?: SlowMomentCounter[]; // sampled counters of both, where there are samples
-  parts?: SlowMomentPart[]; // what took longer: kernels, stages, functions, each largest first
+  parts?: SlowMomentPart[]; // what took longer: kernels, copies, stages, functions, each largest first; all of its time where there is no normal one
   row?: SlowRow; // where several were slow one after the other: these; all else is of the slowest one
   words?: string; // where the time went, in a sentence
 };
@@ -888,8 +888,8 @@ export type SlowMomentCounter = {
 
 // What took longer than in the normal one.
 export type SlowMomentPart = {
-  kind: string; // "kernel", "stage" (its own time), "garbage" (collections of a millisecond or more), "function" (sampled)
-  name: string; // name of the kernel, stage or function
+  kind: string; // "kernel", "copy" (or fill), "stage" (its own time), "garbage" (collections of a millisecond or more), "function" (sampled)
+  name: string; // name of the kernel, copy, stage or function
   file?: string; // where that function is written; functions are those of the thread that ran the step
   line?: number; // the line of it that most of the time was in
   inside?: string; // the function of a library that it had called there, such as a wait
@@ -1160,9 +1160,11 @@ export type GpuDevice = {
   temperature_mean_c?: number; // mean temperature
   temperature_max_c?: number; // highest temperature
   power_mean_w?: number; // mean power
+  power_working_mean_w?: number; // mean power of the samples in which it worked (utilization of 10 % or more)
   power_max_w?: number; // highest power
   sm_clock_min_mhz?: number; // lowest clock of the processors
   sm_clock_mean_mhz?: number; // mean clock of the processors
+  sm_clock_working_mean_mhz?: number; // mean clock of the processors in the samples in which it worked
   sm_clock_max_mhz?: number; // highest clock of the processors
   memory_clock_mean_mhz?: number; // mean clock of the memory
   memory_clock_max_mhz?: number; // highest clock of the memory
@@ -1288,7 +1290,7 @@ export type GpuTrace = {
   attention?: GpuRow[]; // attention kernels by kind
   collectives?: GpuRow[]; // kernels of collectives by kind
   offload?: GpuRow[]; // copies from and to the host, by zone
-  idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there
+  idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there; gaps under a microsecond are one row
   idle_sample_count?: number; // samples of Python stacks in gaps
   idle_functions?: GpuIdleFunction[]; // the Python functions in these gaps, by samples; largest first, at most 8
   gap_count: number; // gaps, listed or not

@@ -129,7 +129,10 @@ export function firstCharts(r: Report, most: number): Chart[] {
     const [chart] = chartsOf(group === 'GPU' && series ? gpuOf(r, c.device_index) : group, series && { t_s: series.t_s, ...Object.fromEntries(c.columns.map((k) => [k, series[k]])) });
     return chart ? [chart] : [];
   });
-  // Of the GPU that is drawn first; its samples come after its readings.
-  const counters = timeCharts(r).filter((c) => c.lines[0].key === PARTS[0] && c.group.startsWith(`${named[0]?.group} `)).pop();
-  return [...named.slice(0, 1), ...(counters ? [{ ...counters, lines: counters.lines.slice(0, PARTS.length) }] : []), ...named.slice(1)].slice(0, most);
+  // Of the GPU that is drawn first; its samples come after its readings, which stand in where there are none.
+  const counters = timeCharts(r)
+    .filter((c) => c.lines[0].key === PARTS[0] && c.group.startsWith(`${named[0]?.group} `))
+    .map((c) => ({ ...c, lines: c.lines.slice(0, PARTS.length) }));
+  const finest = counters.pop();
+  return [...named.slice(0, 1), ...(finest ? [{ ...finest, elsewhere: counters[0] }] : []), ...named.slice(1)].slice(0, most);
 }

@@ -34,11 +34,16 @@ const TITLES: Record<string, string> = {
   kernel_total_s: 'kernels, added up',
   kernel_busy_s: 'busy with kernels',
   unattributed_busy_s: 'busy for no known zone',
-  window_s: 'first work to last',
+  window_s: 'first work to last, of each trace',
   small_kernel_ratio: 'kernels under 10 µs',
   copy_ratio: 'copies, of that time',
   launch_ahead_s: 'launched ahead, mean',
   launch_queue_count: 'kernels waiting, mean',
+  throttled_ratio: 'slowed down by heat or hardware, while it worked',
+  throttle_reasons: 'slowed down by',
+  power_capped_ratio: 'at its power limit, while it worked',
+  power_working_mean_w: 'power while it worked, mean',
+  sm_clock_working_mean_mhz: 'SM clock while it worked, mean',
   own_cpu_s: "strobe's threads, CPU",
   own_cpu_ratio: "strobe's threads, of a core",
   record_cost_s: 'one record',
@@ -76,16 +81,19 @@ const STEMS: [RegExp, string][] = [
   [/^load(\d+)(?=_|$)/, 'load ($1 min)'],
   [/^(exit_\w+)_value$/, '$1'],
   [/^unclass.+/, 'not recognised'],
+  [/utilization/, 'utilisation'],
 ];
 
 const CAPTIONS: Record<string, string> = {
   items: 'One by one',
-  top_zones: 'Zones by the GPU time they launched',
-  idle_zones: 'GPU idle while the CPU was in',
-  attention: 'Attention kernels',
+  top_zones: 'Zones by the GPU time they launched; shares of the busy time',
+  idle_zones: 'GPU idle while the CPU was in; shares of the idle time',
+  families: 'Kernels by family; shares of the time of all kernels',
+  attention: 'Attention kernels; shares of the time of all kernels',
+  collectives: 'Collectives; shares of the time of all kernels',
   traces: 'When kernels were traced',
   devices: 'GPUs while traced',
-  offload: 'Copies by the zone that asked for them',
+  offload: 'Copies by the zone that asked for them; shares of the busy time',
 };
 
 const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end|step|gap)(?=(_max|_mean|_min|_peak)?$)/;

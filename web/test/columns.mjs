@@ -123,6 +123,20 @@ test('a slow moment shows what the counters said, beside the normal one', async 
   await close();
 });
 
+test('a slow moment without a normal one beside it is compared with none', async (browser) => {
+  const { report, timeline } = fixture();
+  report.slow_moments = [{
+    what: 'asked', why: 'a customer called', t_s: 60, duration_s: 2.1, counters: [{ counter: 'sm_active_percent', percent: 41.2 }],
+    parts: [{ kind: 'stage', name: 'denoise', more_s: 1.5, total_s: 1.5, normal_s: 0, count: 1, normal_count: 0 }, { kind: 'copy', name: 'Memcpy HtoD', more_s: 0.5, total_s: 0.5, normal_s: 0, count: 3, normal_count: 0 }],
+  }];
+  const { page, close } = await open(browser, writePage('slow-alone', { report, timeline }));
+  const tables = page.locator('.slow-moment table');
+  assert.deepEqual((await tables.nth(0).locator('tbody tr').allInnerTexts()).map(plain), ['SM active 41.2 %']);
+  assert.match(plain(await tables.nth(1).locator('caption').innerText()), /^What took its time; there is no normal one beside it/);
+  assert.deepEqual((await tables.nth(1).locator('tbody tr').allInnerTexts()).map(plain), ['stage denoise 1.500 s 1', 'copy Memcpy HtoD 0.500 s 3']);
+  await close();
+});
+
 test('steps that were slow in a row are one moment, named with the slowest', async (browser) => {
   const { report, timeline } = fixture();
   report.slow_moments = [{

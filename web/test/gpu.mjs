@@ -297,6 +297,24 @@ test('what is sampled seldom says its last value and how old that is', async (br
   await close();
 });
 
+test('where nothing of the shown time was sampled, what was read of it is drawn', async (browser) => {
+  const { report: made, timeline } = fixture();
+  const t_s = Array.from({ length: 131 }, (_, i) => i);
+  Object.assign(made.gpu_metrics.devices[0], { counters: { t_s, sm_active_percent: t_s.map(() => 50) }, sampled: { t_s: [60, 60.5, 61, 61.5, 62], sm_active_percent: [null, 12, 14, 13, 12] } });
+  const { page, seen, close } = await open(browser, writePage('gpu-elsewhere', { report: made, timeline }));
+  await ready(page);
+  const title = () => page.locator('.card.right .chart figcaption b', { hasText: /GPU (parts|sampled)/ }).allInnerTexts();
+  assert.deepEqual(await title(), ['GPU parts: SM active'], 'two of 131 seconds were sampled');
+  for (const [from, to, words] of [[60, 62, 'GPU sampled: SM active'], [80, 90, 'GPU parts: SM active'], [55, 65, 'GPU sampled: SM active']]) {
+    await page.evaluate((view) => { location.hash = `#view=${view}`; }, `${from * 1e9}_${to * 1e9}`);
+    await page.waitForTimeout(300); // until the view has settled
+    await settled(page);
+    assert.deepEqual(await title(), [words], `${from} to ${to} s`);
+  }
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test('the first chart of counters is of the GPU that is drawn first', async (browser) => {
   const { report: made, timeline } = fixture();
   const t_s = [60, 61, 62, 63], [device] = made.gpu_metrics.devices;

@@ -111,8 +111,11 @@ test('what bounds a stage is one line on a phone, too', async (browser) => {
   const r = report();
   r.stage_analysis.stages[0].gpu_work.bound_calls = 'cold';
   const { page, close } = await open(browser, writePage('bound-phone', { report: r, timeline: timeline() }), { viewport: { width: 390, height: 844 } });
-  const rows = await page.locator('#hardware table', { hasText: 'what bounds each stage' }).locator('tbody tr').evaluateAll((all) => all.map((r) => r.getBoundingClientRect().height));
+  const table = page.locator('#hardware table', { hasText: 'what bounds each stage' });
+  const rows = await table.locator('tbody tr').evaluateAll((all) => all.map((r) => r.getBoundingClientRect().height));
   assert.ok(rows.length === 3 && rows.every((h) => h < 34), rows.join());
+  const ends = await table.locator('tbody td:nth-child(2)').evaluateAll((all) => all.map((c) => c.getBoundingClientRect().right));
+  assert.ok(ends.every((x) => x <= 390), `beside the name, without scrolling: ${ends}`);
   await close();
 });
 
@@ -129,10 +132,10 @@ test('of many GPUs each has its charts, and the CPU keeps its own', async (brows
     assert.ok(own.every(([, visible]) => visible === !i), `GPU ${i} is ${i ? 'folded' : 'open'}`);
   }
   assert.ok(shown.some(([name, visible]) => /^CPU/.test(name) && visible), 'those of the CPU come after them');
-  assert.equal(await page.locator('.card.right figure b').first().innerText(), 'GPU 3 utilization', 'whose it is');
+  assert.equal(await page.locator('.card.right figure b').first().innerText(), 'GPU 3 utilisation', 'whose it is');
   await page.locator('#metrics summary', { hasText: 'GPU 7' }).click();
   await settled(page);
-  const ink = await page.locator('#metrics figure[aria-label^="GPU 7 utilization"] canvas').evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0));
+  const ink = await page.locator('#metrics figure[aria-label^="GPU 7 utilisation"] canvas').evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0));
   assert.ok(ink, 'what is unfolded is drawn');
   await close();
 });
@@ -168,7 +171,8 @@ test('counters, rates and what bounds a stage are a table; what is not known is 
   const { page, close } = await open(browser, writePage('rates', { report: report(), timeline: timeline() }));
   const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
   assert.equal(rows[0], 'whole run 70.0 % 20.0 % 2.0 % 15.0 % 90.0 %');
-  assert.equal(rows[1], 'denoise 97.0 % 41.5 % 3.0 % 22.0 % 90.0 % tensor 52 %, DRAM 46 %');
+  assert.equal(rows[1], 'denoise tensor 52 %, DRAM 46 % 97.0 % 41.5 % 3.0 % 22.0 % 90.0 %');
+  assert.match(await page.locator('#hardware').innerText(), /Bound by several: shares of the time that was read, from 10 % on\./);
   assert.match(rows[2], /^vae_decode n\/a n\/a n\/a n\/a n\/a/);
   const rates = await bodyRows(page, '#hardware', 'Operations of model calls');
   assert.deepEqual(rates, ['denoise 405 41.0 % bf16 202 ms 494 ms 400 9 warm', 'vae_decode n/a n/a n/a n/a n/a scripted module']);
@@ -215,6 +219,35 @@ test('what was sampled is said as the text report says it', async (browser) => {
   const words = plain(await page.locator('#hardware').innerText());
   assert.match(words, /Sampled for 3\.00 s, from 17\.10 s of the run on: 5.999 samples of 500 µs, 7 lost\. The SMs ran at 1755 MHz\. PCIe: 2\.0+ GB\/s read, 1\.0 MB\/s written\./);
   assert.match(words, /What bounds denoise and 1 other stage is n\/a: no sample/);
+  await close();
+});
+
+test('a sentence about missing bounds is true of every stage it counts', async (browser) => {
+  const r = report();
+  const why = ['it ran for 7 %', 'it ran for 8 %', 'it ran for 7 %', 'no sample', 'not traced', 'no reading', 'not traced'];
+  const total = [0.1, 0.5, 0.4, 0.3, 0.2, 0.05, 0.01];
+  r.stage_analysis.stages = why.map((bound_why, i) => ({ ...r.stage_analysis.stages[1], name: `s${i}`, total_s: total[i], gpu_work: { bound_why } }));
+  const { page, close } = await open(browser, writePage('unbound', { report: r, timeline: timeline() }));
+  assert.deepEqual((await page.locator('#hardware p', { hasText: /bounds|more stage/ }).allInnerTexts()).map(plain), ['What bounds s1 is n/a: it ran for 8 %', 'What bounds s2 and 1 other stage is n/a: it ran for 7 %', 'What bounds s3 is n/a: no sample', '… and 3 more stages']);
+  await close();
+});
+
+test('a GPU at its power limit is not called throttled', async (browser) => {
+  const devices = [{ index: 0, used: true, sample_count: 3, throttled_ratio: 0, power_capped_ratio: 0.96, power_mean_w: 300, power_working_mean_w: 669, sm_clock_working_mean_mhz: 1775, series: series('utilization_percent') }];
+  const { page, close } = await open(browser, writePage('capped', { report: { ...report(), gpu_metrics: { device_count: 1, devices } }, timeline: timeline() }));
+  const words = plain(await page.locator('#metrics').innerText());
+  assert.match(words, /slowed down by heat or hardware, while it worked 0\.0 % at its power limit, while it worked 96\.0 %/);
+  assert.match(words, /power while it worked, mean 669 W/);
+  assert.ok(!/throttled|utilization/.test(words), words);
+  await close();
+});
+
+test('a family that says its kind is named once', async (browser) => {
+  const family = (family, kind) => ({ family, kind, total_s: 0.1, gpu_counters: counters(90, 1, 2, 60) });
+  const { page, close } = await open(browser, writePage('kinds-once', { report: { ...report(), sampled_counters: { sample_count: 9, lost_count: 0, interval_s: 0.0005, t_s: 0.1, sampled_s: 0.2, duration_s: 0.2, families: [family('copy and layout', 'copy and cast'), family('copy and layout', 'transpose')] } }, timeline: timeline() }));
+  const rows = await bodyRows(page, '#hardware', 'by kernel family');
+  assert.match(rows[1], /^copy and cast 90/);
+  assert.match(rows[2], /^copy and layout transpose 90/);
   await close();
 });
 
@@ -293,8 +326,8 @@ test('what bounds a stage says how it is known, or why it is not', async (browse
   r.stage_analysis.stages[1].gpu_work = { bound_why: 'no reading lies inside a call; --gpu-counters=steps:3 tells' };
   const { page, close } = await open(browser, writePage('bound-why', { report: r, timeline: timeline() }));
   const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
-  assert.match(rows[1], /launch \(by its trace\)$/);
-  assert.match(rows[2], /n\/a$/);
+  assert.match(rows[1], /^denoise launch \(by its trace\) 97/);
+  assert.match(rows[2], /^vae_decode n\/a n\/a/);
   assert.match(plain(await page.locator('#hardware').innerText()), /What bounds vae_decode is n\/a: no reading lies inside a call; --gpu-counters=steps:3 tells/);
   await close();
 });

@@ -10,7 +10,7 @@ test('the first screen holds figures, findings, stages, timeline and charts', as
   const { page, close } = await open(browser, basePath);
   await ready(page);
   assert.equal(await page.locator('.figure').count(), 6);
-  assert.deepEqual(await page.locator('.card.right figcaption b').allInnerTexts(), ['GPU utilization', 'GPU memory used', 'CPU usage', 'Disk throughput']);
+  assert.deepEqual(await page.locator('.card.right figcaption b').allInnerTexts(), ['GPU utilisation', 'GPU memory used', 'CPU usage', 'Disk throughput']);
   assert.equal(await page.locator('.card.advice .findings > li:not(.rest)').count(), 3);
   for (const part of ['.figures', '.timebar', '.card.advice', '.card.table', '.card.right', '.card.right .chart:last-of-type']) {
     const b = await page.locator(part).boundingBox();

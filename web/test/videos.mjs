@@ -78,6 +78,7 @@ test('where the CPU runs ahead of the GPU a video has the report\'s times of its
   await page.locator('header select').selectOption('-1');
   await settled(page);
   assert.deepEqual((await cells(page, 'vae_decode')).slice(1, 3), ['0.44 s', '16.0 %'], 'beside a bar that has it so');
+  assert.match(await page.locator('#stages .tools').innerText(), /times: as the CPU went through the stages, on the first screen as the GPU did/);
   await page.locator('header select').selectOption('1'); // the report has no times of its own for that one
   await settled(page);
   assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['30.0 ms', '10.0 %', '0.44 s']);
@@ -259,6 +260,23 @@ test('a video of which no kernel was traced says which one has kernels, and lead
   assert.equal(await page.locator('.videos .strip button[aria-pressed=true]').getAttribute('aria-label').then((w) => w.slice(0, 12)), 'generation 1');
   assert.deepEqual(seen.problems, []);
   await close();
+});
+
+test('where only another video was traced or sampled, that one is open', async (browser) => {
+  const page_ = (name, more) => writePage(name, { report: { ...small().report, generations: { count: 4, whole_run: false, median_index: 2, items: [0, 1, 2, 3].map((i) => ({ name: 'video', start_s: i / 10, wall_s: 0.09, steps: 0 })) }, ...more }, timeline: encodeTimeline({ endNs: 400 * MS, names: ['video'], lanes: [{ kind: 'thread', name: 'main', main: true, rows: [[0, 1, 2, 3].map((i) => ({ start: i * 100 * MS, end: (i * 100 + 90) * MS, name: 0 }))] }] }) });
+  const trace = (...traces) => ({ gpu_trace: { kernel_count: 1, kernel_total_s: 0.01, busy_ratio: 0.5, busy_s: 0.01, idle_s: 0.01, traces: traces.map(([t_s, duration_s]) => ({ pid: 1, t_s, duration_s })) } });
+  for (const [name, more, first] of [
+    ['traced-1', trace([0.01, 0.01], [0.12, 0.05]), '2'],
+    ['traced-median', trace([0.01, 0.05], [0.21, 0.01]), '3 median'],
+    ['sampled-4', { sampled_counters: { sample_count: 9, lost_count: 0, t_s: 0.31, duration_s: 0.05 } }, '4'],
+    ['traced-before', trace([0.095, 0.004]), '3 median'],
+  ]) {
+    const { page, close } = await open(browser, page_(name, more));
+    await ready(page);
+    assert.equal(await page.locator('.videos .strip [aria-pressed=true]').innerText(), first, name);
+    if (name === 'traced-1') assert.match((await page.locator('#kernels p').first().innerText()).replaceAll('\u00a0', ' '), /50\.0 % busy while traced, 2 traces added up\./);
+    await close();
+  }
 });
 
 test('a video that did not end says so, and is not ranked', async (browser) => {

@@ -201,7 +201,7 @@ test('steps, gaps and samples have their details too', async (browser) => {
   assert.match(await detail(page), /gap 1 of \d+[\s\S]*A gap: no zone is open[\s\S]*after\s+\w+/);
   const chart = await page.locator('.card.right .chart').first().boundingBox();
   await page.mouse.click(chart.x + gutter + 300, chart.y + 40);
-  assert.match(await detail(page), /samples at[\s\S]*GPU utilization\s+[\d.]+ %[\s\S]*Open then/);
+  assert.match(await detail(page), /samples at[\s\S]*GPU utilisation\s+[\d.]+ %[\s\S]*Open then/);
   await close();
 });
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { Bins, OrderChart, TimeChart, type Chart } from '../charts';
 import { clip, count, memory, percent, seconds } from '../format';
-import { memoryPeak, num, text, whoseMemory, type Distribution, type Fields, type GpuRow, type MemorySnapshot, type Report, type Series } from '../report';
+import { memoryPeak, num, text, whoseMemory, type Distribution, type Fields, type GpuRow, type GpuTrace, type MemorySnapshot, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, title } from '../words';
@@ -224,6 +224,12 @@ export function layersBody(r: Report): ComponentChildren {
   );
 }
 
+// What is between two traces of a process is not known: it is neither busy nor idle.
+function addedUp(g: GpuTrace): string {
+  const all = (g.traces ?? []).filter((t) => t.duration_s > 0);
+  return all.length > new Set(all.map((t) => t.pid)).size ? `, ${all.length} traces added up` : '';
+}
+
 export function kernelsBody(r: Report): ComponentChildren {
   const g = r.gpu_trace;
   if (!g) return null;
@@ -231,7 +237,7 @@ export function kernelsBody(r: Report): ComponentChildren {
     <>
       {g.busy_ratio !== undefined && (
         <p>
-          The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy {g.slow_moments_only ? 'around slow moments, kept alone' : 'while traced'}.
+          The GPU was busy {seconds(g.busy_s)} and idle {seconds(g.idle_s)}: {percent(g.busy_ratio)} busy {g.slow_moments_only ? 'around slow moments, kept alone' : 'while traced'}{addedUp(g)}.
         </p>
       )}
       <FieldList fields={g} skip={g.busy_ratio === undefined ? [] : ['busy_s', 'idle_s', 'busy_ratio']} />
@@ -286,7 +292,10 @@ export function functionsBody(r: Report): ComponentChildren {
   if (!f) return null;
   return (
     <>
-      <p class="quiet">Shares of {count(f.sample_count)} sampled stacks, not measured times.</p>
+      <p class="quiet">
+        Shares of the time that {count(f.sample_count - (f.waiting_count ?? 0))} sampled stacks stand for, not measured times.
+        {!!f.waiting_count && ` ${count(f.waiting_count)} more of threads that only waited are left out: ${(f.waiting ?? []).slice(0, 3).map((w) => clip(w.name, 40)).join(', ')}.`}
+      </p>
       <Table
         caption="Functions by their own share"
         rows={f.functions}
@@ -296,7 +305,7 @@ export function functionsBody(r: Report): ComponentChildren {
           { key: 'name', head: 'function', cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
           { key: 'self_ratio', help: 'in the function itself' },
           { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls' },
-          { key: 'self_count', head: 'samples' },
+          { key: 'self_count', head: 'samples', help: 'in the function itself; each stands for the time since the one before' },
           { key: 'line', head: 'hottest line', cell: (x) => String(x.line) },
           { key: 'file', cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
           { key: 'stage' },

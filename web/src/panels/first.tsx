@@ -1,7 +1,7 @@
 // The right half of the first screen: the timeline, the charts under it, and
 // how they share the height so that none of it stays empty.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { TimeChart, type Chart } from '../charts';
+import { FinestChart, type Chart } from '../charts';
 import { nanos } from '../format';
 import { selection, useSettled, useStore, view } from '../state';
 import { Table } from '../table';
@@ -80,7 +80,7 @@ export function FirstTimeline({ data, problem, charts }: Props) {
             <TimelineView id="timeline-first" data={data} rowHeight={shares.rowHeight} mostRows={shares.mostRows} maxHeight={shares.timeline} />
           )}
           {charts.map((c, i) => (
-            <TimeChart key={c.title} chart={c} height={shares.chart + (i === charts.length - 1 ? AXIS : 0)} axis={i === charts.length - 1} />
+            <FinestChart key={c.title} chart={c} height={shares.chart + (i === charts.length - 1 ? AXIS : 0)} axis={i === charts.length - 1} />
           ))}
           {data && !empty && shares.rest > 0 && <Brief data={data} room={shares.rest} />}
         </>

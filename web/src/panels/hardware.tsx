@@ -278,18 +278,32 @@ function movesColumns(): Column<Row>[] {
   ];
 }
 
+const WHYS_MOST = 3;
+
+// Why stages have no bound: a sentence for those of which it is true, as the text has it.
+function unboundWords(report: Report): string[] {
+  const all = stagesOf(report).filter((s) => s.gpu_work?.bound_why).sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
+  const by = new Map<string, Stage[]>();
+  for (const s of all) by.set(s.gpu_work!.bound_why!, [...(by.get(s.gpu_work!.bound_why!) ?? []), s]);
+  const groups = [...by];
+  const more = groups.slice(WHYS_MOST).reduce((n, [, stages]) => n + stages.length, 0);
+  return [
+    ...groups.slice(0, WHYS_MOST).map(([why, [first, ...others]]) => `What bounds ${clip(first.name, 36)}${others.length ? ` and ${others.length} other stage${others.length > 1 ? 's' : ''}` : ''} is n/a: ${why}`),
+    ...(more ? [`… and ${more} more stage${more > 1 ? 's' : ''}`] : []),
+  ];
+}
+
 function Rates({ report }: { report: Report }) {
   const rows = rowsOf(report);
   if (!rows.length) return null;
   const r = report.roofline;
-  const unbound = rows.filter((w) => w.work?.bound_why), why = unbound[0];
   const gpu = hasGpu(report); // else there is no peak rate to come near
   const counted = rows.filter((w) => w.work?.flop_count !== undefined || w.work?.uncounted_why);
   const stage = named<Row>('stage');
   const bounds: Column<Row>[] = [
     stage,
-    ...(rows.some((w) => w.counters) ? counterColumns(rows) : []),
     ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up; cold: no call of it is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
+    ...(rows.some((w) => w.counters) ? counterColumns(rows) : []),
   ];
   const rates: Column<Row>[] = [
     stage,
@@ -301,7 +315,8 @@ function Rates({ report }: { report: Report }) {
     <div class="sub">
       {gpu && <h4>How near stages come to what the GPU can do</h4>}
       {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
-      {why && <p class="quiet">{`What bounds ${clip(why.name, 36)}${unbound.length > 1 ? ` and ${unbound.length - 1} other stage${unbound.length > 2 ? 's' : ''}` : ''} is n/a: ${why.work!.bound_why}`}</p>}
+      {rows.some((w) => boundText(w.work).includes('%')) && <p class="quiet">Bound by several: shares of the time that was read, from 10 % on.</p>}
+      {unboundWords(report).map((words) => <p key={words} class="quiet">{words}</p>)}
       {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
       {r && <p class="quiet">{r.mfu_why ? `MFU n/a: ${r.mfu_why}` : r.source && `Peak rates: ${r.source}`}</p>}
     </div>
@@ -310,7 +325,8 @@ function Rates({ report }: { report: Report }) {
 
 // ---- sampled counters ----
 
-const familyName = (f: SampledFamily) => [f.family, f.kind, f.precision].filter(Boolean).join(' ');
+// "copy and cast" of "copy and layout" says both.
+const familyName = (f: SampledFamily) => [f.kind?.startsWith(f.family.split(' ')[0] + ' ') ? '' : f.family, f.kind, f.precision].filter(Boolean).join(' ');
 
 function clockText(s: SampledCounters): string {
   if (s.sm_clock_mhz === undefined) return '';

@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { clip, seconds } from '../format';
 import { jumpTo } from '../jump';
-import type { Report, SlowMoment } from '../report';
-import { Table } from '../table';
+import type { Report, SlowMoment, SlowMomentPart } from '../report';
+import { Table, type Column } from '../table';
 import { title } from '../words';
 
 const titleOf = (m: SlowMoment): string => {
@@ -16,7 +16,24 @@ const generationOf = (m: SlowMoment): string => (m.generation_index === undefine
 
 const beside = (s: number | undefined, normal: number | undefined): string => (normal === undefined ? seconds(s) : `${seconds(s)} (normal ${seconds(normal)})`);
 
+// Without a normal one beside it nothing is longer: what there was in it is all that is known.
+const aloneColumns: Column<SlowMomentPart>[] = [
+  { key: 'kind', head: '' },
+  { key: 'name', head: 'what', cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 84)}</span> },
+  { key: 'total_s', head: 'time' },
+  { key: 'count', help: 'launches, calls or samples' },
+];
+const partColumns: Column<SlowMomentPart>[] = [
+  ...aloneColumns.slice(0, 2),
+  { key: 'more_s', head: 'longer by' },
+  { key: 'total_s', head: 'slow' },
+  { key: 'normal_s' },
+  { key: 'count', help: 'launches, calls or samples' },
+  { key: 'normal_count', head: 'normally' },
+];
+
 function Moment({ m }: { m: SlowMoment }) {
+  const alone = m.normal_duration_s === undefined;
   return (
     <div class="slow-moment">
       <p>
@@ -35,24 +52,16 @@ function Moment({ m }: { m: SlowMoment }) {
           columns={[
             { key: 'counter', head: 'part of the GPU', value: (c) => title(c.counter) },
             { key: 'percent', head: 'slow', unit: '_percent' },
-            { key: 'normal_percent' },
+            ...(alone ? [] : [{ key: 'normal_percent' as const }]),
           ]}
         />
       )}
       {m.parts && m.parts.length > 0 && (
         <Table
-          caption="What took longer than in the normal one"
+          caption={alone ? 'What took its time; there is no normal one beside it' : 'What took longer than in the normal one'}
           rows={m.parts}
           most={15}
-          columns={[
-            { key: 'kind', head: '' },
-            { key: 'name', head: 'what', cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 84)}</span> },
-            { key: 'more_s', head: 'longer by' },
-            { key: 'total_s', head: 'slow' },
-            { key: 'normal_s' },
-            { key: 'count', help: 'launches, calls or samples' },
-            { key: 'normal_count', head: 'normally' },
-          ]}
+          columns={alone ? aloneColumns : partColumns}
         />
       )}
     </div>
