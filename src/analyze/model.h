@@ -262,6 +262,7 @@ struct sb_model {
 	struct sb_devices_panel devices;
 	struct sb_charts_panel charts;
 	struct sb_gpu_counters gpu_counters; /* of the run */
+	int counted_device; /* whose they are */
 	struct sb_pm_samples_panel pm_samples;
 	struct sb_roofline_panel roofline;
 	struct sb_efficiency_panel efficiency;

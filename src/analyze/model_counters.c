@@ -82,7 +82,8 @@ static const struct sb_field sb_gpu_counters_fields_rows[] = {
 	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_NVDEC], "nvdec_active_percent", SB_KNOWN,
 		"use of the busiest video decoder"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_UTILIZATION], "utilization_percent", SB_KNOWN,
-		"share of time in which a kernel ran, whatever it used"),
+		"share of time in which a kernel ran, whatever it used; of the run of all samples, as in "
+		"gpu_metrics"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_PCIE_RX], "pcie_rx_gb_per_s", SB_KNOWN,
 		"received over PCIe"),
 	SB_FIELD(sb_gpu_counters, beside[SB_BESIDE_PCIE_TX], "pcie_tx_gb_per_s", SB_KNOWN, "sent over PCIe"),

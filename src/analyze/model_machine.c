@@ -32,9 +32,13 @@ static const struct sb_field device_rows[] = {
 	SB_FIELD(sb_device, temperature_c.max, "temperature_max_c", SB_KNOWN, "highest temperature",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_device, power_w.mean, "power_mean_w", SB_KNOWN, "mean power"),
+	SB_FIELD(sb_device, busy_power_mean_w, "power_working_mean_w", SB_KNOWN,
+		"mean power of the samples in which it worked (utilization of 10 % or more)"),
 	SB_FIELD(sb_device, power_w.max, "power_max_w", SB_KNOWN, "highest power"),
 	SB_FIELD(sb_device, sm_clock_mhz.min, "sm_clock_min_mhz", SB_KNOWN, "lowest clock of the processors"),
 	SB_FIELD(sb_device, sm_clock_mhz.mean, "sm_clock_mean_mhz", SB_KNOWN, "mean clock of the processors"),
+	SB_FIELD(sb_device, busy_clock_mean_mhz, "sm_clock_working_mean_mhz", SB_KNOWN,
+		"mean clock of the processors in the samples in which it worked"),
 	SB_FIELD(
 		sb_device, sm_clock_mhz.max, "sm_clock_max_mhz", SB_KNOWN, "highest clock of the processors"),
 	SB_FIELD(sb_device, memory_clock_mhz.mean, "memory_clock_mean_mhz", SB_KNOWN,
@@ -364,7 +368,8 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD_LIST(sb_gpu_panel, offload, offload_count, "offload", SB_KNOWN, row,
 		"copies from and to the host, by zone"),
 	SB_FIELD_LIST(sb_gpu_panel, idle_zones, idle_zone_count, "idle_zones", SB_KNOWN, row,
-		"where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there"),
+		"where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there; "
+		"gaps under a microsecond are one row"),
 	SB_FIELD(sb_gpu_panel, idle_sample_count, "idle_sample_count", SB_SET,
 		"samples of Python stacks in gaps"),
 	SB_FIELD_LIST(sb_gpu_panel, idle_functions, idle_function_count, "idle_functions", SB_KNOWN,

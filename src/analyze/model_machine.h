@@ -21,7 +21,8 @@ struct sb_device {
 	bool used; /* it did something for this run */
 	double throttled_ratio; /* of the samples in which it worked: held back by a fault; NAN: not sampled */
 	double capped_ratio; /* the same: at the power limit or in step with others, which is no fault */
-	double busy_clock_mean_mhz, busy_clock_max_mhz; /* of the samples in which it worked */
+	double busy_clock_mean_mhz, busy_clock_max_mhz,
+		busy_power_mean_w; /* of the samples in which it worked */
 	const char **throttle_reasons;
 	size_t throttle_reason_count;
 	double energy_wh, cost;

@@ -3,9 +3,9 @@
 
 static const struct sb_field moment_part_rows[] = {
 	SB_FIELD(sb_slow_part, kind, "kind", SB_ALWAYS,
-		"\"kernel\", \"stage\" (its own time), \"garbage\" (collections of a millisecond or more), "
-		"\"function\" (sampled)"),
-	SB_FIELD(sb_slow_part, name, "name", SB_ALWAYS, "name of the kernel, stage or function"),
+		"\"kernel\", \"copy\" (or fill), \"stage\" (its own time), \"garbage\" (collections of a "
+		"millisecond or more), \"function\" (sampled)"),
+	SB_FIELD(sb_slow_part, name, "name", SB_ALWAYS, "name of the kernel, copy, stage or function"),
 	SB_FIELD(sb_slow_part, file, "file", SB_KNOWN,
 		"where that function is written; functions are those of the thread that ran the step"),
 	SB_FIELD(sb_slow_part, line, "line", SB_KNOWN, "the line of it that most of the time was in"),
@@ -69,7 +69,9 @@ static const struct sb_field sb_slow_moment_fields_rows[] = {
 	SB_FIELD_LIST(sb_slow_moment, counters, counter_count, "counters", SB_KNOWN, moment_counter,
 		"sampled counters of both, where there are samples"),
 	SB_FIELD_LIST(sb_slow_moment, parts, part_count, "parts", SB_KNOWN, moment_part,
-		"what took longer: kernels, stages, functions, each largest first"),
+		"what took longer: kernels, copies, stages, functions, each largest first; all of its time "
+		"where "
+		"there is no normal one"),
 	SB_FIELD_STRUCT(sb_slow_moment, row, "row", SB_KNOWN, moment_row,
 		"where several were slow one after the other: these; all else is of the slowest one"),
 	SB_FIELD(sb_slow_moment, words, "words", SB_KNOWN, "where the time went, in a sentence"),

@@ -26,7 +26,7 @@ struct sb_slow_moments_panel {
 		} * counters; /* sampled by --gpu-counters */
 		size_t counter_count;
 		struct sb_slow_part {
-			const char *kind; /* "kernel", "stage", "garbage", "function" */
+			const char *kind; /* "kernel", "copy", "stage", "garbage", "function" */
 			const char *name;
 			const char *file; /* of a function of the thread that stepped; NULL: not known */
 			uint32_t line; /* that most of it was in; 0: not known */

@@ -347,7 +347,9 @@ static const struct sb_field sb_generations_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_generations_panel, time, "wall", SB_KNOWN, sb_stats_s_fields,
 		"times of those that began and ended in the selected part", .when = any_generations),
 	SB_FIELD(sb_generations_panel, median, "median_index", SB_KNOWN,
-		"which of the items took the middle time, the first one left out: the one a page opens on",
+		"which of the items took the middle time, the first one left out: the one a page opens on, "
+		"unless "
+		"others alone were traced or sampled",
 		.when = any_generations),
 	SB_FIELD_LIST(sb_generations_panel, all, listed, "items", SB_ALWAYS, generation,
 		"at most 10 000, in order"),

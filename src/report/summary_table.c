@@ -465,6 +465,11 @@ int sb_screen_table(struct sb_screen *s)
 	unattributed_lines(s, rows.unattributed_s);
 	overlap_row(s, &rows);
 	moves_line(s, &rows);
+	if (sb_stages_moved(&s->model->stages, rows.wall_s)) {
+		sb_screen_say(s,
+			"  (wall: as the GPU went through the stages; the stage tree has the CPU's times)");
+		sb_screen_end(s, NULL);
+	}
 	free(rows.all);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "report/text.h"
 #include "synthetic.h"
 
 struct machine {
@@ -262,6 +263,7 @@ static void reads_while_starting_up_are_no_collapse(void **state)
 static void a_healthy_gpu_at_its_power_limit_is_not_throttled(void **state)
 {
 	struct synthetic s;
+	struct sb_buf text = { 0 };
 	struct sb_model *m;
 	uint32_t gpu;
 
@@ -280,6 +282,13 @@ static void a_healthy_gpu_at_its_power_limit_is_not_throttled(void **state)
 	assert_near(m->devices.all[0].capped_ratio, 1, 1e-9);
 	assert_near(m->devices.all[0].throttled_ratio, 0, 1e-9);
 	assert_near(m->devices.all[0].busy_clock_mean_mhz, 1900, 1e-9);
+	assert_near(m->devices.all[0].busy_power_mean_w, 450, 1e-9);
+	assert_int_equal(sb_report_text(m, NULL, &text), 0);
+	assert_non_null(strstr(
+		sb_buf_text(&text), "      while it worked                        450.0             W\n"));
+	assert_non_null(strstr(
+		sb_buf_text(&text), "      while it worked                         1900             MHz\n"));
+	sb_buf_done(&text);
 	assert_null(
 		strstr(finding(m, "gpu_utilization") ? finding(m, "gpu_utilization")->issue : "", "busy"));
 	synthetic_done(&s);

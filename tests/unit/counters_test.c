@@ -73,6 +73,52 @@ static void the_other_parts_have_a_table_where_they_did_something(void **state)
 	done(&m);
 }
 
+/* A sentence is true of every stage it counts, and names the largest of them. */
+static void stages_without_a_bound_are_grouped_by_their_reason(void **state)
+{
+	static const char *const whys[] = { "x.", "y.", "x.", "z.", "v.", "w.", "v." };
+	char name[] = "a";
+	struct made m = begin_made();
+
+	(void)state;
+	readings(&m, 10);
+	for (uint64_t i = 7; i--; name[0]++) /* the largest last */
+		zone(&m, name, 0, (name[0] - 'a') * SECOND, (name[0] - 'a') * SECOND + (7 - i) * 100000000);
+	end_made(&m, 9 * SECOND);
+	for (size_t i = 0; i < 7; i++) {
+		name[0] = (char)('g' - i);
+		((struct sb_stage *)sb_model_stage(m.model, name))->work.bound_why = whys[i];
+	}
+	assert_true(text_has(&m, "    What bounds g and 1 other stage is n/a: x.\n"
+				 "    What bounds f is n/a: y.\n"
+				 "    What bounds d is n/a: z.\n"
+				 "    … and 3 more stages\n"));
+	for (size_t i = 4; i < 7; i++) {
+		name[0] = (char)('g' - i);
+		((struct sb_stage *)sb_model_stage(m.model, name))->work.bound_why = "z.";
+	}
+	assert_true(text_has(&m, "    What bounds d and 3 other stages is n/a: z.\n"));
+	assert_false(text_has(&m, "more stage"));
+	done(&m);
+}
+
+/* The driver was asked before the first reading of the counters ended: 0 % then, and that counts. */
+static void the_runs_utilisation_is_that_of_all_its_samples(void **state)
+{
+	static const char *const driver[] = { "utilization_percent" };
+	struct made m = begin_made();
+	uint32_t gpu = sb_builder_schema(m.b, "gpu", 0, driver, 1);
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		sb_builder_sample(m.b, gpu, i * SECOND, (const double[]){ i < 3 ? 0 : 90 }, 1);
+	readings(&m, 10);
+	end_made(&m, 9 * SECOND);
+	close_to(m.model->devices.all[0].utilization_percent.mean, 65);
+	close_to(m.model->gpu_counters.beside[SB_BESIDE_UTILIZATION], 65);
+	done(&m);
+}
+
 static void calls_add_up(void **state)
 {
 	struct made m = begin_made();
@@ -418,6 +464,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stage_has_the_readings_wholly_inside_it),
 		cmocka_unit_test(the_other_parts_have_a_table_where_they_did_something),
+		cmocka_unit_test(stages_without_a_bound_are_grouped_by_their_reason),
+		cmocka_unit_test(the_runs_utilisation_is_that_of_all_its_samples),
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
 		cmocka_unit_test(a_generation_shorter_than_its_readings_has_none),

@@ -148,7 +148,7 @@ static void waits_of_threads_beside_the_work_are_listed_apart(void **state)
 	assert_string_equal(m->functions.waiting[0].name, "threading.Condition.wait");
 	assert_near(m->functions.waiting[0].self_ratio, 0.75, 1e-9);
 	assert_int_equal(sb_report_text(m, NULL, &out), 0);
-	assert_non_null(strstr(sb_buf_text(&out), "shares of 40 sampled stacks"));
+	assert_non_null(strstr(sb_buf_text(&out), "shares of the time that 40 sampled stacks stand for"));
 	assert_non_null(strstr(sb_buf_text(&out),
 		"80 more of threads that only waited, left out: threading.Condition.wait,\n"
 		"  thread._worker\n"));

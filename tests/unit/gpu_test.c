@@ -273,6 +273,30 @@ static void time_between_two_traces_is_not_idle(void **state)
 	close_to(o.model->gpu.idle_s, 2000e-9);
 	close_to(o.model->gpu.devices[0].window_s, 4000e-9);
 	assert_int_equal(o.model->gpu.gap_total, 2);
+	panel_holds(&o, "= 4.00 us in 2 traces, added up\n");
+	close_model(&o);
+}
+
+/* Ten gaps of 500 ns that no zone is asked for, and one of 5000. */
+static void the_shortest_gaps_are_a_row_of_the_idle_time(void **state)
+{
+	struct made m = begin_made();
+	const struct sb_gpu_row *rest;
+	struct opened o;
+
+	zone(&m, "A", 0, 100000);
+	for (uint64_t i = 0; i < 11; i++)
+		put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(10 + i, 500, 1000 + i * 1000));
+	put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(30, 500, 16500));
+	o = end_made(&m, 100000);
+	rest = find_row(o.model->gpu.idle_zones, o.model->gpu.idle_zone_count,
+		"(the shortest gaps, from kernel to kernel)");
+	assert_int_equal(rest->count, 10);
+	close_to(rest->total_s, 5000e-9);
+	close_to(rest->ratio, 0.5);
+	close_to(find_row(o.model->gpu.idle_zones, o.model->gpu.idle_zone_count, "A")->ratio, 0.5);
+	panel_holds(&o, "total  of idle      gaps\n");
+	panel_holds(&o, "total   of all     count\n");
 	close_model(&o);
 }
 
@@ -421,6 +445,7 @@ int main(void)
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
 		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),
 		cmocka_unit_test(time_between_two_traces_is_not_idle),
+		cmocka_unit_test(the_shortest_gaps_are_a_row_of_the_idle_time),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(gpu_time_of_some_calls_is_marked),

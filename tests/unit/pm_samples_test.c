@@ -158,9 +158,10 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 		11 * MS + 600000); /* one more: 1 us apart */
 	kernel(&m, "vectorized_elementwise_kernel", 11 * MS + 600000, 13 * MS); /* two, and a half one */
 	kernel(&m, "reduce_kernel", 13 * MS, 13 * MS + 200000); /* less than a sample */
+	kernel(&m, "direct_copy_kernel_cuda", 13 * MS + 200000, 14 * MS);
 	end_made(&m, 30 * MS);
 	p = &m.model->pm_samples;
-	assert_int_equal(p->family_count, 2);
+	assert_int_equal(p->family_count, 3);
 	assert_string_equal(p->families[0].family, "GEMM");
 	close_to(p->families[0].total_s, 0.001599);
 	close_to(p->families[0].counters.covered_s, 0.0015);
@@ -168,6 +169,8 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 	assert_string_equal(p->families[1].family, "element-wise");
 	close_to(p->families[1].counters.covered_s, 0.001);
 	text_holds(&m, "GEMM");
+	assert_string_equal(p->families[2].family, "copy and layout");
+	text_holds(&m, "    copy and cast  "); /* which says both */
 	done(&m);
 }
 

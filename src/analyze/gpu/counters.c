@@ -237,6 +237,7 @@ static void whole_run(struct counters *c, struct sb_model *model)
 	sb_counter_readings_add(&sums, all, 0, d->readings.count - 1);
 	sb_gpu_counters_from_sums(&sums, (double)(c->run->to_ns - c->run->from_ns) / 1e9,
 		sb_counter_source_names[d->source], &model->gpu_counters);
+	model->counted_device = d->device;
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)

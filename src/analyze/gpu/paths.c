@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define IDLE_REST_LEAST 0.005 /* of the idle time */
+
 struct paths {
 	struct sb_run *run;
 	const struct sb_gpu_launches *launches;
@@ -87,6 +89,31 @@ static bool path_row(const struct paths *p, struct sb_model *model, uint32_t pat
 	return true;
 }
 
+/* What no path has: gaps that were too short to be kept. False: that is next to nothing. */
+static bool idle_rest(
+	const struct paths *p, const struct sb_gpu_row *rows, size_t count, struct sb_gpu_row *out)
+{
+	double idle_s = seconds(p->times->window_ns - p->times->busy_ns), rest_s = idle_s;
+	int64_t gaps = p->times->gap_count;
+
+	for (size_t i = 0; i < count; i++) {
+		rest_s -= rows[i].total_s;
+		gaps -= rows[i].count;
+	}
+	if (!(rest_s >= IDLE_REST_LEAST * idle_s) || gaps <= 0)
+		return false;
+	*out = (struct sb_gpu_row){ .name = "(the shortest gaps, from kernel to kernel)",
+		.count = gaps,
+		.total_s = rest_s,
+		.busy_s = NAN,
+		.mean_s = NAN,
+		.min_s = NAN,
+		.max_s = NAN,
+		.ratio = rest_s / idle_s,
+		.bytes = NAN };
+	return true;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct sb_gpu_row *)a)->name, ((const struct sb_gpu_row *)b)->name);
@@ -136,6 +163,7 @@ static struct sb_gpu_row *fill_rows(
 		return NULL;
 	}
 	*out_count = merge_alike(rows, *out_count);
+	*out_count += what == ROWS_IDLE && idle_rest(p, rows, *out_count, &rows[*out_count]);
 	kept = sb_gpu_rows_keep(model, rows, out_count);
 	free(rows);
 	return kept;

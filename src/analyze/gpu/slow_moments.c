@@ -20,8 +20,8 @@
 #define IDLE_LEAST_NS 1000 /* shorter is the rounding of ticks, or from one kernel to the next */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
 
-enum { KERNEL, STAGE, GARBAGE, KINDS }; /* functions are in `samples` */
-static const char *const kind_names[KINDS] = { "kernel", "stage", "garbage" };
+enum { KERNEL, COPY, STAGE, GARBAGE, KINDS }; /* functions are in `samples` */
+static const char *const kind_names[KINDS] = { "kernel", "copy", "stage", "garbage" };
 
 /* How surely a zone is what the moment is about: its thread explains it. */
 enum certainty { NONE, SOME_STEP, SAME_ROLE, THE_ONE };
@@ -121,7 +121,7 @@ static void take_work(struct moments *m, struct side *s, const struct sb_event *
 {
 	int64_t end_ns = e->t_ns + e->gpu.duration_ns;
 
-	count_in(m, s, KERNEL, e->name, e->gpu.duration_ns);
+	count_in(m, s, e->gpu.kind == SB_GPU_KERNEL ? KERNEL : COPY, e->name, e->gpu.duration_ns);
 	if (!sb_union_add(&s->busy, e->t_ns, end_ns))
 		m->no_memory = true;
 	if (!s->work_ns || e->t_ns < s->first_ns)
@@ -388,7 +388,7 @@ static void fill_moment(
 	sb_slow_counters_fill(model, &slow->counters, &normal->counters, out);
 	out->parts = sb_model_alloc(model, (KINDS + 1) * PARTS_MOST * sizeof *out->parts);
 	for (int kind = 0; out->parts && kind < KINDS; kind++)
-		if (kind != KERNEL || normal->traced)
+		if ((kind != KERNEL && kind != COPY) || normal->traced)
 			add_parts(m, model, c, kind, out);
 	if (out->parts)
 		out->part_count += sb_slow_samples_parts(&m->samples, &slow->thread, &normal->thread,

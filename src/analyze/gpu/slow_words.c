@@ -17,6 +17,14 @@ static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, con
 	return NULL;
 }
 
+/* Kernels or copies, whichever took longer. */
+static const struct sb_slow_part *most_work(const struct sb_slow_moment *s)
+{
+	const struct sb_slow_part *kernel = first_part(s, "kernel"), *copy = first_part(s, "copy");
+
+	return !kernel || (copy && copy->more_s > kernel->more_s) ? copy : kernel;
+}
+
 /* A kernel's name may be a hundred letters long: the list below has all of it. */
 static const char *brief(struct sb_model *model, const char *name)
 {
@@ -87,14 +95,14 @@ static const char *outside_stages(struct sb_model *model, const struct sb_slow_m
 const char *sb_slow_words(struct sb_model *model, const struct sb_slow_moment *s)
 {
 	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
-	const struct sb_slow_part *kernel = first_part(s, "kernel"), *stage = first_part(s, "stage");
+	const struct sb_slow_part *work = most_work(s), *stage = first_part(s, "stage");
 
 	if (isnan(s->normal_s) || !(more_s > 0))
 		return NULL; /* of what was asked for the rest was still to come */
-	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
+	if (work && s->work_s - s->normal_work_s >= more_s / 2)
 		return sb_model_printf(model, "the GPU worked %s longer: %s %s more%s%s",
-			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
-			plus(model, kernel->more_s), counts_of(model, kernel, ""),
+			plus(model, s->work_s - s->normal_work_s), brief(model, work->name),
+			plus(model, work->more_s), counts_of(model, work, ""),
 			at_place(model, s, "; Python was at ", more_s));
 	if (s->idle_s - s->normal_idle_s >= more_s / 2)
 		return sb_model_printf(model, "the GPU waited %s longer%s%.160s%s",

@@ -36,25 +36,34 @@ static bool is_busy(const struct sb_series_column *utilization, size_t i)
 	return !utilization || !(utilization->values[i] < BUSY_PERCENT);
 }
 
-/* Clocks fall when there is nothing to do: those of idle times say nothing. */
-static void take_busy_clock(const struct sb_series *s, struct sb_device *device)
+/* The mean and the highest of a column while it worked. */
+static void take_busy(const struct sb_series *s, const char *column, double *out_mean, double *out_max)
 {
 	const struct sb_series_column *utilization = sb_series_column_find(s, "utilization_percent"),
-				      *clock = sb_series_column_find(s, "sm_clock_mhz");
+				      *c = sb_series_column_find(s, column);
 	double sum = 0, count = 0;
 
-	device->busy_clock_mean_mhz = device->busy_clock_max_mhz = NAN;
-	for (size_t i = 0; clock && i < s->count; i++) {
-		double mhz = clock->values[i];
+	*out_mean = *out_max = NAN;
+	for (size_t i = 0; c && i < s->count; i++) {
+		double value = c->values[i];
 
-		if (isnan(mhz) || !is_busy(utilization, i))
+		if (isnan(value) || !is_busy(utilization, i))
 			continue;
-		sum += mhz;
+		sum += value;
 		count++;
-		device->busy_clock_max_mhz = fmax(device->busy_clock_max_mhz, mhz);
+		*out_max = fmax(*out_max, value);
 	}
 	if (count > 0)
-		device->busy_clock_mean_mhz = sum / count;
+		*out_mean = sum / count;
+}
+
+/* Clocks and power fall when there is nothing to do: those of idle times say nothing. */
+static void take_busy_columns(const struct sb_series *s, struct sb_device *device)
+{
+	double max;
+
+	take_busy(s, "sm_clock_mhz", &device->busy_clock_mean_mhz, &device->busy_clock_max_mhz);
+	take_busy(s, "power_w", &device->busy_power_mean_w, &max);
 }
 
 static void list_reasons(uint64_t seen, struct sb_model *model, struct sb_device *device)
@@ -164,7 +173,22 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		device->counters = sb_model_series(model, "gpu_counters", s->device);
 		device->sampled = sb_model_series(model, "gpu_pm", s->device);
 		take_throttling(s, model, device);
-		take_busy_clock(s, device);
+		take_busy_columns(s, device);
+	}
+}
+
+/* The driver's numbers of the run are means of all samples, also beside its counters, whose first reading comes later. */
+static void take_counted_mean(struct sb_model *model)
+{
+	struct sb_gpu_counters *c = &model->gpu_counters;
+	const struct sb_series *s = sb_model_series(model, "gpu", model->counted_device);
+
+	if (c->source != sb_counter_source_names[SB_COUNTED_GPM])
+		return;
+	for (int i = 0; i < SB_BESIDES; i++) {
+		double mean = s ? column_stats(s, sb_gpu_beside_columns[i]).mean : NAN;
+
+		c->beside[i] = isnan(mean) ? c->beside[i] : mean;
 	}
 }
 
@@ -288,6 +312,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	int err;
 
 	list_devices(model, run);
+	take_counted_mean(model);
 	take_cpu(model);
 	list_others(model);
 	err = take_disk(model, run);

@@ -6,6 +6,7 @@
 #include "report/panels/slow_moments.h"
 #include "stats/seconds.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOMENTS_SHOWN 5u
@@ -22,7 +23,8 @@ static void parts(const struct sb_slow_moment *s, struct sb_buf *out)
 		bool kernel = !strcmp(p->kind, "kernel") && sb_kernel_short_name(p->name, false, short_name);
 
 		sb_text_seconds(more, sizeof more, p->more_s);
-		sb_buf_printf(out, "%s%s more in %s ", i ? ", " : "  - ", more, p->kind);
+		sb_buf_printf(out, "%s%s%s in %s ", i ? ", " : "  - ", more,
+			isnan(s->normal_s) ? "" : " more", p->kind);
 		sb_markdown_name(out, kernel ? short_name : p->place ? p->place : p->name, NAME_MOST);
 	}
 	if (s->part_count)

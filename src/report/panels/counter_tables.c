@@ -69,13 +69,24 @@ static void add_stages(const struct sb_model *model, struct rows *r)
 	}
 }
 
+/* "copy and cast" of "copy and layout": they begin with the same word. */
+static bool says_again(const char *kind, const char *family)
+{
+	size_t word = strcspn(family, " ");
+
+	return !strncmp(kind, family, word) && (kind[word] == ' ' || !kind[word]);
+}
+
 static void add_families(const struct sb_pm_samples_panel *p, struct rows *r)
 {
 	for (size_t i = 0; i < p->family_count && i < FAMILIES_SHOWN; i++) {
 		const struct sb_pm_family *f = &p->families[i];
 
-		snprintf(r->names[i], sizeof r->names[0], "%s%s%s%s%s", f->family, f->kind ? " " : "",
-			f->kind ? f->kind : "", f->precision ? " " : "", f->precision ? f->precision : "");
+		bool twice = f->kind && says_again(f->kind, f->family);
+
+		snprintf(r->names[i], sizeof r->names[0], "%s%s%s%s%s", twice ? "" : f->family,
+			f->kind && !twice ? " " : "", f->kind ? f->kind : "", f->precision ? " " : "",
+			f->precision ? f->precision : "");
 		r->all[r->count++] = (struct row){ r->names[i], NULL, &f->counters };
 	}
 	r->more = p->family_count > FAMILIES_SHOWN ? p->family_count - FAMILIES_SHOWN : 0;

@@ -76,8 +76,8 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		sb_buf_done(&name);
 	}
 	sb_buf_printf(out, "  %s %llu sampled stack%s%s; with: and what it calls\n",
-		shares ? "shares of" : "of", (unsigned long long)counted, counted == 1 ? "" : "s",
-		shares ? "" : ", too few for shares");
+		shares ? "shares of the time that" : "of", (unsigned long long)counted,
+		counted == 1 ? "" : "s", shares ? " stand for" : ", too few for shares");
 	put_waiting(f, options, out);
 	put_natives(f, out);
 }

@@ -28,8 +28,9 @@ static void share_text(char *out, size_t size, double ratio)
 		sb_text_share(out, size, ratio, " ");
 }
 
+/* of: what the shares are of; "of all": of the kernels' time. */
 static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
-	const char *counted, const struct sb_gpu_row *rows, size_t count)
+	const char *of, const char *counted, const struct sb_gpu_row *rows, size_t count)
 {
 	size_t width = (size_t)(sb_text_columns(options) - 34);
 	bool with_rates = sb_text_columns(options) >= 80;
@@ -42,7 +43,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 			break;
 		}
 	}
-	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", "share", counted);
+	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", of, counted);
 	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
 		char total[24], share[24];
 		size_t used;
@@ -121,6 +122,12 @@ static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double w
 	sb_buf_printf(out, "busy %s (%s) + idle %s = %s", busy, share, idle, window);
 }
 
+/* Of a process: what is between two traces is not idle time, and not counted. */
+static bool several_traces(const struct sb_gpu_panel *g)
+{
+	return g->trace_count > (g->process_count ? g->process_count : 1);
+}
+
 /* Times of devices that work side by side are not added up for people. */
 static void devices_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
@@ -129,13 +136,17 @@ static void devices_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 	sb_buf_puts(out, "  ");
 	if (g->device_count <= 1) {
 		busy_text(out, g->busy_s, g->idle_s, g->window_s);
-		sb_buf_puts(out, " from the first work to the last\n");
+		if (several_traces(g))
+			sb_buf_printf(out, " in %zu traces, added up\n", g->trace_count);
+		else
+			sb_buf_puts(out, " from the first work to the last\n");
 		return;
 	}
 	sb_buf_printf(out, "%zu GPUs", g->device_count);
 	if (g->process_count > 1)
 		sb_buf_printf(out, " of %zu processes", g->process_count);
-	sb_buf_puts(out, ", each from its first work to its last\n    mean   ");
+	sb_buf_printf(out, ", each from its first work to its last%s\n    mean   ",
+		several_traces(g) ? " of each trace, added up" : "");
 	if (g->process_count > 1)
 		sb_buf_printf(out, "%16s", "");
 	busy_text(out, g->busy_s / count, g->idle_s / count, g->window_s / count);
@@ -218,7 +229,7 @@ static void families_text(
 
 	sb_family_rows_fill(g->families, g->family_count, true, &rows);
 	rows_text(out, options, g->slow_only ? "Kernels by family, around slow moments" : "Kernels by family",
-		"count", rows.all, rows.count);
+		"of all", "count", rows.all, rows.count);
 }
 
 /* "denoise: GEMM 41 %, attention 30 %, element-wise 20 %" */
@@ -295,19 +306,19 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	memsets_text(g, out);
 	waits_text(g, out);
 	rows_text(out, options,
-		g->slow_only ? "Kernels by GPU time, around slow moments" : "Kernels by GPU time", "count",
-		g->top_kernels, g->top_kernel_count);
+		g->slow_only ? "Kernels by GPU time, around slow moments" : "Kernels by GPU time", "of all",
+		"count", g->top_kernels, g->top_kernel_count);
 	families_text(g, options, out);
 	stages_families_text(model, options, out);
-	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,
+	rows_text(out, options, "Zones by the GPU time they launched", "of busy", "launched", g->top_zones,
 		g->top_zone_count);
-	rows_text(out, options, "Attention", "count", g->attention, g->attention_count);
-	rows_text(out, options, "Collectives", "count", g->collectives, g->collective_count);
-	rows_text(out, options, "Host copies by zone", "copies", g->offload, g->offload_count);
+	rows_text(out, options, "Attention kernels", "of all", "count", g->attention, g->attention_count);
+	rows_text(out, options, "Collectives", "of all", "count", g->collectives, g->collective_count);
+	rows_text(out, options, "Host copies by zone", "of busy", "copies", g->offload, g->offload_count);
 	rows_text(out, options,
 		g->device_count > 1 ? "GPU idle while the CPU was in (all GPUs added up)"
 				    : "GPU idle while the CPU was in",
-		"gaps", g->idle_zones, g->idle_zone_count);
+		"of idle", "gaps", g->idle_zones, g->idle_zone_count);
 	idle_functions_text(g, out);
 	for (size_t i = 0; i < g->gap_count && i < 3; i++) {
 		char duration[24];

@@ -12,6 +12,7 @@
 #define ELEMENT_WISE_LEAST 0.1
 #define STAGES_SHOWN 10u
 #define NAME_MOST 32u
+#define WHYS_SHOWN 3u
 
 /* The name of a stage at the begin of a line of text. */
 static void put_name(struct sb_buf *out, const struct sb_model *model, const struct sb_stage *s)
@@ -183,24 +184,21 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 	}
 }
 
-/* Why some have no bound: of the largest stage, and how many say the same. */
-static void unbound_text(
-	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static bool same_why(const struct sb_stage *a, const struct sb_stage *b)
 {
-	const struct sb_stage *first = NULL;
+	return a->work.bound_why && b->work.bound_why && !strcmp(a->work.bound_why, b->work.bound_why);
+}
+
+/* "What bounds denoise and 2 other stages is n/a: ...": the nth largest, and those after it of which the same is true. */
+static void unbound_line(
+	const struct sb_model *model, size_t nth, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_stage *first = nth_by_total(model, nth);
 	struct sb_buf line = { 0 };
 	size_t others = 0;
 
-	for (size_t i = 0; i < model->stages.stage_count; i++) {
-		const struct sb_stage *s = nth_by_total(model, i);
-
-		if (!s->work.bound_why)
-			continue;
-		others += first != NULL;
-		first = first ? first : s;
-	}
-	if (!first)
-		return;
+	for (size_t i = nth + 1; i < model->stages.stage_count; i++)
+		others += same_why(first, nth_by_total(model, i));
 	sb_buf_puts(&line, "What bounds ");
 	put_name(&line, model, first);
 	if (others)
@@ -208,6 +206,30 @@ static void unbound_text(
 	sb_buf_printf(&line, " is n/a: %s", first->work.bound_why);
 	sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
 	sb_buf_done(&line);
+}
+
+/* Why some have no bound: a sentence for those of which it is true, the largest stage first. */
+static void unbound_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	size_t shown = 0, last = 0, more = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = nth_by_total(model, i);
+		size_t first = 0;
+
+		if (!s->work.bound_why)
+			continue;
+		while (!same_why(s, nth_by_total(model, first)))
+			first++;
+		if (first == i && shown < WHYS_SHOWN) {
+			unbound_line(model, i, options, out);
+			shown++;
+			last = i;
+		}
+		more += first > last;
+	}
+	put_more(out, shown + more, shown, more > 1 ? " stages" : " stage");
 }
 
 /* The one bound whose name says nothing. */

@@ -3,7 +3,10 @@
 
 #include "base/memory_units.h"
 
+#include <math.h>
 #include <string.h>
+
+#define BUSY_DIFFERS 0.02 /* of the mean: less is its rounding */
 
 /* ---- text --------------------------------------------------------------- */
 
@@ -15,6 +18,18 @@ static void row(struct sb_buf *out, const struct sb_series *s, const char *colum
 	if (c)
 		sb_buf_printf(out, "    %-24s %10.*f %10.*f %10.*f  %s\n", words, decimals, c->stats.min,
 			decimals, c->stats.mean, decimals, c->stats.max, unit);
+}
+
+/* Below a row: the mean without the time in which it had nothing to do, where that is another. */
+static void busy_row(struct sb_buf *out, const struct sb_series *s, const char *column, double mean,
+	const char *unit, int decimals)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, column);
+
+	if (c && sb_series_column_find(s, "utilization_percent") &&
+		fabs(mean - c->stats.mean) >= BUSY_DIFFERS * c->stats.mean)
+		sb_buf_printf(out, "    %-24s %10s %10.*f %10s  %s\n", "  while it worked", "", decimals,
+			mean, "", unit);
 }
 
 /* In the unit in which the highest has digits. */
@@ -63,7 +78,9 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	row(out, s, "memory_utilization_percent", "memory utilisation", "%", 1);
 	row(out, s, "temperature_c", "temperature", "°C", 0);
 	row(out, s, "power_w", "power", "W", 1);
+	busy_row(out, s, "power_w", d->busy_power_mean_w, "W", 1);
 	row(out, s, "sm_clock_mhz", "SM clock", "MHz", 0);
+	busy_row(out, s, "sm_clock_mhz", d->busy_clock_mean_mhz, "MHz", 0);
 	row(out, s, "memory_clock_mhz", "memory clock", "MHz", 0);
 	row(out, s, "encoder_percent", "encoder", "%", 1);
 	row(out, s, "decoder_percent", "decoder", "%", 1);

@@ -93,7 +93,23 @@ static void put_counters(struct sb_buf *out, const struct sb_slow_moment *s)
 		sb_buf_putc(out, '\n');
 }
 
-static void put_part(struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p)
+/* ", 20 instead of 2"; where there is no normal one, how often. */
+static void put_counts(struct sb_buf *out, const struct sb_slow_part *p, bool beside)
+{
+	long long count = p->count, normal = p->normal_count;
+
+	if (!beside)
+		sb_buf_printf(out, ", %lld %s%s\n", count, strcmp(p->kind, "function") ? "time" : "sample",
+			count == 1 ? "" : "s");
+	else if (count == normal)
+		sb_buf_printf(out, ", %lld in both\n", count);
+	else
+		sb_buf_printf(out, ", %lld instead of %lld\n", count, normal);
+}
+
+/* beside: there is a normal one, and this is what it took longer. */
+static void put_part(
+	struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p, bool beside)
 {
 	size_t most = (size_t)sb_text_columns(options) - 44; /* file and line come before what it was in */
 	char more[32], short_name[SB_SHORT_NAME_SIZE];
@@ -104,14 +120,10 @@ static void put_part(struct sb_buf *out, const struct sb_text_options *options, 
 	if (p->inside && strlen(sb_buf_text(&name)) + strlen(", in ") + strlen(p->inside) <= most)
 		sb_buf_printf(&name, ", in %s", p->inside);
 	sb_text_seconds(more, sizeof more, p->more_s);
-	sb_buf_printf(out, "    + %-8s %-8s ", more, p->kind);
+	sb_buf_printf(out, "    %s%-8s %-8s ", beside ? "+ " : "", more, p->kind);
 	sb_text_name(out, sb_buf_text(&name), most);
 	sb_buf_done(&name);
-	if (p->count == p->normal_count)
-		sb_buf_printf(out, ", %lld in both\n", (long long)p->count);
-	else
-		sb_buf_printf(
-			out, ", %lld instead of %lld\n", (long long)p->count, (long long)p->normal_count);
+	put_counts(out, p, beside);
 }
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
@@ -131,7 +143,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		put_work(out, s);
 		put_counters(out, s);
 		for (size_t p = 0; p < s->part_count; p++)
-			put_part(out, options, &s->parts[p]);
+			put_part(out, options, &s->parts[p], !isnan(s->normal_s));
 	}
 	if (model->slow_moments.watch.words)
 		sb_text_wrap(out, model->slow_moments.watch.words, 2, sb_text_columns(options));

@@ -12,6 +12,9 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 
 /* "93.77 s/step, 142 ms/frame", every count it carries; "": nothing to divide by. */
 void sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
+/* Where the GPU was at the stages of a generation at other times than the CPU, by enough to see in their times: those of the
+ * summary are then not those of the tree. */
+bool sb_stages_moved(const struct sb_stages_panel *stages, double wall_s);
 /* "  <- BOTTLENECK" for the end of its row; "": none. */
 const char *sb_stage_mark(const struct sb_stages_panel *stages, const struct sb_stage *s);
 /* Its name, after those of the stages around it as far as it takes to tell it from other stages ("bf16/Plain"); these are cut so

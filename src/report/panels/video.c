@@ -1,5 +1,6 @@
 /* diffusion_analysis and block_analysis: steps, blocks, frames per second. */
 #include "report/panels/panel.h"
+#include "report/panels/stages.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,6 +181,9 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 		sb_text_share(share, sizeof share, d->split[i].wall_ratio, " ");
 		sb_buf_printf(out, " %9s\n", share);
 	}
+	if (d->split_count && sb_stages_moved(&model->stages, model->summary.generation_s))
+		sb_buf_puts(out,
+			"  (time: as the GPU went through the stages; the stage tree has the CPU's times)\n");
 	for (size_t i = 0; i < d->offload_count && i < 8; i++) {
 		const struct sb_offload *o = &d->offloads[i];
 
