@@ -353,6 +353,7 @@ SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
     (rf"    warm step {TIME}  p95 {TIME}; first(?: ones)? {TIME}(?: \(warm-up\))?$", screen_warm),
     (rf"    \d+ cached \(\d+ %\), {TIME} each; first(?: ones)? {TIME}$", None),
     (r"No stage was recorded.*\.$", None),
+    (r"  \(wall: as the GPU went through the stages; the stage tree has the CPU's times\)$", None),
     (r"Outside: (.*)$", screen_outside),
     (r"Beside: \S+ of \d+ frames? in .* on \d+ threads? \([\d.e+]+ frames/s\)$", None),
     (r"(?:VRAM peak|(?:machine|cgroup)'s RAM peak) .*$", screen_memory),

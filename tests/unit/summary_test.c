@@ -242,6 +242,30 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 	synthetic_done(&s);
 }
 
+/* The GPU was still at a stage when the CPU had left it: the tree has other times, and that is said. */
+static void whose_times_the_rows_are_is_said_where_the_cpu_ran_ahead(void **state)
+{
+	static const char *const words =
+		"  (wall: as the GPU went through the stages; the stage tree has the CPU's times)\n";
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+
+	synthetic_open(&s);
+	wan(&s);
+	m = synthetic_model(&s, 132 * SECOND);
+	text = summary_of(&s, m, NULL);
+	assert_null(strstr(text, "as the GPU went"));
+	free(text);
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		m->stages.stages[i].moved_s = m->stages.stages[i].side_by_side ? 2 : 0;
+	text = summary_of(&s, m, &(struct sb_summary_options){ .columns = 80 });
+	assert_has(text, words);
+	assert_width(text, 80);
+	free(text);
+	synthetic_done(&s);
+}
+
 /* What was asked for, or is always on, and failed says why, also where an option is the way out. */
 static void an_option_as_the_way_out_leaves_the_reason_in_place(void **state)
 {
@@ -448,6 +472,7 @@ int main(void)
 		cmocka_unit_test(stages_of_generations_at_once_close_with_their_overlap),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
+		cmocka_unit_test(whose_times_the_rows_are_is_said_where_the_cpu_ran_ahead),
 		cmocka_unit_test(an_option_as_the_way_out_leaves_the_reason_in_place),
 		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
