@@ -82,6 +82,7 @@ const STEMS: [RegExp, string][] = [
   [/^(exit_\w+)_value$/, '$1'],
   [/^unclass.+/, 'not recognised'],
   [/utilization/, 'utilisation'],
+  [/throttled$/, 'clocks held by'],
 ];
 
 const CAPTIONS: Record<string, string> = {

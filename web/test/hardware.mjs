@@ -234,7 +234,9 @@ test('a sentence about missing bounds is true of every stage it counts', async (
 
 test('a GPU at its power limit is not called throttled', async (browser) => {
   const devices = [{ index: 0, used: true, sample_count: 3, throttled_ratio: 0, power_capped_ratio: 0.96, power_mean_w: 300, power_working_mean_w: 669, sm_clock_working_mean_mhz: 1775, series: series('utilization_percent') }];
-  const { page, close } = await open(browser, writePage('capped', { report: { ...report(), gpu_metrics: { device_count: 1, devices } }, timeline: timeline() }));
+  const system = { facts: { 'gpu0.throttled': 'software power cap 24.5 s' } };
+  const { page, close } = await open(browser, writePage('capped', { report: { ...report(), system, gpu_metrics: { device_count: 1, devices } }, timeline: timeline() }));
+  assert.match(plain(await page.locator('#system').innerText()), /GPU 0 clocks held by software power cap 24\.5 s/i);
   const words = plain(await page.locator('#metrics').innerText());
   assert.match(words, /slowed down by heat or hardware, while it worked 0\.0 % at its power limit, while it worked 96\.0 %/);
   assert.match(words, /power while it worked, mean 669 W/);
