@@ -3,6 +3,7 @@
 #include "advise/bound.h"
 
 #include "advise/idle.h"
+#include "advise/model_calls.h"
 #include "advise/symptoms.h"
 #include "advise/weigh.h"
 #include "base/role.h"
@@ -128,6 +129,12 @@ static const char *busy_words(struct sb_model *model, double percent, const char
 	return sb_model_printf(model, "%.0f %% %s", percent, what);
 }
 
+/* A loop that reads each call's result: the CPU leaves the call before the GPU does, and then the GPU waits for the next one. */
+static bool is_emptied_each_call(const struct sb_model *model)
+{
+	return sb_model_calls_idle_s(model) > (1 - GPU_BUSY) * judged_s(model);
+}
+
 static bool by_gpu(struct sb_model *model)
 {
 	double busy = sb_idle_busy_ratio(model);
@@ -136,7 +143,8 @@ static bool by_gpu(struct sb_model *model)
 		model->summary.bound_reason = busy_words(model, busy * 100, "busy");
 	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
 		model->summary.bound_reason = busy_words(model, utilization(model), "util");
-	else if (behind(model) >= GPU_BEHIND) /* a trace has mostly cold steps, these have them all */
+	else if (behind(model) >= GPU_BEHIND &&
+		 !is_emptied_each_call(model)) /* a trace has mostly cold steps, these have them all */
 		model->summary.bound_reason = sb_model_printf(
 			model, "the CPU runs ahead of it for %.0f %% of the warm time", behind(model) * 100);
 	else
@@ -185,36 +193,39 @@ static bool by_input(struct sb_model *model)
 	return true;
 }
 
-/* The first finding is urgent and has a cause: that is what stands out. */
+/* The GPU, or the model on the CPU, waits for Python. */
+static bool is_about_python(const char *id)
+{
+	static const char *const python[] = { "python_between_steps", "python_in_forward",
+		"garbage_collection", "gil_contention" };
+
+	return sb_rule_is_one_of(python, sizeof python / sizeof *python, id);
+}
+
+/* The first finding is urgent, or is what the GPU waits for, and has a cause: that is what stands out. */
 static const struct sb_advice *urgent_cause(const struct sb_model *model)
 {
 	const struct sb_advice *f = model->advice.count ? &model->advice.all[0] : NULL;
+	bool urgent = f && (!strcmp(f->priority, "high") ||
+				   (!strcmp(f->priority, "medium") && is_about_python(f->id)));
 
-	return f && !strcmp(f->priority, "high") && !f->startup && !sb_rule_is_symptom(f->id) &&
-			       !sb_rule_is_direction(f->id)
-		       ? f
-		       : NULL;
+	return urgent && !f->startup && !sb_rule_is_symptom(f->id) && !sb_rule_is_direction(f->id) ? f : NULL;
 }
 
 /* The program's own Python, where the first finding says that the GPU waits for it: launching is not what takes the time. */
 static bool by_python(struct sb_model *model)
 {
-	static const char *const python[] = { "python_between_steps", "python_in_forward",
-		"garbage_collection", "gil_contention" };
 	const struct sb_advice *f = urgent_cause(model);
 	double share = f && judged_s(model) > 0 ? f->saves_s / judged_s(model) : NAN;
-	bool gpu = sb_weigh_has_gpu(model);
 
-	for (size_t i = 0; share > SHARE_LARGE && i < sizeof python / sizeof *python; i++)
-		if (!strcmp(f->id, python[i])) {
-			bound(model, "CPU", "cpu");
-			model->summary.bound_reason = sb_model_printf(model,
-				gpu ? "the GPU waits for Python for %.0f %% of the time"
-				    : "Python beside the model takes %.0f %% of the time",
-				fmin(1, share) * 100);
-			return true;
-		}
-	return false;
+	if (!(share > SHARE_LARGE) || !is_about_python(f->id))
+		return false;
+	bound(model, "CPU", "cpu");
+	model->summary.bound_reason = sb_model_printf(model,
+		sb_weigh_has_gpu(model) ? "the GPU waits for Python for %.0f %% of the time"
+					: "Python beside the model takes %.0f %% of the time",
+		fmin(1, share) * 100);
+	return true;
 }
 
 static bool by_launches(struct sb_model *model)

@@ -139,6 +139,14 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 
+bool sb_hot_may_wait_gpu(const struct sb_line *line)
+{
+	enum sb_doing doing = sb_hot_doing(line);
+
+	return doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY ||
+	       (doing == SB_DOES_COMPUTE && line->text && sb_python_converts(line->text));
+}
+
 bool sb_hot_waits(const struct sb_line *line)
 {
 	enum sb_doing doing = sb_hot_doing(line);
@@ -170,14 +178,15 @@ static bool is_in(const struct sb_line *l, const char *stage)
 }
 
 static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *largest, const char *stage,
-	bool (*fits)(const struct sb_model *, const struct sb_line *))
+	bool by_line, bool (*fits)(const struct sb_model *, const struct sb_line *))
 {
 	struct sb_hot hot = { .line = largest, .from_s = INFINITY, .to_s = 0 };
 
 	for (size_t i = 0; i < model->lines.count; i++) {
 		const struct sb_line *l = &model->lines.all[i];
 
-		if (!is_in(l, stage) || !fits(model, l) || !same_function(l, largest))
+		if (!is_in(l, stage) || !fits(model, l) || !same_function(l, largest) ||
+			(by_line && l->line != largest->line))
 			continue;
 		hot.total_s += l->total_s;
 		hot.generation_s += l->generation_s;
@@ -189,6 +198,7 @@ static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *
 		hot.warm_count += l->warm_count;
 		hot.outside_count += l->outside_count;
 		hot.sample_count += l->sample_count;
+		hot.loop_count += l->loop_count;
 		hot.stood_count += l->stood_count;
 		hot.ran_count += l->ran_count;
 		hot.without_count += l->without_count;
@@ -211,11 +221,17 @@ static struct sb_hot find_in(const struct sb_model *model, const char *stage,
 		if (!model->lines.all[i].line || !is_in(&model->lines.all[i], stage) ||
 			!fits(model, &model->lines.all[i]))
 			continue;
-		hot = add_up(model, &model->lines.all[i], stage, fits);
+		hot = add_up(model, &model->lines.all[i], stage, false, fits);
 		if (hot.total_s > best.total_s)
 			best = hot;
 	}
 	return best;
+}
+
+struct sb_hot sb_hot_of(const struct sb_model *model, const struct sb_line *line, bool by_line,
+	bool (*fits)(const struct sb_model *, const struct sb_line *))
+{
+	return add_up(model, line, NULL, by_line, fits);
 }
 
 struct sb_hot sb_hot_find(

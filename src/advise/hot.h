@@ -17,6 +17,8 @@ enum sb_doing {
 	SB_DOES_SLEEP
 };
 enum sb_doing sb_hot_doing(const struct sb_line *line);
+/* True if the line may wait for the GPU beside what else it does: it copies, or makes a number of what may be a tensor. */
+bool sb_hot_may_wait_gpu(const struct sb_line *line);
 /* True if the line waits for input, another thread or a socket, also inside a function of Python's own
  * (Thread.join). */
 bool sb_hot_waits(const struct sb_line *line);
@@ -26,9 +28,12 @@ struct sb_hot {
 	const struct sb_line *line; /* the largest of them; NULL: none matches */
 	double total_s, generation_s, step_s, loop_s, among_s, module_s, outside_s, from_s,
 		to_s; /* as of a line */
-	uint64_t sample_count, warm_count, outside_count, stood_count, ran_count, without_count;
+	uint64_t sample_count, loop_count, warm_count, outside_count, stood_count, ran_count, without_count;
 	double cpu_s, cpu_of_s;
 };
+/* Those of the function that the line is in, or by_line of this line alone. */
+struct sb_hot sb_hot_of(const struct sb_model *model, const struct sb_line *line, bool by_line,
+	bool (*fits)(const struct sb_model *, const struct sb_line *));
 /* The function whose matching lines took most time. */
 struct sb_hot sb_hot_find(
 	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *));

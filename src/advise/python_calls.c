@@ -104,7 +104,8 @@ enum sb_calls sb_python_calls(const char *text)
 	return seen[HOLDS] || seen[NEUTRAL] || seen[VALUE] ? SB_CALLS_OTHERS : SB_CALLS_NOTHING;
 }
 
-int sb_python_conversions(const char *text)
+/* Conversions of the text; plain: of values that no call makes. */
+static int count_conversions(const char *text, bool plain)
 {
 	static const char *const names[] = { "float(", "int(", "bool(" };
 	int count = 0;
@@ -114,7 +115,17 @@ int sb_python_conversions(const char *text)
 			const char *value = at + strlen(names[i]);
 			bool word = at > text && is_of_name(at[-1]);
 
-			count += !word && value[strcspn(value, "()")] == ')';
+			count += !word && (!plain || value[strcspn(value, "()")] == ')');
 		}
 	return count;
+}
+
+int sb_python_conversions(const char *text)
+{
+	return count_conversions(text, true);
+}
+
+bool sb_python_converts(const char *text)
+{
+	return count_conversions(text, false) > 0;
 }

@@ -12,5 +12,7 @@ enum sb_calls {
 enum sb_calls sb_python_calls(const char *text);
 /* How many of its calls turn a plain value into a number: "float(sigmas[i])", not "int(count(frames))". */
 int sb_python_conversions(const char *text);
+/* True if it turns anything into a number: "print(float(features.mean()))", not "features.float()". */
+bool sb_python_converts(const char *text);
 
 #endif

@@ -49,6 +49,18 @@ static size_t innermost(const struct sb_stages_panel *stages, size_t at, double 
 	return at;
 }
 
+/* True if most of the GPU's idle time lies while the CPU is in no stage. */
+static bool idles_outside_stages(const struct sb_gpu_panel *gpu)
+{
+	double inside_s = 0, all_s = 0;
+
+	for (size_t i = 0; i < gpu->idle_zone_count; i++) {
+		all_s += gpu->idle_zones[i].total_s;
+		inside_s += strcmp(gpu->idle_zones[i].name, SB_GPU_OUTSIDE) ? gpu->idle_zones[i].total_s : 0;
+	}
+	return all_s > 0 && inside_s < all_s / 2;
+}
+
 static bool sample_of(const struct sb_model *model, struct sample *out)
 {
 	const struct sb_stages_panel *stages = &model->stages;
@@ -71,22 +83,37 @@ static bool sample_of(const struct sb_model *model, struct sample *out)
 	return true;
 }
 
+/* What lies in no stage is told for the time after the start-up, of which the stages are a part. */
+static bool sample_of_all(const struct sb_model *model, struct sample *out)
+{
+	struct sample s = { sb_advise_per_gpu(model, model->gpu.window_s), sb_weigh_work_s(model), NULL };
+
+	if (!model->generations.whole_run || !isfinite(model->stages.startup_end_s) || !(s.traced_s > 0) ||
+		s.traced_s >= s.whole_s)
+		return false;
+	*out = s;
+	return true;
+}
+
 /* A finding of the trace: its gain, told for all that the trace is a sample of, but no more than most_s. */
 static struct sb_advice *find_traced(struct sb_advisor *a, double value, double saves_s, double most_s,
 	const char *issue, const char *evidence)
 {
 	struct sb_advice *f;
 	struct sample s;
-	bool sampled = false;
+	bool outside = !strcmp(a->rule->id, "gpu_gaps") && idles_outside_stages(&a->model->gpu) &&
+		       sample_of_all(a->model, &s);
+	bool sampled = evidence && (outside || sample_of(a->model, &s));
 
 	if (a->model->gpu.slow_only) /* no sample of the run */
 		return NULL;
-	if (evidence && sample_of(a->model, &s)) {
+	if (sampled) {
 		saves_s = fmin(saves_s * s.whole_s / s.traced_s, s.whole_s);
 		evidence = sb_say(a, "%s; the gain is an estimate: %s were traced of %s in %s", evidence,
 			sb_say_seconds(a, s.traced_s), sb_say_seconds(a, s.whole_s),
-			s.stage ? sb_say(a, "'%s'", s.stage) : "the stages seen");
-		sampled = true;
+			outside   ? sb_weigh_words(a->model)
+			: s.stage ? sb_say(a, "'%s'", s.stage)
+				  : "the stages seen");
 	}
 	f = sb_advisor_find(a, value, fmin(saves_s, most_s), issue, evidence);
 	if (f && sampled && f->basis)
@@ -232,6 +259,8 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 #define AHEAD 0.6 /* of the time */
 #define LAUNCH_BOUND 0.6 /* of the time goes into launching: that is what bounds it */
 #define LAUNCH_GAP_S 30e-6 /* between two short kernels; a longer wait has another cause */
+#define LONG_GAP_S 300e-6 /* in which it would launch ten kernels */
+#define MOST_OF_IDLE 0.5 /* is in short gaps: then launching is the cause */
 
 static void say_launching(struct sb_advice *f, const char *cause)
 {
@@ -244,13 +273,24 @@ static void say_launching(struct sb_advice *f, const char *cause)
 			"forwards of CFG in one) also helps.";
 }
 
+/* The GPU's idle time without the few gaps that are too long for a launch. */
+static double idle_of_launches_s(const struct sb_gpu_panel *gpu)
+{
+	double sum_s = gpu->idle_s;
+
+	for (size_t i = 0; i < gpu->gap_count; i++)
+		sum_s -= gpu->gaps[i].duration_s > LONG_GAP_S ? gpu->gaps[i].duration_s : 0;
+	return fmax(0, sum_s);
+}
+
 /* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
 static void say_short_kernels(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double gap_s = gpu->idle_s / (double)gpu->kernel_count;
+	double idle_s = idle_of_launches_s(gpu), gap_s = idle_s / (double)gpu->kernel_count;
 
-	if (!(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5)
+	if (!(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5 ||
+		idle_s < MOST_OF_IDLE * gpu->idle_s)
 		return;
 	say_launching(
 		f, sb_say(a,

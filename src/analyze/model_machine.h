@@ -166,6 +166,8 @@ struct sb_memory_panel {
 };
 
 /* ---- gpu_trace ---- */
+#define SB_GPU_OUTSIDE "(outside all zones)" /* the zone of what was in none */
+
 struct sb_gpu_panel {
 	bool present;
 	bool slow_only; /* kept around slow moments: it does not stand for the run */

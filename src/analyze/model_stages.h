@@ -237,6 +237,9 @@ struct sb_stages_panel {
 		double t_s, duration_s;
 	} * gaps; /* the longest times of unattributed_s, longest first, at most 20 */
 	size_t gap_count;
+	struct sb_uncovered
+		once; /* of them: see sb_stages_find_once(); 0 long: there is none; not of the report */
+	double once_more_s; /* than its peers, which it is longer */
 	double parts_overlap_s; /* work at the same time: what the parts add up to beyond wall_s */
 	/* stages that share a name, whatever they are inside of, as one row each; largest total first */
 	struct sb_same_name {
@@ -413,7 +416,8 @@ struct sb_lines_panel {
 		bool hook; /* torch's line that called it says that it is a hook */
 		double work_s; /* of total_s; without generations: after the start-up */
 		double loop_s; /* without generations: of the thread that calls most, in no stage, after the start-up and
-				  before the last stage ended */
+				  before the last stage ended; without stages.once */
+		uint64_t loop_count; /* its samples */
 		double among_s; /* inside warm generations, from their first step's begin to their last one's */
 		double outside_s; /* outside all generations, after the first began; where several threads make
 				     them, those of its own */

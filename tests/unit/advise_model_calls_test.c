@@ -86,6 +86,93 @@ static void what_prepares_the_input_has_its_line(void **state)
 	synthetic_done(&s);
 }
 
+/* Twelve calls of a loop like V-JEPA's: line 3 makes the input, line 4 calls the model, which the CPU leaves 50 ms before
+ * the GPU, line 5 reads the result. Once, for a second, line 4 is in no stage. once_ms 0: never. */
+static struct sb_model *model_of_reads(struct synthetic *s, uint64_t made_ms, uint64_t once_ms)
+{
+	char file[] = "/tmp/strobe-XXXXXX.py";
+	struct sb_builder_sample sample = { .tid = TID };
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = TID, .duration_ns = 100 * MS };
+	uint32_t name, inner[2], lines[] = { 0, 3, 4, 5 }, schema;
+	uint64_t at = 2 * SECOND;
+	int fd = mkstemps(file, 3);
+
+	assert_true(fd >= 0);
+	dprintf(fd, "\n\nbatch = frames.add(i)\nfeatures = model(batch)\nprint(i, float(features.mean()))\n");
+	close(fd);
+	synthetic_open_at(s, 8000000000ull * SECOND); /* after the file was written */
+	name = sb_builder_name(s->b, "encode.<module>", NULL);
+	sb_builder_code_file(s->b, name, file);
+	inner[0] = sb_builder_name(s->b, "linear.Linear.forward", NULL);
+	sb_builder_code_file(s->b, inner[0], "/x/site-packages/torch/nn/modules/linear.py");
+	inner[1] = name;
+	g.name = sb_builder_name(s->b, "VJEPA2Model", NULL);
+	schema = synthetic_gpu(s, 0);
+	synthetic_stage(s, 0, 2 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < 12; i++) {
+		synthetic_begin(s, at, "VJEPA2Model", 0);
+		g.start_ns = g.launch_ns = (int64_t)at;
+		sb_builder_gpu(s->b, &g);
+		sample.weight_us = 40000;
+		sb_builder_stack_sample(s->b, at + 45 * MS, &sample, inner, (uint32_t[]){ 90, 4 }, 2);
+		synthetic_end(s, at + 50 * MS);
+		sample.weight_us = 50000;
+		sb_builder_stack_sample(s->b, at + 99 * MS, &sample, &name, &lines[3], 1);
+		sample.weight_us = (uint32_t)made_ms * 1000;
+		sb_builder_stack_sample(s->b, at + (99 + made_ms) * MS, &sample, &name, &lines[1], 1);
+		at += (100 + made_ms) * MS;
+		if (i != 4 || !once_ms)
+			continue;
+		sample.weight_us = (uint32_t)once_ms * 1000;
+		sb_builder_stack_sample(s->b, at + once_ms * MS - MS, &sample, &name, &lines[2], 1);
+		at += once_ms * MS;
+	}
+	for (uint64_t t = 0; t <= at / MS / 100; t++)
+		synthetic_gpu_sample(s, schema, t * 100 * MS, 300, 40, 300);
+	synthetic_model(s, at);
+	unlink(file);
+	return s->model;
+}
+
+static void a_line_has_its_own_time_and_a_read_none_of_the_gpus(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	f = finding(model_of_reads(&s, 25, 0), "python_between_steps");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 3); /* line 5 takes twice as long: it waits for a GPU that works */
+	close_within(f->saves_s, 1.425 - 12 * 0.1, 1e-6); /* it takes 11 times 25 ms; the GPU idles less */
+	assert_string_equal(s.model->summary.bound_by, "mixed"); /* neither Python nor the GPU */
+	assert_non_null(strstr(s.model->summary.bound_reason, "python_between_steps"));
+	synthetic_done(&s);
+}
+
+static void a_line_that_takes_a_tenth_is_no_finding(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	assert_null(finding(model_of_reads(&s, 10, 0), "python_between_steps"));
+	synthetic_done(&s);
+}
+
+static void what_comes_once_is_left_out(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	(void)state;
+	f = finding(model_of_reads(&s, 25, 1000), "python_between_steps");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 3);
+	close_within(f->saves_s, 0.225, 1e-3);
+	assert_non_null(strstr(f->evidence, "is left out, it comes once"));
+	assert_string_equal(s.model->summary.bound_by, "mixed");
+	synthetic_done(&s);
+}
+
 static void a_gpu_that_has_enough_to_do_waits_for_nothing(void **state)
 {
 	struct synthetic s;
@@ -372,6 +459,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_prepares_the_input_has_its_line),
+		cmocka_unit_test(a_line_has_its_own_time_and_a_read_none_of_the_gpus),
+		cmocka_unit_test(a_line_that_takes_a_tenth_is_no_finding),
+		cmocka_unit_test(what_comes_once_is_left_out),
 		cmocka_unit_test(a_line_that_may_only_sleep_is_possible),
 		cmocka_unit_test(a_gpu_that_has_enough_to_do_waits_for_nothing),
 		cmocka_unit_test(a_little_between_the_calls_is_no_finding),

@@ -50,6 +50,33 @@ static void copies_gaps_and_small_kernels_are_named(void **state)
 	synthetic_done(&s);
 }
 
+/* Three calls of 1000 short kernels close together, 2 s after the imports; the GPU waits 20 ms for each of them. */
+static void long_gaps_are_not_launches(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 2 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	for (uint64_t i = 0; i < 6; i++) {
+		uint64_t at = 2 * SECOND + i * 30 * MS;
+
+		synthetic_begin(&s, at, "Tower", 0);
+		for (uint64_t k = 0; i < 3 && k < 1000; k++)
+			kernel(&s, "elementwise_kernel", SB_GPU_KERNEL, at + k * 9000, 8000, 0, 0);
+		synthetic_end(&s, at + 9 * MS);
+	}
+	m = synthetic_model(&s, 2 * SECOND + 180 * MS);
+	f = finding(m, "gpu_gaps");
+	assert_non_null(f);
+	assert_null(strstr(f->cause, "launching"));
+	/* 45 of 69 ms, told for the 159 ms after the imports and not for the calls */
+	assert_true(f->saves_s > 0.08 && f->saves_s < 0.12);
+	assert_non_null(strstr(f->evidence, "in the time after the start-up"));
+	synthetic_done(&s);
+}
+
 static void a_busy_gpu_bounds_the_run(void **state)
 {
 	struct synthetic s;
@@ -305,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_watch_kept_is_no_sample_of_the_run),
 		cmocka_unit_test(copies_gaps_and_small_kernels_are_named),
+		cmocka_unit_test(long_gaps_are_not_launches),
 		cmocka_unit_test(a_busy_gpu_bounds_the_run),
 		cmocka_unit_test(attention_is_weighed_by_its_kernels),
 		cmocka_unit_test(unfused_attention_is_named),

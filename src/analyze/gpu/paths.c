@@ -49,7 +49,7 @@ const char *sb_gpu_path_name(struct sb_run *run, struct sb_model *model, uint32_
 	uint32_t outer = path;
 
 	if (!path)
-		return sb_model_text(model, "(outside all zones)");
+		return sb_model_text(model, SB_GPU_OUTSIDE);
 	while (sb_run_path(run, outer)->parent)
 		outer = sb_run_path(run, outer)->parent;
 	if (outer == path)

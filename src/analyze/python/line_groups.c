@@ -87,13 +87,20 @@ static bool is_cold(const struct sb_line_samples *s, const struct sb_line_sample
 	return sb_lines_are_warm_apart(s) && at->flags & IN_FIRST;
 }
 
-/* Of a program that calls its models in a loop of its own: what it does between the calls. */
+static bool is_in_once(const struct sb_model *model, double t_s)
+{
+	const struct sb_uncovered *once = &model->stages.once;
+
+	return once->duration_s > 0 && t_s > once->t_s && t_s <= once->t_s + once->duration_s;
+}
+
+/* Of a program that calls its models in a loop of its own: what it does between the calls, each time. */
 static double in_loop_s(const struct sb_line_samples *s, const struct sb_line_sample *at)
 {
 	double t_s = (double)at->at.t_ns / 1e9, from_s = s->model->stages.startup_end_s;
 	bool in_loop = !s->generations.count && at->at.track == s->loop && at->path == UINT32_MAX;
 
-	return in_loop && t_s > from_s && t_s < s->model->stages.work_end_s
+	return in_loop && t_s > from_s && t_s < s->model->stages.work_end_s && !is_in_once(s->model, t_s)
 		       ? fmin((double)at->weight_ns / 1e9, t_s - from_s)
 		       : 0;
 }
@@ -108,6 +115,7 @@ static void add_to(const struct sb_line_samples *s, struct sb_line *line, const 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
 	line->loop_s += in_loop_s(s, at);
+	line->loop_count += in_loop_s(s, at) > 0;
 	line->work_s += s->generations.count || t_s > s->model->stages.startup_end_s ? weight_s : 0;
 	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
 	line->among_s += warm && at->flags & AMONG_STEPS ? inside_s : 0;

@@ -1,8 +1,11 @@
-/* The longest times that no stage covers. */
+/* The longest times that no stage covers, and the one among them that comes once. */
 #include "analyze/stages/split.h"
 #include "stats/longest.h"
 
 enum { GAPS_MOST = 20 };
+
+#define PEERS_LEAST 3 /* fewer do not tell what is usual */
+#define FAR_LONGER 4 /* times as long as the longest of its peers */
 
 static void offer(struct sb_stages_panel *s, double t_s, double duration_s)
 {
@@ -33,4 +36,25 @@ void sb_stages_find_gaps(struct sb_stage_sums *sums, struct sb_model *model)
 		if (i < sums->top.count && sums->top.parts[i].end_ns > at_ns)
 			at_ns = sums->top.parts[i].end_ns;
 	}
+}
+
+static bool is_in_loop(const struct sb_stages_panel *s, const struct sb_uncovered *gap)
+{
+	return gap->t_s >= s->startup_end_s && gap->t_s + gap->duration_s <= s->work_end_s;
+}
+
+void sb_stages_find_once(struct sb_stages_panel *s)
+{
+	struct sb_uncovered in_loop[GAPS_MOST]; /* the longest first */
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->gap_count; i++)
+		if (is_in_loop(s, &s->gaps[i]))
+			in_loop[count++] = s->gaps[i];
+	s->once = (struct sb_uncovered){ 0 };
+	s->once_more_s = 0;
+	if (count <= PEERS_LEAST || !(in_loop[0].duration_s > FAR_LONGER * in_loop[1].duration_s))
+		return;
+	s->once = in_loop[0];
+	s->once_more_s = in_loop[0].duration_s - in_loop[(count + 1) / 2].duration_s;
 }

@@ -18,5 +18,8 @@ void sb_stages_find_startup(
 	const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
 /* The gaps of the unattributed time. */
 void sb_stages_find_gaps(struct sb_stage_sums *sums, struct sb_model *model);
+/* The one pause between the calls of a program's loop that is far longer than all others: what it does there, it does once.
+ * Needs the gaps and when the work begins and ends. */
+void sb_stages_find_once(struct sb_stages_panel *s);
 
 #endif

@@ -407,6 +407,7 @@ static int finish_rows(struct tree *t, const uint32_t *order)
 		sb_stages_move(t->model);
 		sb_stages_tell_kinds(t->model);
 		sb_stages_find_startup(paths, t->sums, t->model);
+		sb_stages_find_once(&t->model->stages);
 		sb_stages_rank(t->model);
 		sb_stages_part(t->model);
 		sb_stages_choose_largest(t->model);
