@@ -19,33 +19,30 @@ static bool is_meanwhile(const struct sb_model *model, double t_s)
 	return sb_weigh_is_warm(model, t_s);
 }
 
-static double mean_meanwhile(const struct sb_model *model, const struct sb_series *s, const char *column)
-{
-	const struct sb_series_column *c = sb_series_column_find(s, column);
-	double sum = 0, count = 0;
-
-	for (size_t i = 0; c && i < s->count; i++) {
-		bool counts = !isnan(c->values[i]) && is_meanwhile(model, s->t_s[i]);
-
-		sum += counts ? c->values[i] : 0;
-		count += counts;
-	}
-	return count > 0 ? sum / count : NAN;
-}
-
+/* What the others made of the GPU is known of samples alone that met one: the rest has a 0 of nobody. */
 static struct others find_meanwhile(const struct sb_model *model, const struct sb_series *s)
 {
-	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count");
-	struct others o = { .used_percent = mean_meanwhile(model, s, "others_utilization_percent") };
+	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count"),
+				      *use = sb_series_column_find(s, "others_utilization_percent");
+	struct others o = { .used_percent = NAN };
+	double used = 0, known = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
+		bool met = c->values[i] > 0;
+
 		if (isnan(c->values[i]) || !is_meanwhile(model, s->t_s[i]))
 			continue;
 		o.most = fmax(o.most, c->values[i]);
 		o.mean += c->values[i];
-		o.seen += c->values[i] > 0;
+		o.seen += met;
 		o.count++;
+		if (met && use && !isnan(use->values[i])) {
+			used += use->values[i];
+			known++;
+		}
 	}
+	if (known > 0)
+		o.used_percent = used / known * (double)o.seen / (double)o.count;
 	o.mean = o.count ? o.mean / (double)o.count : c->stats.mean;
 	o.most = o.count ? o.most : c->stats.max;
 	return o;

@@ -80,7 +80,8 @@ static const char *why_same(const struct sb_comparison *c, const struct sb_judge
 
 static void describe_stage(const struct sb_comparison *c, struct sb_stage_change *s)
 {
-	s->words = why_same(c, &s->judgement, s->base_s, s->now_s, stage_words(s));
+	s->words = s->negligible ? "same: under 0.1 % of the total"
+				 : why_same(c, &s->judgement, s->base_s, s->now_s, stage_words(s));
 	s->tone = stage_tone(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
 	s->judged_on = s->per_rank         ? "ranks"

@@ -20,6 +20,7 @@ struct sb_stage_change {
 	size_t row; /* where it stood before they were sorted */
 	enum sb_verdict verdict;
 	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
+	bool negligible; /* it is slower or faster by the judgement, and so little of the total that it is the same */
 	bool per_call; /* judged on one call: there are repetitions inside a run, or the counts differ */
 	bool per_generation; /* times, counts and contribution are those of one generation */
 	bool per_rank; /* of two jobs: times are the median rank's, judged on those of all ranks */

@@ -2,6 +2,7 @@
  * first what may be the cause, then which stages carry the change. */
 #include "compare/compare.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,34 @@ static bool look(const struct sb_comparison *c, enum sb_metric metric, struct va
 static bool slower(const struct sb_comparison *c)
 {
 	return c->total.now > c->total.base;
+}
+
+/* ---- what strobe does to a run ------------------------------------------- */
+
+static const char *or_none(const char *value)
+{
+	return value && *value ? value : "none";
+}
+
+/* Settings with which strobe itself takes time of the program: no cause in it. Before all causes. */
+static int recorded_otherwise(struct sb_comparison *c)
+{
+	static const char *const costs[] = { "gpu_trace", "gpu_counters" };
+	char text[256] = "";
+	size_t size = 0;
+
+	for (size_t i = 0; i < c->setting_count; i++) {
+		const struct sb_setting_change *s = &c->settings[i];
+
+		for (size_t k = 0; k < sizeof costs / sizeof *costs && size < sizeof text; k++)
+			if (s->scope == SB_FACT_SETTING && !*s->where && !strcmp(s->key, costs[k]) &&
+				strcmp(or_none(s->base), or_none(s->now)))
+				size += (size_t)snprintf(text + size, sizeof text - size, "%s%s %s -> %s",
+					*text ? ", " : "", s->key, or_none(s->base), or_none(s->now));
+	}
+	return *text ? say(c, "strobe records with other settings (%s): what they cost is in these times",
+			       text)
+		     : 0;
 }
 
 /* ---- causes ------------------------------------------------------------- */
@@ -83,16 +112,49 @@ static int swapped(struct sb_comparison *c)
 	return say(c, "swap in use rose %s -> %s: memory ran short", swap.base_text, swap.now_text);
 }
 
+/* On average over the runs of one side; NaN: not known of all. */
+static double mean_of(const struct sb_facts *const *runs, size_t count, size_t offset)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += *(const double *)((const char *)runs[i] + offset);
+	return count ? sum / (double)count : NAN;
+}
+#define BASE_MEAN(member) mean_of(c->base, c->base_count, offsetof(struct sb_facts, member))
+#define NOW_MEAN(member) mean_of(c->now, c->now_count, offsetof(struct sb_facts, member))
+
+#define HELD_BACK 0.05 /* more of the time than before */
+
+/* A clock falls when there is nothing to do: of a longer start-up the mean of all readings is lower. */
 static int clocked_down(struct sb_comparison *c)
 {
-	struct values clock, temperature;
+	struct values clock = { .base = BASE_MEAN(gpu_busy_clock_mhz), .now = NOW_MEAN(gpu_busy_clock_mhz) },
+		      temperature;
+	double held = NOW_MEAN(gpu_throttled_ratio), more_held = held - BASE_MEAN(gpu_throttled_ratio);
+	double capped = NOW_MEAN(gpu_capped_ratio), more_capped = capped - BASE_MEAN(gpu_capped_ratio);
 
-	if (!look(c, SB_METRIC_GPU_CLOCK, &clock) || !(clock.now < 0.95 * clock.base) || !slower(c))
+	if (!(clock.now < 0.95 * clock.base) || !slower(c))
 		return 0;
-	if (look(c, SB_METRIC_GPU_TEMPERATURE, &temperature) && temperature.now > temperature.base + 3)
-		return say(c, "the GPU clock fell %s -> %s while its temperature rose %s -> %s: it throttled",
+	sb_metric_text(SB_METRIC_GPU_CLOCK, clock.base, clock.base_text, sizeof clock.base_text);
+	sb_metric_text(SB_METRIC_GPU_CLOCK, clock.now, clock.now_text, sizeof clock.now_text);
+	if (more_held > HELD_BACK)
+		return say(c,
+			"the clock of the GPU while it works fell %s -> %s: it throttled for %.0f %% of that "
+			"time",
+			clock.base_text, clock.now_text, held * 100);
+	if (more_capped > HELD_BACK)
+		return say(c,
+			"the clock of the GPU while it works fell %s -> %s: it was at its power limit for "
+			"%.0f %% of that time",
+			clock.base_text, clock.now_text, capped * 100);
+	if (isnan(held) && look(c, SB_METRIC_GPU_TEMPERATURE, &temperature) &&
+		temperature.now > temperature.base + 3)
+		return say(c,
+			"the clock of the GPU while it works fell %s -> %s while its temperature rose %s -> "
+			"%s: it throttled",
 			clock.base_text, clock.now_text, temperature.base_text, temperature.now_text);
-	return say(c, "the GPU clock fell %s -> %s", clock.base_text, clock.now_text);
+	return say(c, "the clock of the GPU while it works fell %s -> %s", clock.base_text, clock.now_text);
 }
 
 static int gpu_waits(struct sb_comparison *c)
@@ -346,7 +408,10 @@ int sb_compare_explain(struct sb_comparison *c)
 
 	if (isnan(c->total.base) || isnan(c->total.now))
 		return 0;
-	err = renamed(c);
+	if (c->total.verdict != SB_VERDICT_SAME)
+		err = recorded_otherwise(c);
+	if (!err)
+		err = renamed(c);
 	if (c->total.verdict == SB_VERDICT_SAME) /* 0: texts without a time of their own */
 		return err || !(c->total.base > 0) ? err : shifts(c);
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)

@@ -22,6 +22,7 @@ struct sb_facts *sb_facts_new(const char *label)
 	for (int i = 0; i < SB_METRIC_COUNT; i++)
 		f->metrics[i] = NAN;
 	f->generation_unattributed_s = f->digit_s = f->others_cpu_ratio = NAN;
+	f->gpu_busy_clock_mhz = f->gpu_throttled_ratio = f->gpu_capped_ratio = NAN;
 	f->label = sb_facts_text(f, label);
 	f->id = f->name = f->host = f->job = f->clock = "";
 	return f;

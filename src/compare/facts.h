@@ -192,6 +192,8 @@ struct sb_facts {
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+	/* of samples in which the GPU worked; NaN: not sampled, or a report was read back */
+	double gpu_busy_clock_mhz, gpu_throttled_ratio, gpu_capped_ratio;
 	double others_cpu_ratio; /* of the machine's CPU, taken by other programs; NaN: not sampled */
 	double digit_s; /* what the last digit of its times stands for; NaN: they were measured */
 	bool of_means; /* a benchmark's text: its times are means of many calls, and milliseconds count */

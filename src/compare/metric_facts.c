@@ -106,6 +106,9 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	metrics[SB_METRIC_GPU_TEMPERATURE] = DEVICE(temperature_c.max);
 	metrics[SB_METRIC_GPU_POWER] = DEVICE(power_w.mean);
 	metrics[SB_METRIC_GPU_CLOCK] = DEVICE(sm_clock_mhz.mean);
+	f->gpu_busy_clock_mhz = DEVICE(busy_clock_mean_mhz);
+	f->gpu_throttled_ratio = DEVICE(throttled_ratio);
+	f->gpu_capped_ratio = DEVICE(capped_ratio);
 	metrics[SB_METRIC_ENERGY] = known(m->summary.energy_wh);
 	metrics[SB_METRIC_CPU] = m->cpu.usage_percent.mean;
 	metrics[SB_METRIC_PROCESS_CPU] = m->cpu.process_percent.mean;

@@ -265,6 +265,15 @@ static bool is_aside(const struct row *row)
 	return row->now.any ? row->now.any->aside : row->base.any->aside;
 }
 
+#define NEGLIGIBLE 0.001 /* of the total */
+
+/* Proved perhaps, but nothing that anyone waits for. A gate that names the stage goes by the judgement all the same. */
+static bool is_negligible(const struct sb_comparison *c, const struct sb_stage_change *s)
+{
+	return (s->judgement.verdict == SB_VERDICT_WORSE || s->judgement.verdict == SB_VERDICT_BETTER) &&
+	       fabs(s->now_s - s->base_s) < NEGLIGIBLE * fmax(c->total.base, c->total.now);
+}
+
 static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
 	struct sb_stage_change *out_change)
 {
@@ -289,7 +298,8 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
 	if (!isnan(s.base_s) && !isnan(s.now_s)) {
 		err = judge_stage(c, row, scratch, &s);
-		s.verdict = s.judgement.verdict;
+		s.negligible = is_negligible(c, &s);
+		s.verdict = s.negligible ? SB_VERDICT_SAME : s.judgement.verdict;
 	} else if (!isnan(s.now_s)) {
 		s.verdict = SB_VERDICT_APPEARED;
 	} else if (!isnan(s.base_s)) {

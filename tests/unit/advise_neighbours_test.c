@@ -114,6 +114,29 @@ static void others_that_use_the_gpu_are_as_urgent_as_their_use(void **state)
 	}
 }
 
+/* As on an H200: two processes for a third of the time, of which the driver told nothing; else a 0 of nobody. */
+static void others_of_which_the_driver_told_nothing_may_have_computed(void **state)
+{
+	static const char *const columns[] = { "utilization_percent", "process_memory_mb",
+		"other_process_count", "others_utilization_percent" };
+	struct synthetic s;
+	const struct sb_advice *f;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, columns, 4);
+	for (uint64_t t = 0; t <= 20; t++)
+		sb_builder_sample(
+			s.b, schema, t * SECOND, (double[]){ 95, 12000, t % 3 ? 0 : 2, t % 3 ? 0 : NAN }, 4);
+	for (uint64_t i = 0; i < 5; i++)
+		synthetic_stage(&s, i * 4 * SECOND, (i + 1) * 4 * SECOND, "video", STROBE_ROLE_GENERATION);
+	f = finding(synthetic_model(&s, 20 * SECOND), "gpu_shared");
+	assert_non_null(f);
+	assert_null(strstr(f->cause, "computed nothing"));
+	assert_non_null(strstr(f->cause, "is not known"));
+	synthetic_done(&s);
+}
+
 /* Recordings from before the column. */
 static void others_of_which_no_use_was_recorded_are_not_urgent(void **state)
 {
@@ -140,6 +163,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_was_there_during_the_start_alone_is_not_named),
 		cmocka_unit_test(a_process_that_was_gone_when_the_work_began_is_not_named),
 		cmocka_unit_test(a_process_that_one_sample_saw_is_hardly_worth_a_word),
+		cmocka_unit_test(others_of_which_the_driver_told_nothing_may_have_computed),
 		cmocka_unit_test(others_that_use_the_gpu_are_as_urgent_as_their_use),
 		cmocka_unit_test(others_of_which_no_use_was_recorded_are_not_urgent),
 	};
