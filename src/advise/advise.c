@@ -132,18 +132,32 @@ static void place_all(struct sb_advisor *a)
 	}
 }
 
+/* The finding that has a part of it, where another rule found one; NULL: none. */
+static const char *say_part(struct sb_model *model, const struct sb_advice *f)
+{
+	for (size_t i = 0; i < model->advice.count; i++)
+		if (!strcmp(model->advice.all[i].id, "kernels_unfused") &&
+			(!strcmp(f->id, "fps_low") || !strcmp(f->id, "step_slow")))
+			return sb_model_printf(
+				model, "kernels_unfused has a part of it; no cause of the rest was found");
+	return NULL;
+}
+
 /* A finding that measures and blames nothing says so. Last: rules ask which findings have a cause. */
 static void say_no_cause(struct sb_model *model)
 {
 	for (size_t i = 0; i < model->advice.count; i++) {
 		struct sb_advice *f = &model->advice.all[i];
+		const char *part = say_part(model, f);
 
 		if (f->cause)
 			continue;
 		f->cause_open = !sb_rule_is_direction(f->id);
-		f->cause = sb_rule_is_direction(f->id)
-				   ? sb_symptoms_not_found(model, f->id)
-				   : "not looked for: this only reports what was measured";
+		f->cause = part                          ? part
+			   : sb_rule_is_direction(f->id) ? sb_symptoms_not_found(model, f->id)
+							 : "not looked for: this only reports what was "
+							   "measured";
+		f->confidence = "possible"; /* none is named, or not all */
 	}
 }
 

@@ -64,6 +64,7 @@ static const struct explanation {
 	{ "precision_mismatch", { "stage_dominates", "small_kernels" } },
 	{ "quantised_not_used", { "stage_dominates", "small_kernels" } },
 	{ "layout_conversion", { "stage_dominates" } },
+	{ "kernels_unfused", { "step_slow", "fps_low" } },
 	{ "tiny_tiles", { IDLE, "small_kernels", "stage_dominates" } },
 	{ "overswap", { IDLE, "offload", "copies", "pageable_copies", "stage_dominates", "unattributed" } },
 	{ "offload_serial", { IDLE, "offload", "copies", "stage_dominates", "unattributed" } },
@@ -141,12 +142,21 @@ static bool is_of_steps(const struct sb_model *model, const char *stage)
 	return false;
 }
 
+static bool is_less_urgent(const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	return strcmp(symptom->priority, "low") && !strcmp(cause->priority, "low");
+}
+
 /* A cause explains only symptoms of its own stage. */
 static bool accounts_for(
 	const struct sb_model *model, const struct sb_advice *cause, const struct sb_advice *symptom)
 {
-	if (!strcmp(symptom->id, "slow_steps") && cause->stage && !is_of_steps(model, cause->stage))
+	bool of_steps = !strcmp(symptom->id, "slow_steps") || !strcmp(symptom->id, "step_slow");
+
+	if (of_steps && cause->stage && !is_of_steps(model, cause->stage))
 		return false;
+	if (!strcmp(cause->id, "kernels_unfused") && is_less_urgent(cause, symptom))
+		return false; /* a stream is too slow, and a part of the reason does not take the place of that */
 	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id) ||
 		is_of_another_cache(cause, symptom))
 		return false;
@@ -189,13 +199,15 @@ bool sb_symptoms_name(struct sb_advisor *a, struct sb_advice *cause, const char 
 
 static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
 {
-	double part;
+	double part, whole_s = symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s;
 
 	if (!sb_symptoms_name(a, cause, symptom->id))
 		return;
 	if (!strcmp(symptom->id, "offload")) /* it has this movement already, as a share of another time */
 		return;
-	part = cause->rank_s / (symptom->whole_s > 0 ? symptom->whole_s : symptom->rank_s);
+	if (!(whole_s > 0)) /* a rate, or what a step takes: it says where all of the time goes */
+		whole_s = sb_weigh_work_s(a->model);
+	part = cause->rank_s / whole_s;
 	if (!strcmp(symptom->id, "slow_steps")) { /* whether it was there in these very steps is not known */
 		cause->evidence = sb_say(a, "%s; it may be why %s", cause->evidence, symptom->issue);
 		return;

@@ -1,4 +1,5 @@
 /* Rules about steps, blocks, frames per second, streaming and caches. */
+#include "advise/asked.h"
 #include "advise/weigh.h"
 #include "advise/rule.h"
 
@@ -184,16 +185,54 @@ void sb_rule_steps_many(struct sb_advisor *a)
 			warm < 1 ? " once warm" : "", a->limit, saves_s));
 }
 
+static bool is_in_steps(const struct sb_model *model, const struct sb_stage *s)
+{
+	while (s->role != STROBE_ROLE_STEP && s->role != STROBE_ROLE_DENOISE && s->parent >= 0)
+		s = &model->stages.stages[s->parent];
+	return s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_DENOISE;
+}
+
+/* What the program asked of the model of the steps; NULL: not known. */
+static const struct sb_event_row *asked_of_steps(const struct sb_model *model)
+{
+	const struct sb_event_row *asked = NULL;
+
+	for (size_t i = 0; i < model->stages.stage_count && !asked; i++)
+		if (is_in_steps(model, &model->stages.stages[i]))
+			asked = sb_asked_last(
+				model, "torch.asked", "component", model->stages.stages[i].name);
+	return asked;
+}
+
+/* Nothing that the model does already. */
+static const char *faster_steps(struct sb_advisor *a)
+{
+	const struct sb_event_row *asked = asked_of_steps(a->model);
+	const char *type = sb_asked_text(asked, "dtype");
+	bool half = type && (!strcmp(type, "bfloat16") || !strcmp(type, "float16"));
+	bool narrow = sb_asked_text(asked, "quantised") || (type && !strncmp(type, "float8", 6));
+
+	return sb_say(a, "%s%s faster attention, or a step cache.",
+		sb_asked_number(asked, "compiled") > 0 ? "Use " : "Compile the model, use ",
+		narrow ? "a"
+		: half ? "FP8, a"
+		       : "BF16 or FP8, a");
+}
+
 void sb_rule_step_slow(struct sb_advisor *a)
 {
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	double ms = d->computed_step.count ? d->computed_step.mean * 1e3 : NAN;
+	struct sb_advice *f;
 
-	if (ms > a->limit)
-		sb_advisor_find(a, ms, NAN,
-			sb_say(a, "a step takes %s on average", sb_say_seconds(a, d->computed_step.mean)),
-			sb_say(a, "%lld steps, p95 %s", (long long)d->computed_step.count,
-				sb_say_seconds(a, d->computed_step.p95)));
+	if (!(ms > a->limit))
+		return;
+	f = sb_advisor_find(a, ms, NAN,
+		sb_say(a, "a step takes %s on average", sb_say_seconds(a, d->computed_step.mean)),
+		sb_say(a, "%lld steps, p95 %s", (long long)d->computed_step.count,
+			sb_say_seconds(a, d->computed_step.p95)));
+	if (f)
+		f->suggestion = faster_steps(a);
 }
 
 void sb_rule_block_large(struct sb_advisor *a)

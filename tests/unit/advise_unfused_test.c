@@ -95,6 +95,39 @@ static void elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low(voi
 	assert_non_null(strstr(f->evidence, "element-wise 36 %, copy and layout 0 %, normalisation 0 %"));
 	assert_non_null(strstr(f->suggestion, "compile_repeated_blocks(fullgraph=True)"));
 	assert_near(f->saves_s, 16 * 0.6 * 0.08, 1e-6); /* in the warm videos */
+	/* six tenths of what counts */
+	assert_non_null(strstr(
+		f->evidence, "1.60 s in all its calls, of which 1.28 s count, in the warm generations"));
+	/* steps of 250 ms, and no other cause of it */
+	assert_null(finding(s.model, "step_slow"));
+	assert_string_equal(f->explains[0], "step_slow");
+	assert_non_null(strstr(f->evidence, "it is 19 % of this: a step takes 0.25 s on average"));
+	synthetic_done(&s);
+}
+
+/* It says to do what the model does not do already. */
+static void slow_steps_are_told_what_is_left_to_do(void **state)
+{
+	struct strobe_attr half[] = { TEXT("component", "transformer"), TEXT("dtype", "bfloat16"),
+		TEXT("device", "cuda") };
+	struct strobe_attr compiled[] = { TEXT("component", "transformer"), TEXT("dtype", "float8_e4m3fn"),
+		INT("compiled", 1) };
+	struct program p = { .kernels = { { PRODUCT, 220 * MS } }, .inside = "transformer" };
+	struct synthetic s;
+
+	(void)state;
+	assert_string_equal(said(&s, &p, "step_slow")->suggestion,
+		"Compile the model, use BF16 or FP8, a faster attention, or a step cache.");
+	synthetic_done(&s);
+	p.asked = half;
+	p.asked_count = 3;
+	assert_string_equal(said(&s, &p, "step_slow")->suggestion,
+		"Compile the model, use FP8, a faster attention, or a step cache.");
+	assert_string_equal(finding(s.model, "step_slow")->confidence, "possible"); /* no cause is named */
+	synthetic_done(&s);
+	p.asked = compiled;
+	assert_string_equal(
+		said(&s, &p, "step_slow")->suggestion, "Use a faster attention, or a step cache.");
 	synthetic_done(&s);
 }
 
@@ -276,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low),
+		cmocka_unit_test(slow_steps_are_told_what_is_left_to_do),
 		cmocka_unit_test(casts_and_norms_that_a_compiler_fuses_are_saved_too),
 		cmocka_unit_test(elementwise_kernels_are_not_told_where_no_compiler_helps),
 		cmocka_unit_test(kernels_that_another_rule_names_are_not_told_twice),

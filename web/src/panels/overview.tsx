@@ -398,7 +398,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
           {f.cause && !/^not (found|looked for):/.test(f.cause) && (
             <p dir="auto" class="cause">
               {f.cause}
-              {f.confidence && f.confidence !== 'certain' ? ` (${f.confidence})` : ''}
+              {f.confidence && f.confidence !== 'certain' && !/^cause not found/.test(f.cause) ? ` (${f.confidence})` : ''}
             </p>
           )}
           <p dir="auto" title={most > 3 ? undefined : f.suggestion}>{f.suggestion}</p>
