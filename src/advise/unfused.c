@@ -8,12 +8,23 @@
 #define BUSY_LEAST 0.7 /* of its traced time: launching does not limit it */
 #define FUSED 0.6 /* of such time is saved: 0.56 to 0.80 of it where it was measured */
 
+#define CALLS_LEAST 3
+
+/* A model that a program without generations calls in its loop. */
+static bool is_called_in_a_loop(const struct sb_model *model, const struct sb_stage *s)
+{
+	return model->generations.whole_run && s->parent < 0 && !s->setup && s->count >= CALLS_LEAST &&
+	       s->gpu_span_count > 0 && sb_role_work(s->name, s->role) == STROBE_ROLE_STAGE;
+}
+
 static bool is_compilable(const struct sb_model *model, const struct sb_stage *s)
 {
 	enum strobe_role work = sb_role_work(s->name, s->role);
 
 	if (work == STROBE_ROLE_STEP || work == STROBE_ROLE_DENOISE || work == STROBE_ROLE_VAE_ENCODE ||
 		work == STROBE_ROLE_VAE_DECODE)
+		return true;
+	if (is_called_in_a_loop(model, s))
 		return true;
 	return s->parent >= 0 && is_compilable(model, &model->stages.stages[s->parent]);
 }
@@ -72,7 +83,9 @@ void sb_rule_kernels_unfused(struct sb_advisor *a)
 
 	if (!s.stage)
 		return;
-	s.gain_s *= s.stage->in_generation ? sb_weigh_warm_share(a->model) : 1;
+	/* the GPU is busy in this stage, however long it waits for others */
+	s.gain_s = fmin(s.saved_s * (s.stage->in_generation ? sb_weigh_warm_share(a->model) : 1),
+		sb_weigh_work_s(a->model));
 	f = sb_shares_find(a, &s,
 		sb_say(a, "'%s' is not compiled: %.0f %% of its kernel time is work that a compiler can fuse",
 			s.stage->name, s.share * 100),
@@ -85,6 +98,9 @@ void sb_rule_kernels_unfused(struct sb_advisor *a)
 		"%s%s: element-wise %.0f %%, copy and layout %.0f %%, normalisation %.0f %%%s", f->evidence,
 		say_counted(a, &s), k->elementwise_s / k->all_s * 100, k->copy_s / k->all_s * 100,
 		k->normalise_s / k->all_s * 100, say_rate(a, &s.stage->work));
+	if (a->model->generations.whole_run)
+		f->suggestion = "Before its first call: model = torch.compile(model). The first call of each "
+				"shape compiles.";
 	f->priority = sb_priority_name(
 		SB_PRIORITY_LOW); /* compiling takes minutes, and not every model can be */
 }

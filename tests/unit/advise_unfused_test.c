@@ -152,6 +152,44 @@ static void casts_and_norms_that_a_compiler_fuses_are_saved_too(void **state)
 	synthetic_done(&s);
 }
 
+/* As V-JEPA 2 on an H200: ten calls of 50 ms after the imports, of which a part of each ms is element-wise. */
+static const struct sb_advice *said_of_a_loop(struct synthetic *s, uint64_t add_us)
+{
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = 1000, .duration_ns = 50 * MS };
+
+	synthetic_open(s);
+	synthetic_stage(s, 0, SECOND, "import torch", STROBE_ROLE_IMPORT);
+	g.name = sb_builder_name(s->b, "VJEPA2Model", NULL);
+	for (uint64_t i = 0; i < 10; i++) {
+		uint64_t at = SECOND + i * 60 * MS;
+
+		synthetic_stage(s, at, at + 50 * MS, "VJEPA2Model", 0);
+		g.start_ns = g.launch_ns = (int64_t)at;
+		sb_builder_gpu(s->b, &g);
+		for (uint64_t k = 0; k < 49; k++) {
+			synthetic_kernel(s, PRODUCT, at + k * MS, (1000 - add_us) * 1000);
+			synthetic_kernel(s, ADD, at + (k + 1) * MS - add_us * 1000, add_us * 1000);
+		}
+	}
+	synthetic_gpu_trace(s, SECOND, 1600 * MS);
+	return finding(synthetic_model(s, 1600 * MS), "kernels_unfused");
+}
+
+static void a_model_that_a_program_calls_in_a_loop_can_be_compiled_too(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = said_of_a_loop(&s, 400);
+
+	(void)state;
+	assert_non_null(f);
+	assert_string_equal(f->where.stage, "VJEPA2Model");
+	assert_null(strstr(f->suggestion, "pipe."));
+	assert_near(f->saves_s, 10 * 49 * 0.6 * 400e-6, 1e-6);
+	synthetic_done(&s);
+	assert_null(said_of_a_loop(&s, 200)); /* a healthy share */
+	synthetic_done(&s);
+}
+
 static void elementwise_kernels_are_not_told_where_no_compiler_helps(void **state)
 {
 	struct strobe_attr asked[] = { TEXT("component", "transformer"), INT("compiled", 1) };
@@ -311,6 +349,7 @@ int main(void)
 		cmocka_unit_test(elementwise_kernels_of_a_model_that_is_not_compiled_are_told_low),
 		cmocka_unit_test(slow_steps_are_told_what_is_left_to_do),
 		cmocka_unit_test(casts_and_norms_that_a_compiler_fuses_are_saved_too),
+		cmocka_unit_test(a_model_that_a_program_calls_in_a_loop_can_be_compiled_too),
 		cmocka_unit_test(elementwise_kernels_are_not_told_where_no_compiler_helps),
 		cmocka_unit_test(kernels_that_another_rule_names_are_not_told_twice),
 		cmocka_unit_test(casts_between_elementwise_kernels_do_not_make_weights_quantised),
