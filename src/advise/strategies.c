@@ -80,6 +80,10 @@ static const struct row rows[] = {
 	{ STROBE_ROLE_EXPORT, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"encode on the GPU (NVENC), or in a thread beside the next video",
 		"quality per bit of the hardware encoder" },
+	{ STROBE_ROLE_STAGE, { "postprocess" }, CALLED_AGAIN, NULL, 0, 0, SB_EFFORT_HOURS,
+		"take the frames as tensors (output_type=\"pt\"), copy them through pinned memory and make "
+		"arrays of them in a thread beside the next video",
+		"GPU memory for the frames of one video more" },
 	{ STROBE_ROLE_STAGE, { "i/o", "reading", "fetch" }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"read ahead in a worker while the GPU works; pass frames on in memory, not in files",
 		"RAM for what was read ahead" },
