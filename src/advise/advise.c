@@ -157,7 +157,8 @@ static void say_no_cause(struct sb_model *model)
 			   : sb_rule_is_direction(f->id) ? sb_symptoms_not_found(model, f->id)
 							 : "not looked for: this only reports what was "
 							   "measured";
-		f->confidence = "possible"; /* none is named, or not all */
+		if (!f->cause_open && isnan(f->saves_s))
+			f->confidence = "possible"; /* none is named, or not all */
 	}
 }
 

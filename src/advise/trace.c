@@ -83,7 +83,7 @@ static bool sample_of(const struct sb_model *model, struct sample *out)
 	return true;
 }
 
-/* What lies in no stage is told for the time after the start-up, of which the stages are a part. */
+/* What lies in no stage is reported for the time after the start-up, of which the stages are a part. */
 static bool sample_of_all(const struct sb_model *model, struct sample *out)
 {
 	struct sample s = { sb_advise_per_gpu(model, model->gpu.window_s), sb_weigh_work_s(model), NULL };

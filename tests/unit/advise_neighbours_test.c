@@ -114,7 +114,7 @@ static void others_that_use_the_gpu_are_as_urgent_as_their_use(void **state)
 	}
 }
 
-/* As on an H200: two processes for a third of the time, of which the driver told nothing; else a 0 of nobody. */
+/* As on an H200: two processes for a third of the time, of which the driver told nothing; else a 0 of no one. */
 static void others_of_which_the_driver_told_nothing_may_have_computed(void **state)
 {
 	static const char *const columns[] = { "utilization_percent", "process_memory_mb",

@@ -175,9 +175,42 @@ static void what_the_machine_did_judges_no_program(void **state)
 	sb_facts_free(now);
 }
 
+/* Proved by repetitions, and a ten-thousandth of the total; a gate that names it goes by the proof. */
+static void a_change_that_is_none_of_the_total_is_the_same(void **state)
+{
+	static double before[] = { 100e-6, 101e-6, 102e-6, 103e-6, 104e-6, 105e-6 },
+		      after[] = { 120e-6, 121e-6, 122e-6, 123e-6, 124e-6, 125e-6 };
+	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
+	struct sb_fact_stage *s;
+	struct sb_comparison *c;
+
+	(void)state;
+	s = stage(base, NULL, "between_steps", -1, 615e-6, 615e-6);
+	s->count = 6;
+	s->values = before;
+	s->value_count = 6;
+	s = stage(now, NULL, "between_steps", -1, 735e-6, 735e-6);
+	s->count = 6;
+	s->values = after;
+	s->value_count = 6;
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, "between_steps=10%");
+	assert_int_equal(c->stages[0].verdict, SB_VERDICT_SAME);
+	assert_string_equal(c->stages[0].words, "same: under 0.1 % of the total");
+	assert_int_equal(c->stages[0].tone, SB_TONE_NONE);
+	assert_int_equal(c->failure_count, 1);
+	sb_comparison_free(c);
+	base->stages[0].value_count = now->stages[0].value_count = 0;
+	base->stages[0].values = now->stages[0].values = NULL;
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_change_that_is_none_of_the_total_is_the_same),
 		cmocka_unit_test(a_metric_that_went_missing_fails_the_gate),
 		cmocka_unit_test(gates_name_stages_and_metrics),
 		cmocka_unit_test(a_rise_from_nothing_has_no_ratio),

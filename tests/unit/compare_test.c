@@ -30,98 +30,6 @@ static void runs_are_named_by_date_host_command_and_tags(void **state)
 	sb_facts_free(now);
 }
 
-/* As on an H200: the start-up took longer, in which the GPU idles at 345 MHz; under load it ran at 1980 MHz. */
-static void clocks_of_an_idle_gpu_are_no_cause(void **state)
-{
-	static const struct {
-		double clock_mhz, throttled, capped;
-		const char *words; /* NULL: nothing is said of the clock */
-	} rows[] = { { 1980, 0, 0, NULL }, { 1500, 0.4, 0, "it throttled for 40 % of that time" },
-		{ 1500, 0, 0.9, "it was at its power limit for 90 %" },
-		{ 1500, 0, 0, "while it works fell 1980.0 MHz -> 1500.0 MHz" },
-		{ 1500, NAN, NAN, "while its temperature rose 59.00 °C -> 63.00 °C: it throttled" },
-		{ NAN, NAN, NAN, NULL } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct sb_facts *base = run_of("base", 14.95), *now = run_of("new", 19.32);
-		struct sb_comparison *c;
-
-		base->metrics[SB_METRIC_GPU_CLOCK] = 1159.8;
-		now->metrics[SB_METRIC_GPU_CLOCK] = 882.2;
-		base->metrics[SB_METRIC_GPU_TEMPERATURE] = 59;
-		now->metrics[SB_METRIC_GPU_TEMPERATURE] = 63;
-		base->gpu_busy_clock_mhz = 1980;
-		base->gpu_throttled_ratio = base->gpu_capped_ratio = isnan(rows[i].throttled) ? NAN : 0;
-		now->gpu_busy_clock_mhz = rows[i].clock_mhz;
-		now->gpu_throttled_ratio = rows[i].throttled;
-		now->gpu_capped_ratio = rows[i].capped;
-		c = compare(base, now, NULL);
-		assert_int_equal(explains(c, rows[i].words ? rows[i].words : "clock"), rows[i].words != NULL);
-		assert_int_equal(
-			explains(c, "throttled"), rows[i].words && strstr(rows[i].words, "throttled"));
-		sb_comparison_free(c);
-		sb_facts_free(base);
-		sb_facts_free(now);
-	}
-}
-
-static void what_strobe_records_comes_before_the_causes(void **state)
-{
-	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 12);
-	struct sb_comparison *c;
-
-	(void)state;
-	stage(base, NULL, "denoise", -1, 8, 8);
-	stage(now, NULL, "denoise", -1, 10, 10);
-	sb_facts_key_stages(base);
-	sb_facts_key_stages(now);
-	assert_int_equal(sb_facts_add_pair(base, SB_FACT_SETTING, "gpu_trace", ""), 0);
-	assert_int_equal(sb_facts_add_pair(now, SB_FACT_SETTING, "gpu_trace", "steps:3"), 0);
-	c = compare(base, now, NULL);
-	assert_true(c->explanation_count > 1);
-	assert_non_null(strstr(c->explanations[0], "gpu_trace none -> steps:3"));
-	assert_non_null(strstr(c->explanations[1], "denoise took 2.00 s longer"));
-	sb_comparison_free(c);
-	c = compare(now, now, NULL);
-	assert_int_equal(c->explanation_count, 0);
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
-/* Proved by repetitions, and a ten-thousandth of the total; a gate that names it goes by the proof. */
-static void a_stage_whose_change_nobody_waits_for_is_the_same(void **state)
-{
-	static double before[] = { 100e-6, 101e-6, 102e-6, 103e-6, 104e-6, 105e-6 },
-		      after[] = { 120e-6, 121e-6, 122e-6, 123e-6, 124e-6, 125e-6 };
-	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
-	struct sb_fact_stage *s;
-	struct sb_comparison *c;
-
-	(void)state;
-	s = stage(base, NULL, "between_steps", -1, 615e-6, 615e-6);
-	s->count = 6;
-	s->values = before;
-	s->value_count = 6;
-	s = stage(now, NULL, "between_steps", -1, 735e-6, 735e-6);
-	s->count = 6;
-	s->values = after;
-	s->value_count = 6;
-	sb_facts_key_stages(base);
-	sb_facts_key_stages(now);
-	c = compare(base, now, "between_steps=10%");
-	assert_int_equal(c->stages[0].verdict, SB_VERDICT_SAME);
-	assert_string_equal(c->stages[0].words, "same: under 0.1 % of the total");
-	assert_int_equal(c->stages[0].tone, SB_TONE_NONE);
-	assert_int_equal(c->failure_count, 1);
-	sb_comparison_free(c);
-	base->stages[0].value_count = now->stages[0].value_count = 0;
-	base->stages[0].values = now->stages[0].values = NULL;
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
 static void children_carry_the_change_not_their_parents(void **state)
 {
 	struct sb_facts *base = run_of("base", 281.96), *now = run_of("new", 299.88);
@@ -571,9 +479,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_are_named_by_date_host_command_and_tags),
 		cmocka_unit_test(parts_and_overlap_add_up_to_the_change),
-		cmocka_unit_test(clocks_of_an_idle_gpu_are_no_cause),
-		cmocka_unit_test(what_strobe_records_comes_before_the_causes),
-		cmocka_unit_test(a_stage_whose_change_nobody_waits_for_is_the_same),
 		cmocka_unit_test(children_carry_the_change_not_their_parents),
 		cmocka_unit_test(a_code_holds_a_stage_together_when_its_words_change),
 		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),
