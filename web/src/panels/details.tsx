@@ -293,8 +293,8 @@ export function functionsBody(r: Report): ComponentChildren {
   return (
     <>
       <p class="quiet">
-        Shares of the time that {count(f.sample_count - (f.waiting_count ?? 0))} sampled stacks stand for, not measured times.
-        {!!f.waiting_count && ` ${count(f.waiting_count)} more of threads that only waited are left out: ${(f.waiting ?? []).slice(0, 3).map((w) => clip(w.name, 40)).join(', ')}.`}
+        Shares of the time of {count(f.sample_count - (f.waiting_count ?? 0))} sampled stacks, not measured times.
+        {!!f.waiting_count && ` ${count(f.waiting_count)} more only waited: ${(f.waiting ?? []).slice(0, 3).map((w) => clip(w.name, 40)).join(', ')}.`}
       </p>
       <Table
         caption="Functions by their own share"

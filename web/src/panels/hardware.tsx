@@ -219,7 +219,7 @@ interface Row {
   work?: GpuWork;
 }
 
-const BASES: Record<string, string> = { rate: ' (by its rate)', trace: ' (by its trace)', zones: ' (weights move for most of its time)' };
+const BASES: Record<string, string> = { samples: ' (sampled)', rate: ' (by its rate)', trace: ' (by its trace)', zones: ' (weights move)' };
 
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
@@ -250,7 +250,7 @@ const number = (key: string, value: (w: Row) => number | undefined, words: ((v: 
 function counterColumns(rows: Row[]): Column<Row>[] {
   const column = (key: Counter, i: number) => number(key, (w) => w.counters?.[key], (v) => keyed(key, v), { head: HEADS[i]?.[0] ?? /^(fp|nvd)\w+?(?=_)/.exec(key)?.[0].toUpperCase(), help: HEADS[i]?.[1] });
   const used = PARTS.filter((key, i) => HEADS[i] || rows.some((w) => w.counters?.[key]! >= leastOf(key))).map(column);
-  return [...used, number('covered_ratio', (w) => w.counters?.covered_ratio, percent, { help: 'in readings that lie wholly inside' })];
+  return [...used, number('covered_ratio', (w) => w.counters?.covered_ratio, percent, { help: 'in readings wholly inside' })];
 }
 
 // Of a stage whose rate is not known, as some of its calls were not counted, the other numbers are of a part of it.
@@ -288,7 +288,7 @@ function unboundWords(report: Report): string[] {
   const groups = [...by];
   const more = groups.slice(WHYS_MOST).reduce((n, [, stages]) => n + stages.length, 0);
   return [
-    ...groups.slice(0, WHYS_MOST).map(([why, [first, ...others]]) => `What bounds ${clip(first.name, 36)}${others.length ? ` and ${others.length} other stage${others.length > 1 ? 's' : ''}` : ''} is n/a: ${why}`),
+    ...groups.slice(0, WHYS_MOST).map(([why, [first, ...others]]) => `What bounds ${clip(first.name, 36)}${others.length ? ` and ${others.length} more` : ''} is n/a: ${why}`),
     ...(more ? [`… and ${more} more stage${more > 1 ? 's' : ''}`] : []),
   ];
 }
@@ -302,7 +302,7 @@ function Rates({ report }: { report: Report }) {
   const stage = named<Row>('stage');
   const bounds: Column<Row>[] = [
     stage,
-    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up; cold: no call of it is warm', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up; cold: of no warm call', value: (w: Row) => boundText(w.work), cell: (w: Row) => <span class="one-line">{boundText(w.work)}</span> }] : []),
     ...(rows.some((w) => w.counters) ? counterColumns(rows) : []),
   ];
   const rates: Column<Row>[] = [
@@ -315,7 +315,7 @@ function Rates({ report }: { report: Report }) {
     <div class="sub">
       {gpu && <h4>How near stages come to what the GPU can do</h4>}
       {bounds.length > 1 && <Table caption="Counters and what bounds each stage" rows={rows} columns={bounds} most={24} />}
-      {rows.some((w) => boundText(w.work).includes('%')) && <p class="quiet">Bound by several: shares of the time that was read, from 10 % on.</p>}
+      {rows.some((w) => boundText(w.work).includes('%')) && <p class="quiet">Shares: of the time that was read, from 10 % on.</p>}
       {unboundWords(report).map((words) => <p key={words} class="quiet">{words}</p>)}
       {counted.length > 0 && <Table caption="Operations of model calls" rows={counted} columns={rates} most={24} />}
       {r && <p class="quiet">{r.mfu_why ? `MFU n/a: ${r.mfu_why}` : r.source && `Peak rates: ${r.source}`}</p>}
@@ -332,7 +332,7 @@ function clockText(s: SampledCounters): string {
   if (s.sm_clock_mhz === undefined) return '';
   const at = `The SMs ran at ${s.sm_clock_mhz.toFixed(0)} MHz`;
   if (s.clocks === 'held') return `${at} while sampled, at ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz else: times measured meanwhile are not the usual ones.`;
-  return s.clocks ? `${at} by their cycles; the driver reads ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz while they are not sampled.` : `${at} by their cycles.`;
+  return `${at} by their cycles${s.clocks ? `; the driver reads ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz otherwise` : ''}.`;
 }
 
 function Sampled({ report }: { report: Report }) {

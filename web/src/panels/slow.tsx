@@ -58,7 +58,7 @@ function Moment({ m }: { m: SlowMoment }) {
       )}
       {m.parts && m.parts.length > 0 && (
         <Table
-          caption={alone ? 'What took its time; there is no normal one beside it' : 'What took longer than in the normal one'}
+          caption={alone ? 'What took its time' : 'What took longer than in the normal one'}
           rows={m.parts}
           most={15}
           columns={alone ? aloneColumns : partColumns}

@@ -258,7 +258,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
           unattributed {printed(report.stage_analysis?.unattributed_s, report.session_info?.time_digit_s)} of {printed(report.stage_analysis?.wall_s, report.session_info?.time_digit_s)}
           {ofStartup(report)}
           {has('gpu_busy_s') && tracedPart(report)}
-          {has('real_s') && '; times: as the CPU went through the stages, on the first screen as the GPU did'}
+          {has('real_s') && '; times of the CPU, on the first screen of the GPU'}
         </span>
       </div>
       <Table rows={rows} columns={columns} caption="Stage tree" most={120} depth={flat ? undefined : (s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
