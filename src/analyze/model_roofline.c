@@ -69,7 +69,8 @@ static const struct sb_field sb_stage_work_fields_rows[] = {
 		"which calls that holds of, as rate_calls; cold: none of the warm ones was read, sampled or "
 		"traced, or there are none"),
 	SB_FIELD_NAMED(sb_stage_work, bound_basis, "bound_basis", SB_KNOWN, bases,
-		"counters: the readings inside it; samples: those of --gpu-counters; rate: half of the peak rate or more was reached; trace: "
+		"counters: the readings inside it; samples: those of --gpu-counters; rate: half of the peak "
+		"rate or more was reached; trace: "
 		"the gaps between its kernels; zones: for half of its time or more weights move"),
 	SB_FIELD(sb_stage_work, bound_why, "bound_why", SB_KNOWN,
 		"why bound is absent, and which option tells it"),

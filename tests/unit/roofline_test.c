@@ -86,7 +86,8 @@ static void samples_of_a_cold_call_tell_the_bytes_where_none_is_of_a_warm_one(vo
 	struct synthetic s;
 
 	(void)state;
-	for (uint64_t samples = 50; samples <= 100; samples += 50) { /* half of a call says nothing of a whole one */
+	for (uint64_t samples = 50; samples <= 100;
+		samples += 50) { /* half of a call says nothing of a whole one */
 		uint32_t schema;
 
 		open_gpu(&s, "NVIDIA H200");

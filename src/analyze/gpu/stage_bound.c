@@ -210,8 +210,9 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 			readings_s, sb_stage_judged_counters(s)->covered_ratio * 100,
 			s->judged.warm ? "the time of its warm calls" : "its time", samples_tell(model, s));
 	if (readings_s > 0)
-		return sb_model_printf(model, "no reading of the counters (one every %.3g s) is of %s alone; %s",
-			readings_s, s->counters.covered_ratio > 0 ? "its warm calls" : "this stage",
+		return sb_model_printf(model,
+			"no reading of the counters (one every %.3g s) is of %s alone; %s", readings_s,
+			s->counters.covered_ratio > 0 ? "its warm calls" : "this stage",
 			samples_tell(model, s));
 	if (model->gpu.slow_only)
 		return sb_model_printf(model,
