@@ -182,8 +182,8 @@ static const char *samples_tell(struct sb_model *model, const struct sb_stage *s
 {
 	const char *option = sampling(model, s);
 
-	return option ? sb_model_printf(model, "%s samples %s every 0.5 ms, " GAPS_TELL, option,
-				strchr(option, '=') ? "steps" : "all of the run")
+	return option ? sb_model_printf(model, "%s samples%s every 0.5 ms, " GAPS_TELL, option,
+				strchr(option, '=') ? "" : " all of the run")
 		      : GAPS_TELL;
 }
 
