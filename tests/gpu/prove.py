@@ -30,7 +30,7 @@ CHECKS = {
     "prove_truth": ["between_zones", "async_work", "sleep_and_tiny_kernel", "streams", "no_driver_calls", "fork_worker",
                     "compile_and_graphs"],
     "prove_trace": ["counts_equal_profiler", "totals_equal_profiler", "offload", "after_profiler", "during_profiler",
-                    "nvtx_injection", "unmodified_program", "steps_and_signal", "million_kernels", "nvml_values"],
+                    "nvtx_injection", "unmodified_program", "steps_and_signal", "million_kernels", "nvml_values", "captures"],
     "prove_real": ["default_overhead", "unattributed_share", "slow_moments"],
     "prove_hardware": ["bounds", "bound_by_copies", "offloaded_decode", "mfu", "warm_mfu", "families", "pm_sampling", "pm_overhead"],
     "prove_operations": ["operations", "products", "wan_shares"],

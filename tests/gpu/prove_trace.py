@@ -7,10 +7,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import wire
-from proving import BUILD, HERE, TOOL, gpu_zone_s, near, recorded, report, row, spin
+from proving import BUILD, HERE, TOOL, gpu_zone_s, near, recorded, report, row, spin, until
 
 def offload():
     """Weights that come from pageable memory at every step."""
@@ -315,3 +316,38 @@ def nvml_values():
             print(key, value[-1])
     row("nvidia-smi: memory MB, temperature, power", ", ".join(s.strip() for s in smi), "see gpu_metrics", None)
     row("gpu_metrics in the report", "%d bytes" % len(text), "present", len(text) > 10)
+
+
+def captures():
+    """CUDA graphs that one thread captures while traces and the sampling of counters begin and end on another: a call of the driver
+    that is not allowed meanwhile would break each of them."""
+    import strobe
+    import torch
+    x, seen, done = torch.zeros(4096, device="cuda"), {"captured": 0, "broken": "none"}, threading.Event()
+
+    def capture():
+        try:
+            while not done.is_set():
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    y = x
+                    for _ in range(500):
+                        y = y + 1
+                graph.replay()
+                assert float(y.sum()) == 500 * 4096
+                seen["captured"] += 1
+        except Exception as error:
+            seen["broken"] = str(error)[:80]
+    thread = threading.Thread(target=capture)
+    with recorded("captures") as r:
+        thread.start()
+        until(lambda: seen["captured"] or seen["broken"] != "none", "the first capture")
+        for _ in range(5):
+            with strobe.gpu_trace(), strobe.gpu_counters():
+                time.sleep(0.3)
+        done.set()
+        thread.join()
+    rows = len(r.recording.sampled("gpu_pm"))
+    row("graphs captured while traces and sampling began and ended", "%d, broken: %s" % (seen["captured"], seen["broken"]), ">= 20, none",
+        seen["captured"] >= 20 and seen["broken"] == "none")
+    row("  kernels and samples meanwhile", "%d, %d" % (len(r.recording.of("kernel")), rows), "some", rows > 0 and len(r.recording.of("kernel")) > 0)
