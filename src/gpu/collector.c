@@ -52,11 +52,19 @@ void sb_collector_sleep(struct sb_collector *c, bool until_rung)
 		;
 }
 
+static __thread bool is_here __attribute__((tls_model("initial-exec")));
+
+bool sb_collector_is_here(void)
+{
+	return is_here;
+}
+
 static void *run(void *self)
 {
 	const struct sb_collector *c = self;
 	struct timespec cpu;
 
+	is_here = true;
 	c->run();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);

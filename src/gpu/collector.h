@@ -41,6 +41,7 @@ bool sb_collector_start(struct sb_collector *c);
 bool sb_collector_is_over(const struct sb_collector *c);
 void sb_collector_stop(struct sb_collector *c); /* returns when the thread has ended */
 bool sb_collector_is_self(const struct sb_collector *c); /* the caller is this thread */
+bool sb_collector_is_here(void); /* the caller is one of these threads */
 
 void sb_collector_ring(struct sb_collector *c); /* from any thread, and in a signal handler */
 void sb_collector_sleep(struct sb_collector *c, bool until_rung); /* false: for a short time at the most */

@@ -2,6 +2,7 @@
 #include "gpu/setup.h"
 
 #include "format/run_keys.h"
+#include "gpu/collector.h"
 #include "record/clock.h"
 #include "record/own_stage.h"
 #include "record/put.h"
@@ -19,7 +20,8 @@ static _Atomic uint32_t count;
 
 struct sb_setup sb_setup_begin(const char *stage)
 {
-	struct sb_setup setup = { atomic_fetch_add(&count, 1) % LAST, sb_own_stage_begin(stage) };
+	struct sb_setup setup = { atomic_fetch_add(&count, 1) % LAST,
+		sb_collector_is_here() ? 0 : sb_own_stage_begin(stage) };
 
 	atomic_store(&all[setup.which].begin_ticks, 0);
 	atomic_store(&all[setup.which].end_ticks, 0);
@@ -33,8 +35,7 @@ void sb_setup_end(struct sb_setup setup, bool refused)
 	uint64_t begin_ticks = atomic_load(&all[which].begin_ticks), end_ticks = sb_clock_ticks();
 	char text[64];
 
-	if (setup.in_stage)
-		sb_own_stage_end();
+	sb_own_stage_end(setup.stage);
 	if (refused) {
 		atomic_store(&all[which].begin_ticks, 0);
 		return;

@@ -7,13 +7,12 @@
 #include <stdint.h>
 
 struct sb_setup {
-	uint32_t which;
-	bool in_stage;
+	uint32_t which, stage;
 };
 
-/* stage: what it is called where the program waits for it, inside one of its steps. */
+/* stage: the name of a zone on the calling thread where that is the program's, which waits for it. */
 struct sb_setup sb_setup_begin(const char *stage);
-/* Puts it into the recording; one that was refused counts for nothing. */
+/* Writes its time into the recording, unless it was refused. */
 void sb_setup_end(struct sb_setup setup, bool refused);
 
 /* True if one of the last few ran in this time, or still runs. */

@@ -407,16 +407,19 @@ void strobe_track_switch(uint32_t track)
 		w->track = track & SB_ID_MAX;
 }
 
-bool sb_own_stage_begin(const char *name)
+uint32_t sb_own_stage_begin(const char *name)
 {
-	if (!STROBE_ON_() || !sb_here->session)
-		return false;
-	strobe_zone_begin(name);
-	strobe_role(STROBE_ROLE_PROFILER);
-	return true;
+	uint32_t id = STROBE_ON_() && sb_here->session ? sb_name_intern(name, NULL) : 0;
+
+	if (id) {
+		strobe_zone_begin_id(id);
+		strobe_role(STROBE_ROLE_PROFILER);
+	}
+	return id;
 }
 
-void sb_own_stage_end(void)
+void sb_own_stage_end(uint32_t stage)
 {
-	strobe_zone_end();
+	if (stage)
+		strobe_zone_end_id(stage);
 }

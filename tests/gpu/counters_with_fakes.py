@@ -32,6 +32,7 @@ def counters_are_sampled_on_the_time_axis_of_the_zones():
     assert abs(rec.s(rows[-1][1] - rows[0][1]) - 0.005) < 0.0005
     assert rec.meta["gpu_counters_sample_count"] == 10 and rec.meta["gpu_counters_lost_count"] == 0
     assert rec.meta["gpu_counters_begin_ticks"] < rec.meta["gpu_counters_end_ticks"]
+    assert {z.tid for z in rec.zones} == {zone.tid}, rec.zones  # strobe's own threads have no zones
 
 
 @case
@@ -49,7 +50,8 @@ def counters_of_steps_begin_after_the_warm_up_beside_the_trace():
     assert values_of(rec) == [10] * 4 + [20] * 4, values_of(rec)
     steps, own = ([z for z in rec.zones if z.name.startswith(begin)] for begin in ("step_", "strobe: "))
     assert len(steps) == 5 and {z.name for z in own} == {"strobe: setting up the GPU counters", "strobe: setting up the GPU trace"}, own
-    assert all(any(s.begin <= z.begin <= z.end <= s.end for s in steps) for z in own), (own, steps)  # no time of the step around it
+    # in a step, and no time of it; not on strobe's own threads, which no stage waits for
+    assert all(any(s.begin <= z.begin <= z.end <= s.end and z.tid == s.tid for s in steps) for z in own), (own, steps)
 
 
 @case

@@ -2,6 +2,7 @@
 those leave out, and operators without any."""
 import collections
 import contextlib
+import functools
 import types
 
 NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64", "torch.int8": "int8"}
@@ -66,8 +67,7 @@ class Multiplied:
     """Of one forward."""
 
     def __init__(self, torch):
-        from torch.utils.flop_counter import flop_registry
-        self.formulas = {**flop_registry, **formulas(torch)}
+        self.torch = torch
         self.flops = {}         # name of a type -> operations
         self.convolved = 0      # of them in convolutions
         self.uncounted = None   # an operator that multiplies and has no formula
@@ -82,6 +82,11 @@ class Multiplied:
             yield
         finally:
             self.inside = None
+
+    @functools.cached_property
+    def formulas(self):
+        from torch.utils.flop_counter import flop_registry
+        return {**flop_registry, **formulas(self.torch)}
 
     def has_formula(self, func):
         return getattr(func, "_overloadpacket", func) in self.formulas
