@@ -19,7 +19,7 @@ static bool is_meanwhile(const struct sb_model *model, double t_s)
 	return sb_weigh_is_warm(model, t_s);
 }
 
-/* What the others made of the GPU is known of samples alone that met one: the rest has a 0 of no one. */
+/* How much others use the GPU is known only from samples that saw another process: the rest holds a 0 that was not measured. */
 static struct others find_meanwhile(const struct sb_model *model, const struct sb_series *s)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count"),

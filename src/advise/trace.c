@@ -55,8 +55,11 @@ static bool idles_outside_stages(const struct sb_gpu_panel *gpu)
 	double inside_s = 0, all_s = 0;
 
 	for (size_t i = 0; i < gpu->idle_zone_count; i++) {
-		all_s += gpu->idle_zones[i].total_s;
-		inside_s += strcmp(gpu->idle_zones[i].name, SB_GPU_OUTSIDE) ? gpu->idle_zones[i].total_s : 0;
+		const struct sb_gpu_row *row = &gpu->idle_zones[i];
+		bool known = strcmp(row->name, SB_GPU_SHORTEST) != 0;
+
+		all_s += known ? row->total_s : 0;
+		inside_s += known && strcmp(row->name, SB_GPU_OUTSIDE) ? row->total_s : 0;
 	}
 	return all_s > 0 && inside_s < all_s / 2;
 }
@@ -259,7 +262,6 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 #define AHEAD 0.6 /* of the time */
 #define LAUNCH_BOUND 0.6 /* of the time goes into launching: that is what bounds it */
 #define LAUNCH_GAP_S 30e-6 /* between two short kernels; a longer wait has another cause */
-#define LONG_GAP_S 300e-6 /* in which it would launch ten kernels */
 #define MOST_OF_IDLE 0.5 /* is in short gaps: then launching is the cause */
 
 static void say_launching(struct sb_advice *f, const char *cause)
@@ -273,21 +275,11 @@ static void say_launching(struct sb_advice *f, const char *cause)
 			"forwards of CFG in one) also helps.";
 }
 
-/* The GPU's idle time without the few gaps that are too long for a launch. */
-static double idle_of_launches_s(const struct sb_gpu_panel *gpu)
-{
-	double sum_s = gpu->idle_s;
-
-	for (size_t i = 0; i < gpu->gap_count; i++)
-		sum_s -= gpu->gaps[i].duration_s > LONG_GAP_S ? gpu->gaps[i].duration_s : 0;
-	return fmax(0, sum_s);
-}
-
 /* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
 static void say_short_kernels(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double idle_s = idle_of_launches_s(gpu), gap_s = idle_s / (double)gpu->kernel_count;
+	double idle_s = fmax(0, gpu->idle_s - gpu->long_gaps_s), gap_s = idle_s / (double)gpu->kernel_count;
 
 	if (!(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5 ||
 		idle_s < MOST_OF_IDLE * gpu->idle_s)

@@ -185,20 +185,13 @@ void sb_rule_steps_many(struct sb_advisor *a)
 			warm < 1 ? " once warm" : "", a->limit, saves_s));
 }
 
-static bool is_in_steps(const struct sb_model *model, const struct sb_stage *s)
-{
-	while (s->role != STROBE_ROLE_STEP && s->role != STROBE_ROLE_DENOISE && s->parent >= 0)
-		s = &model->stages.stages[s->parent];
-	return s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_DENOISE;
-}
-
 /* What the program asked of the model of the steps; NULL: not known. */
 static const struct sb_event_row *asked_of_steps(const struct sb_model *model)
 {
 	const struct sb_event_row *asked = NULL;
 
 	for (size_t i = 0; i < model->stages.stage_count && !asked; i++)
-		if (is_in_steps(model, &model->stages.stages[i]))
+		if (sb_stage_is_in_steps(model, &model->stages.stages[i]))
 			asked = sb_asked_last(
 				model, "torch.asked", "component", model->stages.stages[i].name);
 	return asked;

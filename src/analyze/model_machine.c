@@ -369,7 +369,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"copies from and to the host, by zone"),
 	SB_FIELD_LIST(sb_gpu_panel, idle_zones, idle_zone_count, "idle_zones", SB_KNOWN, row,
 		"where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there; "
-		"gaps under a microsecond are one row"),
+		"gaps too short to be listed are one row"),
 	SB_FIELD(sb_gpu_panel, idle_sample_count, "idle_sample_count", SB_SET,
 		"samples of Python stacks in gaps"),
 	SB_FIELD_LIST(sb_gpu_panel, idle_functions, idle_function_count, "idle_functions", SB_KNOWN,

@@ -167,6 +167,9 @@ struct sb_memory_panel {
 
 /* ---- gpu_trace ---- */
 #define SB_GPU_OUTSIDE "(outside all zones)" /* the zone of what was in none */
+#define SB_GPU_SHORTEST \
+	"(the shortest gaps, from kernel to kernel)" /* where the CPU was in these is not known */
+#define SB_GPU_LONG_GAP_NS 300000 /* a launch takes a tenth of it */
 
 struct sb_gpu_panel {
 	bool present;
@@ -251,6 +254,7 @@ struct sb_gpu_panel {
 	} * gaps;
 	size_t gap_count;
 	int64_t gap_total;
+	double long_gaps_s; /* of gaps in which ten kernels would be launched; not of the report */
 	double exposed_communication_s, communication_s;
 };
 

@@ -28,8 +28,8 @@ static SB_FIELDS(row, sb_residency, "ResidencyMoment", "What memory held at one 
 
 static const struct sb_field sb_residency_fields_rows[] = {
 	SB_FIELD(sb_residency_panel, generation, "generation_index", SB_ALWAYS,
-		"from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program "
-		"has none"),
+		"from 1: the whole one in which a GPU's allocator held most, else the one in which the GPU's "
+		"memory rose to its peak, else the last; 0: the program has none"),
 	SB_FIELD_LIST(sb_residency_panel, all, count, "moments", SB_ALWAYS, row,
 		"begin, peak and end of each stage"),
 	SB_FIELD_ARRAY(sb_residency_panel, unplaced, unplaced_count, "unplaced", SB_KNOWN,

@@ -169,6 +169,8 @@ struct sb_model;
 /* The part of its time that the run waits for: covered_s, but of requests at the same time only those that
  * followed one another until the last one ended. */
 double sb_stage_in_turn_s(const struct sb_model *model, const struct sb_stage *s);
+/* It is a step or denoising, or inside of one. */
+bool sb_stage_is_in_steps(const struct sb_model *model, const struct sb_stage *s);
 
 /* Some of its calls have no GPU time: captured, too frequent, without a context. */
 static inline bool sb_stage_gpu_partial(const struct sb_stage *s)

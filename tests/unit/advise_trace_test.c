@@ -77,6 +77,25 @@ static void long_gaps_are_not_launches(void **state)
 	synthetic_done(&s);
 }
 
+/* More of them than the report lists. */
+static void many_long_gaps_are_no_launches_either(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 100; i++) {
+		synthetic_begin(&s, i * 12 * MS, "Tower", 0);
+		for (uint64_t k = 0; k < 1000; k++)
+			kernel(&s, "elementwise_kernel", SB_GPU_KERNEL, i * 12 * MS + k * 9000, 8000, 0, 0);
+		synthetic_end(&s, i * 12 * MS + 9 * MS);
+	}
+	f = finding(synthetic_model(&s, 1200 * MS), "gpu_gaps");
+	assert_non_null(f);
+	assert_true(!f->cause || !strstr(f->cause, "launching"));
+	synthetic_done(&s);
+}
+
 static void a_busy_gpu_bounds_the_run(void **state)
 {
 	struct synthetic s;
@@ -333,6 +352,7 @@ int main(void)
 		cmocka_unit_test(what_a_watch_kept_is_no_sample_of_the_run),
 		cmocka_unit_test(copies_gaps_and_small_kernels_are_named),
 		cmocka_unit_test(long_gaps_are_not_launches),
+		cmocka_unit_test(many_long_gaps_are_no_launches_either),
 		cmocka_unit_test(a_busy_gpu_bounds_the_run),
 		cmocka_unit_test(attention_is_weighed_by_its_kernels),
 		cmocka_unit_test(unfused_attention_is_named),

@@ -990,7 +990,7 @@ export type AllocRetries = {
 
 // What memory held at the begin, the peak and the end of each stage.
 export type Residency = {
-  generation_index: number; // from 1: the whole one in which a GPU's allocator held most, else the last; 0: the program has none
+  generation_index: number; // from 1: the whole one in which a GPU's allocator held most, else the one in which the GPU's memory rose to its peak, else the last; 0: the program has none
   moments: ResidencyMoment[]; // begin, peak and end of each stage
   unplaced?: string[]; // models that an older strobe saw moving between the host and a GPU, without where to: their weights have no part of their own
 };
@@ -1290,7 +1290,7 @@ export type GpuTrace = {
   attention?: GpuRow[]; // attention kernels by kind
   collectives?: GpuRow[]; // kernels of collectives by kind
   offload?: GpuRow[]; // copies from and to the host, by zone
-  idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there; gaps under a microsecond are one row
+  idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there; gaps too short to be listed are one row
   idle_sample_count?: number; // samples of Python stacks in gaps
   idle_functions?: GpuIdleFunction[]; // the Python functions in these gaps, by samples; largest first, at most 8
   gap_count: number; // gaps, listed or not

@@ -307,7 +307,7 @@ test('where nothing of the shown time was sampled, what was read of it is drawn'
   assert.deepEqual(await title(), ['GPU parts: SM active'], 'two of 131 seconds were sampled');
   for (const [from, to, words] of [[60, 62, 'GPU sampled: SM active'], [80, 90, 'GPU parts: SM active'], [55, 65, 'GPU sampled: SM active']]) {
     await page.evaluate((view) => { location.hash = `#view=${view}`; }, `${from * 1e9}_${to * 1e9}`);
-    await page.waitForTimeout(300); // until the view has settled
+    await page.waitForFunction((words) => [...document.querySelectorAll('.card.right .chart figcaption b')].some((b) => b.innerText === words), words);
     await settled(page);
     assert.deepEqual(await title(), [words], `${from} to ${to} s`);
   }

@@ -227,6 +227,7 @@ static void end_process(struct gpu *g)
 	g->times.communication_ns += t->communication_ns;
 	g->times.window_ns += t->window_ns;
 	g->times.gap_count += t->gap_count;
+	g->times.long_gaps_ns += t->long_gaps_ns;
 	keep_devices(g);
 	for (size_t i = 0; i < g->timeline.gap_count; i++)
 		keep_largest(g, &g->timeline.gaps[i]);
@@ -280,6 +281,7 @@ static void fill_gaps(struct gpu *g, struct sb_model *model)
 	model->gpu.gaps = rows;
 	model->gpu.gap_count = rows ? g->largest_count : 0;
 	model->gpu.gap_total = g->times.gap_count;
+	model->gpu.long_gaps_s = seconds(g->times.long_gaps_ns);
 }
 
 static void fill_devices(struct gpu *g, struct sb_model *model)

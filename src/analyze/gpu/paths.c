@@ -102,7 +102,7 @@ static bool idle_rest(
 	}
 	if (!(rest_s >= IDLE_REST_LEAST * idle_s) || gaps <= 0)
 		return false;
-	*out = (struct sb_gpu_row){ .name = "(the shortest gaps, from kernel to kernel)",
+	*out = (struct sb_gpu_row){ .name = SB_GPU_SHORTEST,
 		.count = gaps,
 		.total_s = rest_s,
 		.busy_s = NAN,

@@ -158,16 +158,6 @@ static double interval_s(const struct sb_model *model)
 #define GAPS_TELL "--gpu-trace=steps:3 shows the gaps between kernels"
 #define MOST_SAMPLED 0.9 /* of the run */
 
-static bool is_in_steps(const struct sb_model *model, const struct sb_stage *s)
-{
-	for (;; s = &model->stages.stages[s->parent]) {
-		if (s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_DENOISE)
-			return true;
-		if (s->parent < 0)
-			return false;
-	}
-}
-
 /* What would sample this stage; NULL: it was sampled. */
 static const char *sampling(const struct sb_model *model, const struct sb_stage *s)
 {
@@ -175,7 +165,7 @@ static const char *sampling(const struct sb_model *model, const struct sb_stage 
 
 	if (p->present && p->sampled_s >= MOST_SAMPLED * model->stages.wall_s)
 		return NULL;
-	return !p->present && is_in_steps(model, s) ? "--gpu-counters=steps:3" : "--gpu-counters";
+	return !p->present && sb_stage_is_in_steps(model, s) ? "--gpu-counters=steps:3" : "--gpu-counters";
 }
 
 static const char *samples_tell(struct sb_model *model, const struct sb_stage *s)

@@ -2,6 +2,7 @@
 #include "analyze/gpu/timeline.h"
 
 #include "analyze/gpu/kernel_names.h"
+#include "analyze/model_machine.h"
 #include "run/gpu_traces.h"
 #include "base/error.h"
 #include "base/room.h"
@@ -69,6 +70,7 @@ static void thin_gaps(struct sb_gpu_timeline *t)
 static int add_gap(struct sb_gpu_timeline *t, uint32_t device, int64_t begin_ns, int64_t end_ns)
 {
 	t->times.gap_count++;
+	t->times.long_gaps_ns += end_ns - begin_ns > SB_GPU_LONG_GAP_NS ? end_ns - begin_ns : 0;
 	if (end_ns - begin_ns < t->gap_least_ns)
 		return 0;
 	if (!SB_MAKE_ROOM(t->gaps, t->gap_count, t->gap_room))

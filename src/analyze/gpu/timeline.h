@@ -40,6 +40,7 @@ struct sb_gpu_times {
 	int64_t busy_ns, kernel_busy_ns, compute_busy_ns, communication_ns, window_ns;
 	int64_t first_ns, last_ns;
 	int64_t gap_count; /* of all lengths */
+	int64_t long_gaps_ns; /* of those longer than SB_GPU_LONG_GAP_NS */
 };
 
 struct sb_gpu_timeline {

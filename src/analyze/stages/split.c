@@ -287,3 +287,10 @@ double sb_stage_in_turn_s(const struct sb_model *model, const struct sb_stage *s
 		return sb_stage_real_s(s);
 	return fmin(sb_stage_real_s(s), (s->total_s + s->moved_s) * ratio);
 }
+
+bool sb_stage_is_in_steps(const struct sb_model *model, const struct sb_stage *s)
+{
+	while (s->role != STROBE_ROLE_STEP && s->role != STROBE_ROLE_DENOISE && s->parent >= 0)
+		s = &model->stages.stages[s->parent];
+	return s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_DENOISE;
+}
