@@ -12,8 +12,8 @@ static const struct sb_field bound_rows[] = {
 		"kernels "
 		"too small or too far apart; copies: between host and GPU, with the time in which the GPU "
 		"waits for weights that move; host: nothing to do"),
-	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS, "share of the time of the readings",
-		.range = SB_SHARE),
+	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS,
+		"share of the time of the readings, or of the traced time", .range = SB_SHARE),
 };
 static SB_FIELDS(bound, sb_bound_share, "BoundShare", "What held the GPU up, and for how much of the time.");
 

@@ -54,6 +54,9 @@ static void gaps_between_kernels_tell_what_holds_them_up(void **state)
 	assert_string_equal(traced(&o, 0.09, 0.09, 90, "GEMM"), "host"); /* 2 ms of gap each */
 	assert_string_equal(traced(&o, 0.01, 0.01, 9000, "element-wise"), "launch"); /* 32 us of gap each */
 	assert_string_equal(traced(&o, 0.25, 0.05, 90, "GEMM"), "copies");
+	assert_string_equal(
+		traced(&o, 0.15, 0.02, 90, "GEMM"), "host and copies"); /* 130 ms copied, 150 idle */
+	assert_string_equal(o.stage->work.bounds[0].bound, "host");
 	assert_string_equal(traced(&o, 0.28, 0.28, 90, "communication"), "communication");
 	synthetic_done(&o.s);
 }

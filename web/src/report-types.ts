@@ -245,7 +245,7 @@ export type GpuWork = {
 // What held the GPU up, and for how much of the time.
 export type BoundShare = {
   bound: string; // tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: kernels too small or too far apart; copies: between host and GPU, with the time in which the GPU waits for weights that move; host: nothing to do
-  share_ratio: number; // share of the time of the readings
+  share_ratio: number; // share of the time of the readings, or of the traced time
 };
 
 // What parts of the GPU did, in percent of their peak; of several that the run used the busiest.

@@ -217,7 +217,7 @@ test('what was sampled is said as the text report says it', async (browser) => {
   for (const s of r.stage_analysis.stages) s.gpu_work = { ...s.gpu_work, bound_why: 'no sample is of this stage alone' };
   const { page, close } = await open(browser, writePage('sampled-words', { report: r, timeline: timeline() }));
   const words = plain(await page.locator('#hardware').innerText());
-  assert.match(words, /Sampled for 3\.00 s, from 17\.10 s of the run on: 5.999 samples of 500 µs, 7 lost\. The SMs ran at 1755 MHz\. PCIe: 2\.0+ GB\/s read, 1\.0 MB\/s written\./);
+  assert.match(words, /Sampled for 3\.00 s, from 17\.10 s of the run on: 5.999 samples of 500 µs, 7 lost\. The SMs ran at 1755 MHz by their cycles\. PCIe: 2\.0+ GB\/s read, 1\.0 MB\/s written\./);
   assert.match(words, /What bounds denoise and 1 more is n\/a: no sample/);
   await close();
 });

@@ -31,32 +31,40 @@ static bool readings_cover_little(const struct sb_gpu_counters *c)
 	return c->source == sb_counter_source_names[SB_COUNTED_GPM] && c->covered_ratio < READINGS_LEAST;
 }
 
-/* "tensor", or "tensor and DRAM" where neither is alone. */
-static bool by_counters(
-	struct sb_model *model, struct sb_stage *s, const struct sb_gpu_counters *c, bool warm)
+/* "tensor", or "tensor and DRAM" where neither is alone. False: nothing is known of the time. */
+static bool set_shares(
+	struct sb_model *model, struct sb_stage *s, const double bound_s[SB_BOUNDS], double whole_s)
 {
 	struct sb_stage_work *w = &s->work;
-	double whole_s = 0;
 
-	if (readings_cover_little(c))
-		return false;
-	for (int i = 0; i < SB_BOUNDS; i++)
-		whole_s += c->bound_s[i];
-	if (!(whole_s > 0))
-		return false;
 	w->bounds = sb_model_alloc(model, SB_BOUNDS * sizeof *w->bounds);
+	w->bound_count = 0;
 	for (int i = 0; w->bounds && i < SB_BOUNDS; i++)
-		if (c->bound_s[i] > 0)
+		if (bound_s[i] > 0)
 			w->bounds[w->bound_count++] = (struct sb_bound_share){ sb_gpu_bound_names[i],
-				c->bound_s[i] / whole_s };
+				bound_s[i] / whole_s };
 	if (!w->bound_count)
 		return false;
 	qsort(w->bounds, w->bound_count, sizeof *w->bounds, by_share);
 	w->bound = w->bounds[0].bound;
 	if (w->bound_count > 1 && w->bounds[1].ratio >= BOUND_LEAST)
 		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
-	w->bound_basis = c->source == sb_counter_source_names[SB_COUNTED_PM] ? "samples" : "counters";
-	w->bound_calls = warm ? SB_CALLS_WARM : SB_CALLS_COLD;
+	return true;
+}
+
+static bool by_counters(
+	struct sb_model *model, struct sb_stage *s, const struct sb_gpu_counters *c, bool warm)
+{
+	double whole_s = 0;
+
+	if (readings_cover_little(c))
+		return false;
+	for (int i = 0; i < SB_BOUNDS; i++)
+		whole_s += c->bound_s[i];
+	if (!(whole_s > 0) || !set_shares(model, s, c->bound_s, whole_s))
+		return false;
+	s->work.bound_basis = c->source == sb_counter_source_names[SB_COUNTED_PM] ? "samples" : "counters";
+	s->work.bound_calls = warm ? SB_CALLS_WARM : SB_CALLS_COLD;
 	return true;
 }
 
@@ -123,11 +131,11 @@ static bool by_trace(struct sb_model *model, struct sb_stage *s)
 		return set(s, s->traced_warm, SB_BOUND_COMMUNICATION, "trace");
 	idles = idle_s > t->kernel_count * LAUNCH_GAP_S ? SB_BOUND_HOST : SB_BOUND_LAUNCH;
 	if (copies_s >= COPIES_LEAST * t->time_s && copies_s > t->kernel_s) {
-		set(s, s->traced_warm, copies_s >= idle_s ? SB_BOUND_COPIES : idles, "trace");
-		if (idle_s >= BOUND_LEAST * t->time_s)
-			s->work.bound = sb_model_printf(model, "%s and %s", s->work.bound,
-				sb_gpu_bound_names[copies_s >= idle_s ? idles : SB_BOUND_COPIES]);
-		return true;
+		double bound_s[SB_BOUNDS] = { [SB_BOUND_COPIES] = copies_s };
+
+		bound_s[idles] = fmax(0, idle_s);
+		set(s, s->traced_warm, SB_BOUND_COPIES, "trace");
+		return set_shares(model, s, bound_s, t->time_s);
 	}
 	return t->kernel_s + copies_s < BUSY_MOST * t->time_s && set(s, s->traced_warm, idles, "trace");
 }
