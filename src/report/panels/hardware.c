@@ -173,7 +173,7 @@ static void traced_bounds_text(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < model->stages.stage_count && shown < STAGES_SHOWN; i++) {
 		const struct sb_stage *s = nth_by_total(model, i);
 
-		if (!s->work.bound || s->work.bound_count || !isnan(s->work.flops) || s->work.why)
+		if (!s->work.bound || sb_work_bound_is_read(&s->work) || !isnan(s->work.flops) || s->work.why)
 			continue;
 		shown++;
 		sb_buf_puts(out, "    ");

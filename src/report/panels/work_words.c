@@ -8,6 +8,11 @@ bool sb_work_is_cold(const char *calls)
 	return calls && !strcmp(calls, SB_CALLS_COLD);
 }
 
+bool sb_work_bound_is_read(const struct sb_stage_work *w)
+{
+	return !strcmp(w->bound_basis, "counters") || !strcmp(w->bound_basis, "samples");
+}
+
 void sb_work_mfu_words(struct sb_buf *out, const struct sb_stage_work *w)
 {
 	bool little = w->mfu_ratio > 0 && w->mfu_ratio < 0.0005;

@@ -223,9 +223,9 @@ const BASES: Record<string, string> = { samples: ' (sampled)', rate: ' (by its r
 
 // "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
 function boundText(w: GpuWork | undefined): string {
-  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1), cold = w?.bound_calls === 'cold' ? ' (cold)' : '';
-  if (several.length > 1) return several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ') + cold;
-  return w?.bound ? w.bound + (BASES[w.bound_basis ?? ''] ?? '') + cold : w?.bound_why ? 'n/a' : '';
+  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1);
+  if (!w?.bound) return w?.bound_why ? 'n/a' : '';
+  return (several.length > 1 ? several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ') : w.bound) + (BASES[w.bound_basis ?? ''] ?? '') + (w.bound_calls === 'cold' ? ' (cold)' : '');
 }
 
 // Many videos come behind the stages, which a table that is cut would lose.
