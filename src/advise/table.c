@@ -232,7 +232,8 @@ static const struct sb_rule rules[] = {
 		  "Pin the host memory (pin_memory=True): pageable copies block and are slower." },
 		sb_rule_pageable_copies },
 	{ { "gpu_gaps", "gpu_trace", MEDIUM, DAYS, false, "gpu_idle_percent", "percent", 20, "a GPU trace",
-		  "the GPU idles more than this share between its first and last kernel",
+		  "the GPU idles more than this share between its first and last kernel; the cause is "
+		  "launching only where most of that is in short gaps",
 		  "See what the CPU did in the gaps; CUDA graphs or torch.compile remove launch gaps." },
 		sb_rule_gpu_gaps },
 	{ { "small_kernels", "gpu_trace", MEDIUM, DAYS, false, "small_kernel_percent", "percent", 50,
@@ -437,8 +438,9 @@ static const struct sb_rule rules[] = {
 		  "take .contiguous() out between the layers." },
 		sb_rule_layout_conversion },
 	{ { "kernels_unfused", "cause", LOW, DAYS, false, "unfused_percent", "percent", 5, "a GPU trace",
-		  "a compiler that fuses the element-wise kernels of the steps or the VAE would save about "
-		  "this share of the generations",
+		  "a compiler that fuses the element-wise kernels of the steps, the VAE, or a model that a "
+		  "program without generations calls in a loop would save about "
+		  "this share of the work",
 		  "Before the first generation: pipe.transformer.compile_repeated_blocks(fullgraph=True) "
 		  "(diffusers), else model = torch.compile(model). The first call of each shape compiles." },
 		sb_rule_kernels_unfused },

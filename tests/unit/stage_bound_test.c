@@ -188,7 +188,8 @@ static void kernels_that_fill_the_time_need_counters(void **state)
 	assert_non_null(strstr(o.stage->work.bound_why, "--gpu-counters=steps:3"));
 	o.s.model->pm_samples.present = true; /* of other times of the run: all of it tells */
 	traced(&o, 0.285, 0.285, 9000, "GEMM");
-	assert_non_null(strstr(o.stage->work.bound_why, "they used, --gpu-counters tells"));
+	assert_non_null(
+		strstr(o.stage->work.bound_why, "they used, --gpu-counters for all of the run tells"));
 	o.s.model->pm_samples.sampled_s = o.s.model->stages.wall_s;
 	traced(&o, 0.285, 0.285, 9000, "GEMM");
 	assert_null(strstr(o.stage->work.bound_why, "--gpu-counters"));

@@ -199,8 +199,9 @@ static const char *why_not(struct sb_model *model, const struct sb_stage *s)
 	if (t)
 		return sb_model_printf(model,
 			"kernels and copies ran for %.0f %% of its traced time; which part of the GPU they "
-			"used, %s tells",
-			fmin(t->busy_s / t->time_s, 1) * 100, option);
+			"used, %s%s tells",
+			fmin(t->busy_s / t->time_s, 1) * 100, option,
+			model->pm_samples.present ? " for all of the run" : "");
 	if (readings_cover_little(sb_stage_judged_counters(s)))
 		return sb_model_printf(model,
 			"readings of the counters (one every %.3g s) cover %.0f %% of %s alone, its "
