@@ -189,6 +189,25 @@ static void look_cuda(struct doctor_finding *f)
 			"%.150s does not tell its version", path ? path : "libcuda.so.1");
 }
 
+/* Of the environment that is active, else of the python3 on the PATH; "": there is none. */
+static void python_prefix(char out[PATH_MAX])
+{
+	const char *at = getenv("VIRTUAL_ENV") ? getenv("VIRTUAL_ENV") : getenv("CONDA_PREFIX");
+	char python[PATH_MAX];
+
+	snprintf(out, PATH_MAX, "%s", at ? at : "");
+	for (at = at ? NULL : getenv("PATH"); at && *at; at += strspn(at, ":")) {
+		int length = (int)strcspn(at, ":");
+
+		snprintf(python, sizeof python, "%.*s/python3", length, at);
+		if (length > 4 && !strncmp(at + length - 4, "/bin", 4) && !access(python, X_OK)) {
+			snprintf(out, PATH_MAX, "%.*s", length - 4, at);
+			return;
+		}
+		at += length;
+	}
+}
+
 /* The same places the recorder looks into: by name, the toolkit, Python wheels. */
 static bool find_cupti(char *out, size_t size)
 {
@@ -198,10 +217,10 @@ static bool find_cupti(char *out, size_t size)
 		"/usr/local/lib/python3*/dist-packages/nvidia/*/lib/libcupti.so*",
 		"/usr/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*",
 		"/opt/*/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*" };
-	char venv[PATH_MAX];
-	const char *prefix = getenv("VIRTUAL_ENV") ? getenv("VIRTUAL_ENV") : getenv("CONDA_PREFIX");
+	char venv[2 * PATH_MAX], prefix[PATH_MAX];
 	bool found = false;
 
+	python_prefix(prefix);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
 
@@ -217,7 +236,7 @@ static bool find_cupti(char *out, size_t size)
 
 		if (!i)
 			snprintf(venv, sizeof venv, "%s/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*",
-				prefix ? prefix : "");
+				prefix);
 		if (glob(pattern, 0, NULL, &hits))
 			continue;
 		snprintf(out, size, "%s", hits.gl_pathv[0]);

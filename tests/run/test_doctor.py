@@ -67,6 +67,21 @@ def test_whether_counters_can_be_sampled_is_told(strobe):
     assert found["sampled counters"]["state"] == "limited" and "CUDA 12.6 to 13" in found["sampled counters"]["fix"]
 
 
+def test_cupti_of_the_python_on_the_path_is_found(strobe):
+    """An environment whose python3 is called, and that is not activated."""
+    library = strobe.folder / "environment/lib/python3.99/site-packages/nvidia/cu13/lib/libcupti.so.13"
+    python = strobe.folder / "environment/bin/python3"
+    for path in (library, python):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        strobe.environment.pop(name, None)
+    strobe.environment["PATH"] = "%s:%s" % (python.parent, strobe.environment["PATH"])
+    _, found, _ = checks(strobe)
+    assert (found["CUPTI"]["state"], found["CUPTI"]["detail"]) == ("ok", str(library)), found["CUPTI"]
+
+
 def test_cupti_is_asked_only_where_a_gpu_is_seen(strobe):
     """CUDA 13.2's CUPTI crashes in its first call where there is a libcuda.so.1 and no driver behind it."""
     (strobe.folder / "libcuda.so.1").symlink_to(BUILD / "tests/fake/libfake_cuda.so")

@@ -171,6 +171,7 @@ static void a_family_has_the_samples_that_its_kernels_fill(void **state)
 	text_holds(&m, "GEMM");
 	assert_string_equal(p->families[2].family, "copy and layout");
 	text_holds(&m, "    copy and cast  "); /* which says both */
+	text_holds(&m, "    (n/a, as no sample lies in their kernels alone: reduction)\n");
 	done(&m);
 }
 

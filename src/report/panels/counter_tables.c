@@ -11,6 +11,7 @@
 #define STAGES_SHOWN 10u
 #define GENERATIONS_SHOWN 10u
 #define FAMILIES_SHOWN 30u
+#define FAMILY_LEAST 0.01 /* of the kernels' time: less is not missed */
 #define NAME_LEAST 20u
 #define NAME_MOST 32u /* "attention memory-efficient fp32" */
 #define AFTER_NAME 68 /* columns of the other numbers and what bounds a stage */
@@ -318,6 +319,41 @@ static void rate_text(char *out, size_t size, double bytes)
 		sb_text_bytes(out, size, bytes);
 }
 
+static bool is_sampled(const struct sb_pm_samples_panel *p, const char *family)
+{
+	for (size_t i = 0; i < p->family_count; i++)
+		if (!strcmp(p->families[i].family, family))
+			return true;
+	return false;
+}
+
+/* Families that have no row: which, and why. */
+static void unsampled_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_pm_samples_panel *p = &model->pm_samples;
+	const struct sb_kernel_share *all = model->gpu.families;
+	struct sb_buf line = { 0 };
+	const char *last = "";
+
+	for (size_t i = 0; p->family_count && i < model->gpu.family_count; i++) {
+		size_t before = 0;
+
+		while (before < i && strcmp(all[before].family, all[i].family) != 0)
+			before++;
+		if (before < i || all[i].ratio < FAMILY_LEAST || is_sampled(p, all[i].family))
+			continue;
+		sb_buf_printf(&line, "%s%s",
+			*last ? ", " : "(n/a, as no sample lies in their kernels alone: ", all[i].family);
+		last = all[i].family;
+	}
+	if (*last) {
+		sb_buf_putc(&line, ')');
+		sb_text_wrap(out, sb_buf_text(&line), 4, sb_text_columns(options));
+	}
+	sb_buf_done(&line);
+}
+
 void sb_counter_samples(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -344,4 +380,5 @@ void sb_counter_samples(
 	add_families(p, &rows);
 	main_table(model, options, &rows, out);
 	other_parts(model, options, &rows, false, out);
+	unsampled_text(model, options, out);
 }
